@@ -52,11 +52,11 @@ __all__ = ["Network", "design"]
 
 
 def design(source: Source, described: Mapping[tuple[str, str], FileLine] | None = None) -> tuple[Network, Lock]:
-    """Design the network that a source describes. Return the network, and the lock that holds every allocation.
+    """Design the network that a source describes. Return the network, and the lock with every allocation.
 
-    The hardware comes from the current catalog. ``described`` gives the file and line of models that are not in the packaged
-    catalog. The source's own lock does not change. Raises ``DesignError`` with file and line of every problem that prevents the
-    design.
+    The hardware comes from the current catalog. ``described`` gives the file and line of models that are not in the
+    packaged catalog. The source's own lock does not change. Raises ``DesignError`` with the file and line of every
+    problem that prevents the design.
     """
     context = Context(source, source.lock.copy())
     note_words(context, source.spec)
@@ -190,7 +190,7 @@ def _fabric(
 
 
 def _local(spec: FabricSpec) -> tuple[str, ...]:
-    """Return the prefixes that leaves may originate: the server pools, the pools of ``other_links``, and the prefixes of edge ports."""
+    """Return the prefixes that leaves may originate: the server pools, the pools in ``other_links``, and the prefixes of edge ports."""
     others = (
         pool
         for other_link in spec.addressing.other_links.values()
@@ -201,7 +201,7 @@ def _local(spec: FabricSpec) -> tuple[str, ...]:
 
 
 def _other_link(spec: FabricSpec) -> Literal["", "access", "trunk", "routed"]:
-    """Return the link type of the servers in ``other_links`` if it differs from ``server_link``, or else an empty string."""
+    """Return the link type of the servers in ``other_links`` if it differs from ``server_link``. Return "" otherwise."""
     for other_link in spec.addressing.other_links.values():
         if other_link.server_link != spec.addressing.server_link:
             return other_link.server_link
@@ -220,7 +220,10 @@ def _overlay_prefixes(overlay: OverlayIntent, router_ids: str, *, colored: bool)
 
 
 def _intents(context: Context, layout: Layout, cables: Sequence[Cable]) -> dict[RoleName, RoleIntent]:
-    """Return the intent of every role. Roles without switches in the fabric are included, but produce no findings."""
+    """Return the settings of every role as ``RoleIntent``.
+
+    Roles without switches in the fabric are included, but produce no findings.
+    """
     spec = layout.spec
     given: dict[RoleName, tuple[str, Role]] = {
         "leaf": ("leaf", spec.leaf),
@@ -251,9 +254,10 @@ def _intents(context: Context, layout: Layout, cables: Sequence[Cable]) -> dict[
 
 
 def _site(context: Context, group: ServerGroup, nics: Sequence[Nic]) -> str:
-    """Return the site of a server: that of its stripe in a fabric that spans sites, or else the one in the file (empty if not given).
+    """Return the site of a server.
 
-    Raises ``DesignError`` if the file names a different site.
+    In a fabric that spans sites, this is the site of the server's stripe. Otherwise it is the site in the file, or ""
+    if the file gives none. Raises ``DesignError`` if the file names a different site.
     """
     for nic in nics:
         across = context.source.spec.fabrics[nic.fabric].topology.interconnect

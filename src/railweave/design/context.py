@@ -30,19 +30,25 @@ class Context:
     findings: list[Finding] = field(default_factory=list[Finding])
 
     def problem(self, location: Iterable[Key], message: str, fix: str) -> None:
-        """Record a requirement that cannot be met as a problem. The next call of ``check`` raises an error with it."""
+        """Record a requirement that cannot be met as a problem.
+
+        The next call of ``check`` raises an error with this problem.
+        """
         problem = self.source.document.problem(location, message, fix)
         if problem not in self.problems:
             self.problems.append(problem)
 
     def inventory_problem(self, line: int, message: str, fix: str) -> None:
-        """Record an inventory line that contradicts the design as a problem. The next call of ``check`` raises an error with it."""
+        """Record an inventory line that contradicts the design as a problem.
+
+        The next call of ``check`` raises an error with this problem.
+        """
         problem = Problem(FileLine(self.source.inventory.file, line), message, fix)
         if problem not in self.problems:
             self.problems.append(problem)
 
     def check(self) -> None:
-        """Raise ``DesignError`` with all problems noted so far, if there are any."""
+        """Raise ``DesignError`` with all problems recorded so far, if there are any."""
         if self.problems:
             raise DesignError(self.problems)
 

@@ -1,4 +1,4 @@
-"""The parts of a designed network that the faults of a scenario refer to."""
+"""The links, switches and servers of a designed network to which the faults of a scenario refer."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class FaultTarget:
 
 
 class _UnknownError(ValueError):
-    """An error for a name that does not exist on the network: the field that contains it, the message and the fix."""
+    """An error for a name that does not exist in the network. It has the field with the name, the message and the fix."""
 
     def __init__(self, field: str, message: str, fix: str) -> None:
         super().__init__(field, message, fix)
@@ -37,7 +37,10 @@ class _UnknownError(ValueError):
 
 
 def fault_targets(network: Network, file: ScenarioFile) -> list[FaultTarget]:
-    """Return the faults of a scenario, in its order, with their targets. Raises ``SpecError`` with the line of each unknown name."""
+    """Return the faults of a scenario with their targets, in the scenario's order.
+
+    Raises ``SpecError`` with the line of each unknown name.
+    """
     problems: list[Problem] = []
     targets: list[FaultTarget] = []
     for place, fault in enumerate(file.scenario.faults):

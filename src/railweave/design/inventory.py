@@ -1,7 +1,7 @@
-"""Device positions and the cable lengths between them, and checks of the inventory against the design.
+"""Device positions, the cable lengths between them, and checks of the inventory against the design.
 
-An inventory row whose device or port is no longer in the design gives a finding. A row for a NIC that the server's model does not
-have gives an error.
+An inventory row whose device or port is no longer in the design gives a finding. A row for a NIC that the server's
+model does not have gives an error.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ UNIT_M = 0.04445
 """The height of a rack unit in metres (EIA-310)."""
 
 ASSUMED_UNITS = 1
-"""The assumed height in rack units of a device whose model gives none."""
+"""The assumed height, in rack units, of a device whose model has no documented height."""
 
 
 def positions(context: Context, layouts: Iterable[Layout]) -> dict[str, Position]:
@@ -86,8 +86,8 @@ def _heights(context: Context, layouts: Iterable[Layout]) -> dict[str, int]:
 def cable_length(spec: Racks, places: Mapping[str, Position], device: str, other: str) -> float | None:
     """Return the length of a cable between two devices in metres, or None if either device has no position.
 
-    Between devices in the same rack, the cable runs from rack unit to rack unit. Between racks, it runs up to the top
-    of both racks, and along and across the rows.
+    Between devices in the same rack, the cable runs from rack unit to rack unit. Between racks, the cable runs up to
+    the top of both racks, and along and across the rows.
     """
     near, far = places.get(device), places.get(other)
     if near is None or far is None:
@@ -103,7 +103,7 @@ def cable_length(spec: Racks, places: Mapping[str, Position], device: str, other
 
 
 DEVICE_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.:-]*")
-"""The names of interfaces and RDMA devices that need no quoting anywhere."""
+"""A pattern of names of interfaces and RDMA devices that need no quoting in any file or command."""
 
 INVENTORY_UNUSED = Rule(
     id="inventory-unused",
@@ -118,7 +118,7 @@ INVENTORY_UNUSED = Rule(
 def check_inventory(
     context: Context, servers: Sequence[Server], switches: Sequence[Switch], cables: Sequence[Cable]
 ) -> None:
-    """Record a problem or finding for inventory rows of unknown devices or interfaces, and for interface names that Linux would reject."""
+    """Record a problem or finding for inventory rows of unknown devices or interfaces, and for interface names that Linux rejects."""
     if not context.source.inventory.items:
         return
     models = {server.name: context.catalog.servers[server.model] for server in servers}
@@ -157,7 +157,10 @@ def check_inventory(
 
 
 def _check_apart(context: Context, server: Server) -> None:
-    """Record a problem if two NICs of a server have the same interface or RDMA device name, from the inventory or the server model."""
+    """Record a problem if two NICs of a server have the same interface name or RDMA device name.
+
+    The names come from the inventory or the server model.
+    """
     for column in ("netdev", "rdma"):
         owners: dict[str, str] = {}
         for nic in server.nics:

@@ -106,7 +106,7 @@ _ROLES = ("leaf", "spine", "super_spine", "dci")
 
 
 def with_catalog_names(spec: FabricFile, catalog: Catalog) -> FabricFile:
-    """Return the fabric file with short names replaced by the names of the models that they match. A word that matches no model stays unchanged.
+    """Return the fabric file with short model names replaced by full names. A short name that matches no model stays unchanged.
 
     A role without ``nos`` in the file gets the default system or, if its model does not run that system, the first
     system of its model. ``init --switch`` and ``--device`` choose in the same way.

@@ -1,4 +1,4 @@
-"""Checks that every site, stripe, server and NIC group to which the fabric file refers exists exactly once."""
+"""Checks of references in the fabric file. Every site, stripe, server and NIC group must exist exactly once."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def check_references(context: Context) -> None:
-    """Raise ``DesignError`` with every reference to a missing part, and every part that the file defines twice."""
+    """Raise ``DesignError`` with every reference to a missing part and every duplicate definition in the file."""
     _check_sites(context)
     _check_servers(context)
     _check_nic_groups(context)
@@ -77,7 +77,7 @@ def check_color_names(context: Context, fabrics: Iterable[Fabric]) -> None:
 
 
 def _check_versions(context: Context) -> None:
-    """Record a problem for each NIC model and driver with a required version that is not in the catalog."""
+    """Record a problem for each required version whose NIC model or driver is not in the catalog."""
     versions, nics = context.source.spec.hosts.versions, context.catalog.nics
     drivers = {nic.driver for nic in nics.values()}
     for key, asked, known in (
@@ -91,7 +91,10 @@ def _check_versions(context: Context) -> None:
 
 
 def _check_nic_groups(context: Context) -> None:
-    """Record a problem if a NIC would be on two fabrics: fabrics that connect the same NIC group must have different servers."""
+    """Record a problem if a NIC would be on two fabrics.
+
+    Fabrics that connect the same NIC group must have different servers.
+    """
     spec = context.source.spec
     for (name, first), (other, second) in combinations(spec.fabrics.items(), 2):
         if first.nics != second.nics or first.site != second.site:

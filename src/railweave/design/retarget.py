@@ -1,7 +1,7 @@
-"""Design of a fabric file with other switches than it names: ``--device leaf=MODEL:NOS``.
+"""Design of a fabric file with switches other than those in the file: ``--device leaf=MODEL:NOS``.
 
-The file's port ranges, overrides and inventory refer to its own switches. Ports are matched by position: the third port stays the
-third port, whatever its name on the new switch.
+The file's port ranges, overrides and inventory refer to its own switches. Ports are matched by position: the third port
+stays the third port, whatever its name on the new switch.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ HOW = "write [[NAME/]ROLE=][MODEL][:NOS][:RELEASE], for example leaf=qfx5240-64o
 class Target:
     """The new model and system for the switches of a role.
 
-    An empty ``fabric`` or ``role`` means every fabric or every role. If ``model`` or ``nos`` is empty, the present
-    model or system is kept if it fits the new system or model. Otherwise it is replaced by a fitting one.
+    An empty ``fabric`` or ``role`` means every fabric or every role. An empty ``model`` or ``nos`` keeps the present
+    model or system if it fits the other value. Otherwise a fitting model or system replaces it.
     """
 
     text: str
@@ -154,9 +154,10 @@ def _other(role: Role, target: Target) -> Role:
 
 
 def _like(name: str, old: SwitchModel, target: Target) -> str:
-    """Return ``name`` if the model runs the target's system, or else the most similar model that does.
+    """Return ``name`` if the model runs the target's system, or else the most similar model that runs it.
 
-    A similar model has ports of the same speed, preferably the same number or more. If all have fewer, the design reports that.
+    A similar model has ports of the same speed, and preferably at least as many. If all such models have fewer ports,
+    the design reports the shortage. Raises ``InputError`` if no model that runs the system has ports of this speed.
     """
     if target.nos in old.systems:
         return name
@@ -232,7 +233,7 @@ def rename_ports(context: Context, layouts: Sequence[Layout]) -> list[Layout]:
 
 
 def _outside(spec: Fabric, names: dict[str, dict[str, str]]) -> Fabric:
-    """Return a fabric whose external links and edge ports have the new port names."""
+    """Return a fabric with the new port names in its external links and edge ports."""
 
     def renamed(router: ExternalRouter) -> ExternalRouter:
         links = tuple(
@@ -253,7 +254,7 @@ def _outside(spec: Fabric, names: dict[str, dict[str, str]]) -> Fabric:
 
 
 def _names(before: Role, now: Role) -> dict[str, str]:
-    """Return a map of old to new port names, for every breakout mode. Ports without a counterpart are left out."""
+    """Return a map of old to new port names, over every breakout mode. Ports without a counterpart are left out."""
     known = catalog()
     old, new = known.switches[before.device], known.switches[now.device]
     offset = new.ports[0].first - old.ports[0].first

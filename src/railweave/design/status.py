@@ -1,4 +1,4 @@
-"""The parts of the network that ``status:`` in the fabric file marks as not active."""
+"""The parts of the network whose status in the fabric file (``status:``) is not ``active``."""
 
 from __future__ import annotations
 
@@ -81,14 +81,20 @@ def _short(planes: Iterable[str]) -> list[str]:
 
 
 def _by_rdma(pattern: str, servers: Sequence[Server]) -> str:
-    """Return advice to use the NIC's name in the design if a pattern contains its RDMA device or Linux interface. Empty otherwise."""
+    """Return advice to use the NIC's name in the design if a pattern contains its RDMA device or Linux interface.
+
+    Return "" otherwise.
+    """
     name, _, port = pattern.partition(":")
     nic = next((server.nic(port) for server in servers if server.name == name), None)
     return f"write the NIC by its name in railweave: {name}:{nic.name}" if nic else ""
 
 
 def _unknown(pattern: str, names: Sequence[str]) -> str:
-    """Return the part of a pattern that matches nothing: the whole pattern, or a name of a host list. Empty if everything matches."""
+    """Return the part of a pattern that matches nothing: the whole pattern, or a name in a host list.
+
+    Return "" if everything matches.
+    """
     if "[" in pattern and not set("*:") & set(pattern) and "--" not in pattern:
         return next((name for name in expand(pattern) if name not in names), "")
     return "" if names else pattern

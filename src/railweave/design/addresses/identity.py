@@ -132,7 +132,7 @@ def switches(context: Context, layout: Layout) -> list[Switch]:
 
 
 def _room_for(number: int, first: int, others: Sequence[tuple[int, int]]) -> str:
-    """Return advice to resize a pool of AS numbers to ``number`` entries: widen it, or move it if it would then overlap another pool.
+    """Return advice to resize a pool of AS numbers to ``number`` entries: widen the pool, or move it if it would overlap another pool.
 
     ``first`` is the start of the pool, and ``others`` are the other pools as (first, last).
     """
@@ -147,10 +147,11 @@ def _room_for(number: int, first: int, others: Sequence[tuple[int, int]]) -> str
 
 
 def _beside_lists(slots: Mapping[str, int], owners: Mapping[int, str], device: str) -> int:
-    """Return the host number, in the router-ID pool, of a switch that is not in a list. By default this is the switch's slot.
+    """Return the host number, in the router-ID pool, of a switch that is not in a list of router IDs.
 
-    ``owners`` gives, by host number, the switches whose router ID comes from a list. If a list gives the number to a different
-    switch, this switch takes that switch's slot, which is free. So all other switches keep their router IDs.
+    The number is the switch's slot, unless a list gives it to a different switch. The switch then takes that other
+    switch's slot, which is free. So all other switches keep their router IDs. ``owners`` maps host numbers to the
+    switches whose router ID comes from a list.
     """
     host = slots[device]
     while host in owners:
@@ -167,10 +168,10 @@ def listed(
     number: int,
     device: str,
 ) -> str:
-    """Return the address that a list gives to the ``number``-th switch of a role (from 1). Return an empty string if there is no list for the role.
+    """Return the address that a list gives to switch ``number`` of a role (from 1). Return "" if there is no list for the role.
 
-    ``part`` is the key path of the lists in the fabric's section. Records a problem if the list is too short, or if the address is
-    not in its pool.
+    ``part`` is the key path of the lists in the fabric's section. Records a problem if the list is too short, or if the
+    address is not in its pool.
     """
     addresses, at = lists.of(role), ("fabrics", layout.name, *part, role.replace("-", "_"))
     if not addresses:
@@ -228,8 +229,8 @@ def _host(
 def check_distinct(context: Context, all_switches: Sequence[Switch]) -> None:
     """Record a problem for each AS number, router ID or management address that two switches share, and for overrides of unknown switches.
 
-    AS numbers need to be distinct only within a fabric. Switches of the top tier may share an AS number, because no
-    path leads through two of them (RFC 7938, section 5.2.1).
+    AS numbers must be distinct only within a fabric. Switches of the top tier may share an AS number, because no path
+    leads through two of them (RFC 7938, section 5.2.1).
     """
     middle = {(switch.fabric, "spine") for switch in all_switches if switch.role == "super-spine"}
     by_name = {switch.name: switch for switch in all_switches}
@@ -284,7 +285,10 @@ def _both_on_top(switch: Switch, other: Switch, middle: set[tuple[str, str]]) ->
 
 
 def check_management(context: Context, all_switches: Sequence[Switch], servers: Sequence[Server]) -> None:
-    """Record a problem for each switch whose management address is also the address of a gateway, a management server or a server's NIC."""
+    """Record a problem for each switch whose management address is already taken.
+
+    Other holders are gateways, management servers, and NICs of servers.
+    """
     wanted = context.source.spec.management
     taken: dict[str, tuple[str, Location]] = {}
     named: list[tuple[str, str, str]] = [

@@ -25,7 +25,10 @@ if TYPE_CHECKING:
 
 
 def edge_segments(context: Context, layout: Layout) -> list[Segment]:
-    """Return a segment for each edge port, in which the leaf has the first address. Records a problem for each unknown leaf or tenant."""
+    """Return a segment for each edge port.
+
+    The leaf has the first address of the segment. Records a problem for each unknown leaf or tenant.
+    """
     leaves = {leaf.name: leaf for leaf in layout.leaves}
     overlay = layout.spec.evpn() is not None
     segments: list[Segment] = []
@@ -91,16 +94,19 @@ def edge_ports(context: Context, layout: Layout, cables: Sequence[Cable]) -> tup
 
 
 ENDPOINTS_PER_LEAF = 64
-"""The number of endpoint addresses reserved for each leaf. It is the maximum of ``paths_per_nic``, so adding a color moves no address."""
+"""The number of endpoint addresses reserved for each leaf.
+
+This is the maximum of ``paths_per_nic``, so that a new color changes no existing address.
+"""
 
 
 def with_endpoints(
     context: Context, layout: Layout, switches: Sequence[Switch], colors: Sequence[Color]
 ) -> list[Switch]:
-    """Return the switches with their loopback addresses for overlay sessions and, on leaves, the addresses of their tunnel endpoints.
+    """Return the switches with their loopback addresses for overlay sessions. Leaves also get the addresses of their tunnel endpoints.
 
-    Without path colors, a leaf's only endpoint is its loopback. With path colors, a leaf also has one endpoint address per color, so
-    that a tunnel follows the path of its color. Records a problem for each pool that is too small.
+    Without path colors, a leaf's only endpoint is its loopback. With path colors, a leaf also has one endpoint address
+    per color, so that a tunnel follows the path of its color. Records a problem for each pool that is too small.
     """
     overlay = layout.spec.evpn()
     if overlay is None:
@@ -174,7 +180,7 @@ class _Numbered(NamedTuple):
 
 
 def number_links(context: Context, layout: Layout, cables: Sequence[Cable]) -> list[Cable]:
-    """Return the cables, where every cable between switches has an address pair for numbered peering (RFC 3021, RFC 6164).
+    """Return the cables. Every cable between switches gets an address pair for numbered peering (RFC 3021, RFC 6164).
 
     A cable in ``overrides.cables`` has the addresses given there. The other cables get addresses from the pool that
     ``pools`` specifies. Records a problem if a pool is too small.
@@ -221,10 +227,10 @@ def _at(layout: Layout, key: str) -> Location:
 
 
 def _by_port(context: Context, layout: Layout) -> Callable[[_Numbered], Pair]:
-    """Return a function that computes an address pair from the leaf's number and its uplink port, so that a pair never changes.
+    """Return a function that computes the address pair of a cable from the leaf's number and its uplink port. So a pair never changes.
 
-    If there is a tier above the spines, links between spines and that tier use the second half of the pool. Links between routers
-    of two sites use its last quarter.
+    If there is a tier above the spines, links between spines and that tier use the second half of the pool. Links
+    between routers of two sites use the last quarter of the pool.
     """
     pool = ipaddress.ip_network(layout.spec.pools.fabric_links)
     half = pool.num_addresses // 2
@@ -263,7 +269,7 @@ def _by_port(context: Context, layout: Layout) -> Callable[[_Numbered], Pair]:
 def _by_cable(context: Context, layout: Layout, between: Sequence[_Numbered]) -> Callable[[_Numbered], Pair]:
     """Return a function that gives a cable its address pair. Pairs are allocated in cable order, and the lock keeps each pair.
 
-    A cable with addresses from an override has a reserved pair as well.
+    A cable with addresses from an override also has a reserved pair.
     """
     pool = ipaddress.ip_network(layout.spec.pools.fabric_links)
     slots = context.lock.allot(f"{layout.name}/links", [_label(numbered) for numbered in between])

@@ -30,20 +30,23 @@ FIRST_TABLE = 10000
 """The first routing table number on servers (RLB document, Table 8)."""
 
 TABLES_PER_FABRIC = 1000
-"""The routing table numbers reserved for each fabric on a server, if the file does not number the tables."""
+"""The number of routing table numbers reserved for each fabric on a server, if the file does not number the tables."""
 
 LAST_TABLE = 2**32 - 1
-"""The highest routing table number, because table numbers have 32 bits (rtnetlink, RTA_TABLE)."""
+"""The highest routing table number. Table numbers have 32 bits (rtnetlink, RTA_TABLE)."""
 
 LAST_RULE = 32765
-"""The last rule priority before that of the kernel's rule for the main table, 32766."""
+"""The highest rule priority before the kernel's rule for the main table, which has 32766."""
 
 RESERVED = range(253, 256)
 """The kernel's own routing tables: default, main and local (iproute2, rt_tables)."""
 
 
 def check_host_tables(context: Context, fabrics: Sequence[Fabric], servers: Sequence[Server]) -> None:
-    """Record a problem if two routing tables of a server would have the same number or name, or if its rules would be in the wrong order."""
+    """Record a problem if the routing tables or rules of a server conflict.
+
+    Two tables must not have the same number or name, and the rules must be in the right order.
+    """
     for designed_fabric in fabrics:
         _check_priority(context, designed_fabric)
     used: dict[str, int] = {}
@@ -100,9 +103,10 @@ def check_host_tables(context: Context, fabrics: Sequence[Fabric], servers: Sequ
 
 
 def _check_priority(context: Context, fabric: Fabric) -> None:
-    """Record a problem if ``rule_priority`` leaves no room for a second rule on routed links, which must follow all other rules.
+    """Record a problem if ``rule_priority`` leaves no room for the second rule on routed links.
 
-    The second rule, whose priority is one higher, sends traffic that is not bound to an address into the fabric.
+    The second rule sends traffic that is not bound to an address into the fabric. Its priority is one higher than
+    ``rule_priority``, because it must follow all other rules.
     """
     priority = fabric.host_routing.rule_priority
     if fabric.server_link == "routed" and (priority is None or priority >= LAST_RULE):
@@ -163,7 +167,7 @@ def eui64(prefix: str, mac: str) -> str:
 
 
 def _joined(network: _Half, interface: _Half) -> str:
-    """Return the address that consists of two halves."""
+    """Return the address formed by a network half and an interface half."""
     if network.text:  # an interface has no two zeros in a row either: nothing is left out
         return f"{network.text}:{interface.text}"
     return socket.inet_ntop(socket.AF_INET6, network.bits + interface.bits)
@@ -172,7 +176,8 @@ def _joined(network: _Half, interface: _Half) -> str:
 class _Half(NamedTuple):
     """Half of an IPv6 address (64 bits), as bits and as text.
 
-    The text is empty for a network half with a group of zeros, because its shortest form depends on the other half.
+    The text is empty for a network half that has a group of zeros, because the shortest form of such an address depends
+    on both halves.
     """
 
     bits: bytes
@@ -188,14 +193,20 @@ def _network(prefix: str) -> _Half:
 
 @lru_cache(maxsize=64)
 def _interface(mac: str) -> _Half:
-    """Return the interface half of a MAC address's SLAAC addresses. It is cached, because it is the same in every prefix of a NIC."""
+    """Return the interface half of a MAC address's SLAAC addresses.
+
+    The result is cached, because it is the same in every prefix of a NIC.
+    """
     octets = bytes.fromhex(mac.replace(":", ""))
     bits = bytes([octets[0] ^ 0x02]) + octets[1:3] + b"\xff\xfe" + octets[3:]
     return _Half(bits, ":".join(f"{group:x}" for group in struct.unpack(">4H", bits)))
 
 
 def placeholder_mac(server: str, nic: str) -> str:
-    """Return a locally administered MAC address as a placeholder for an unknown one, derived from the server's and NIC's names only."""
+    """Return a locally administered MAC address as a placeholder for an unknown MAC address.
+
+    It depends only on the two names.
+    """
     digest = hashlib.sha256(f"{server}:{nic}".encode()).digest()
     return f"02:{digest[:5].hex(':')}"
 
@@ -345,7 +356,8 @@ def _addresses(
 def _fixed(fixed: Mapping[str, str], label: str, subnet: Subnet, both: bool) -> str | None:
     """Return the address that an override gives a NIC for a path color (``label``), or None.
 
-    ``both`` is True if the NIC has two address families. An address that is not of the subnet's family is then ignored.
+    ``both`` is True if the NIC has two address families. An address of a different family than the subnet is then
+    ignored.
     """
     given = fixed.get(label)
     if given is not None and both and (":" in given) != (":" in subnet.prefix):
@@ -361,14 +373,17 @@ def _length(addressing: Addressing, subnet: Subnet) -> int:
 
 
 def _length_at(layout: Layout, tenant: str, subnet: Subnet) -> Location:
-    """Return the place in the file that sets the length of the prefixes that are cut from the pool of a subnet."""
+    """Return the place in the file that sets the length of the prefixes cut from a subnet's pool."""
     version = 6 if ":" in subnet.prefix else 4
     pool = next(tenant_pool for tenant_pool in tenant_pools(layout, tenant) if tenant_pool.network.version == version)
     return (*pool.at, "server_prefix" if pool.addressing.server_prefix else "prefix_length")
 
 
 def _static(subnet: Subnet, number: int) -> str | None:
-    """Return the ``number``-th address of a prefix (from 1), without counting the gateway. None if there is no such address."""
+    """Return address ``number`` of a prefix (from 1), without counting the gateway.
+
+    Return None if there is no such address.
+    """
     network = ipaddress.ip_network(subnet.prefix)
     host = number - 1 if network.num_addresses == 2 else number
     gateway = int(ipaddress.ip_address(subnet.gateway)) - int(network.network_address)
@@ -379,7 +394,8 @@ def _static(subnet: Subnet, number: int) -> str | None:
 def check_addresses(context: Context, servers: Sequence[Server]) -> None:
     """Record a problem for each address that two NICs share.
 
-    Only overrides can cause this, because other addresses are numbered or derived from MAC addresses.
+    Only overrides can cause this. Other addresses are numbered or derived from MAC addresses, and are therefore
+    distinct.
     """
     overrides = context.source.spec.overrides.nics
     owners: dict[str, str] = {}

@@ -117,7 +117,10 @@ def check_apart(
     segments: Sequence[Segment],
     cables: Sequence[Cable],
 ) -> None:
-    """Record a problem for each prefix that is allocated twice or overlaps another prefix, across all fabrics and the management network."""
+    """Record a problem if a prefix overlaps another prefix, or is allocated twice.
+
+    All fabrics and the management network are compared.
+    """
     held = sorted(
         _held(context, fabrics, switches, segments, cables),
         key=lambda holding: (holding[0].version, int(holding[0].network_address), holding[0].prefixlen),
@@ -199,7 +202,10 @@ def _of_tenants(fabrics: Sequence[Fabric]) -> Iterator[Held]:
 
 
 def check_tagged(context: Context, layout: Layout, all_segments: Iterable[Segment]) -> None:
-    """Record a problem for each tagged VLAN that is also a segment's VLAN. Trunk ports would carry it both tagged and untagged."""
+    """Record a problem for each tagged VLAN that is also a segment's VLAN.
+
+    Trunk ports would carry this VLAN both tagged and untagged.
+    """
     tagged = layout.spec.addressing.tagged_vlans
     if not tagged:
         return
@@ -295,7 +301,7 @@ def segments(
 
 
 def _cutters(context: Context, layout: Layout, colors: Sequence[Color]) -> tuple[Cutters, dict[str, Cutters]]:
-    """Return the functions that cut prefixes: those for the fabric's pools, and those for pools of tenants, by tenant name."""
+    """Return (functions that cut prefixes from the fabric's pools, functions that cut from pools of tenants, by tenant name)."""
     of_fabric = tuple(
         server_prefixes.cutter(context, layout, colors, pool) for pool in server_prefixes.fabric_pools(layout)
     )
@@ -311,9 +317,9 @@ def _cutters(context: Context, layout: Layout, colors: Sequence[Color]) -> tuple
 
 
 def _other_cutters(context: Context, layout: Layout, colors: Sequence[Color]) -> dict[str, Cutters]:
-    """Return the functions that cut prefixes for servers with a different link type, by the name of their entry in ``other_links``.
+    """Return the functions that cut prefixes for servers with a different link type, by entry of ``other_links``.
 
-    Records a problem if a fabric has both such servers and tenants, and for each unknown server.
+    Records a problem for each unknown server, and if a fabric has both such servers and tenants.
     """
     others = layout.spec.addressing.other_links
     at = ("fabrics", layout.name, "addressing", "other_links")
@@ -337,7 +343,7 @@ def _other_cutters(context: Context, layout: Layout, colors: Sequence[Color]) ->
 
 
 def _kinds(layout: Layout) -> Callable[[str], str]:
-    """Return a function that gives the name of a server's entry in ``other_links``, or an empty string if the server has none."""
+    """Return a function that gives the name of a server's entry in ``other_links``, or "" if the server has none."""
     others = layout.spec.addressing.other_links
     by_server = {server: name for name, other_link in others.items() for server in other_link.servers}
     return lambda server: by_server.get(server, "")
@@ -365,7 +371,7 @@ def _shared(fabric: str, leaf: Leaf, here: Sequence[PlacedServer], owners: Mappi
 def _vlan(context: Context, layout: Layout, leaf: Leaf, rail: int, owner: Tenant | None) -> int:
     """Return the VLAN of a rail. VLANs differ between stripes or, with tenants (``owner``), between tenants.
 
-    Stripes of one tenant share VLAN numbers, because only routes connect them.
+    The stripes of a tenant share VLAN numbers. This is possible because stripes are connected only by routes.
     """
     first, last = layout.spec.pools.vlan
     group = leaf.stripe_slot if owner is None else owner.slot
@@ -414,7 +420,10 @@ def _check_gateway(context: Context, layout: Layout, all_segments: Sequence[Segm
 
 
 def _check_pairs(context: Context, layout: Layout, all_segments: Sequence[Segment]) -> None:
-    """Record a problem if a NIC would get the network or broadcast address of a pool with proxy ARP, which NICs see as one subnet."""
+    """Record a problem if a NIC would get the network or broadcast address of a pool with proxy ARP.
+
+    NICs see such a pool as one subnet.
+    """
     addressing = layout.spec.addressing
     if addressing.server_link != "proxy-arp":
         return
@@ -434,7 +443,10 @@ def _check_pairs(context: Context, layout: Layout, all_segments: Sequence[Segmen
 
 
 def _check_apart(context: Context, pool: server_prefixes.ServerPool, all_segments: Iterable[Segment]) -> None:
-    """Record a problem if prefixes of a formula overlap. They do if the formula omits a number that distinguishes segments."""
+    """Record a problem if prefixes of a formula overlap.
+
+    This happens if the formula omits a number that distinguishes segments.
+    """
     version = pool.network.version
     nets = sorted(
         (
@@ -462,7 +474,7 @@ def _check_apart(context: Context, pool: server_prefixes.ServerPool, all_segment
 
 
 def _check_local_prefixes(context: Context, layout: Layout, all_segments: Sequence[Segment]) -> None:
-    """Record a problem if a server prefix is not in the local prefixes, because a leaf originates nothing outside them."""
+    """Record a problem if a server prefix is outside the local prefixes. A leaf originates only local prefixes."""
     local = [ipaddress.ip_network(prefix) for prefix in layout.spec.addressing.local_prefixes]
     if layout.spec.evpn() is not None or not local:
         return  # tenants' prefixes go by EVPN, the underlay has loopbacks only

@@ -1,4 +1,4 @@
-"""Server pools, and the server prefixes that are formed from them by bit fields or by the fabric file's formula."""
+"""Server pools, and the server prefixes that bit fields or the fabric file's formula form from them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 LENGTHS = {4: 24, 6: 64}
-"""The prefix lengths, by IP version, of server prefixes in a tenant's pool if the fabric has no pool of this address family.
+"""The lengths of server prefixes in a tenant's pool, by IP version, if the fabric has no pool of this address family.
 
 Routed IPv4 links use /31.
 """
@@ -44,7 +44,7 @@ class ServerPool(NamedTuple):
 
     @property
     def slaac(self) -> bool:
-        """True if NICs form their own addresses from the prefix (SLAAC). This is never the case for IPv4."""
+        """True if NICs form their own addresses from the prefix (SLAAC). It is always False for IPv4."""
         return self.addressing.server_mode == "slaac" and self.network.version == 6
 
 
@@ -68,12 +68,12 @@ def other_pools(layout: Layout) -> dict[str, tuple[ServerPool, ...]]:
 
 
 def every_pool(layout: Layout) -> tuple[ServerPool, ...]:
-    """Return the pools of a fabric, followed by those of its servers with a different link type."""
+    """Return the pools of a fabric, followed by the pools of its servers with a different link type."""
     return (*fabric_pools(layout), *(pool for pools in other_pools(layout).values() for pool in pools))
 
 
 def tenant_pools(layout: Layout, tenant: str) -> tuple[ServerPool, ...]:
-    """Return the pools of a tenant: its own if it has any, or else the fabric's."""
+    """Return the pools of a tenant: its own pools if it has any, or else the fabric's pools."""
     intent = layout.spec.tenants.get(tenant)
     if intent is None or not intent.server_pools:
         return fabric_pools(layout)
@@ -116,7 +116,10 @@ def check_slaac(context: Context, layout: Layout) -> None:
 
 
 def check_own_pools(context: Context, layout: Layout) -> None:
-    """Record a problem for each tenant pool that overlaps the fabric's pools or another tenant's, because prefixes could then be equal."""
+    """Record a problem for each tenant pool that overlaps the fabric's pools or another tenant's pools.
+
+    Prefixes from overlapping pools could be equal.
+    """
     known = [(fabric_pool, "the fabric's server pool") for fabric_pool in fabric_pools(layout)]
     for pool in _own(layout):
         for other, whose in known:
@@ -144,7 +147,7 @@ MOST_BITS = 32
 
 
 def cutter(context: Context, layout: Layout, colors: Sequence[Color], pool: ServerPool) -> Callable[[Place], Subnet]:
-    """Return a function that returns the prefix in a pool for a place (stripe, rail, color and so on).
+    """Return a function that gives the prefix in a pool for a place (stripe, rail, color and so on).
 
     Records a problem if the pool is too small.
     """
@@ -161,11 +164,11 @@ def _subnet(addressing: Addressing, prefix: str, color: int | None) -> Subnet:
 
 
 def is_host(network: Prefix, host: int) -> bool:
-    """Return True if an interface can have the ``host``-th address of a prefix.
+    """Return True if an interface can have address ``host`` of a prefix (from 0).
 
     An interface can have either address of a /31 or /127 (RFC 3021, RFC 6164). In other prefixes, the first address is
-    the network's or the subnet-router anycast address (RFC 4291, section 2.6.1), and in IPv4 the last is the broadcast
-    address.
+    the network address or the subnet-router anycast address (RFC 4291, section 2.6.1). In IPv4, the last address is the
+    broadcast address.
     """
     if network.num_addresses <= 2:
         return 0 <= host < network.num_addresses
@@ -214,7 +217,7 @@ def _formula(context: Context, pool: ServerPool) -> Callable[[Place], Subnet]:
 
 
 def _bits(context: Context, layout: Layout, colors: Sequence[Color], of: ServerPool) -> Callable[[Place], Subnet]:
-    """Return a function that computes prefixes: the pool's prefix, then the stripe, rail and other numbers in bit fields."""
+    """Return a function that computes prefixes from the pool's prefix, followed by bit fields with the stripe, rail and other numbers."""
     addressing, pool = of.addressing, of.network
     length = addressing.prefix_length
     free = length - pool.prefixlen
@@ -245,7 +248,10 @@ def _bits(context: Context, layout: Layout, colors: Sequence[Color], of: ServerP
 
 
 def usual_bits(free: int, *, routed: bool, tenants: bool) -> FieldBits:
-    """Return the default widths of the bit fields, which share the ``free`` bits between the end of the pool's prefix and the end of the server prefixes."""
+    """Return the default widths of the bit fields of server prefixes.
+
+    The fields share the ``free`` bits between the end of the pool's prefix and the end of a server prefix.
+    """
     return _routed_bits(free) if routed else _tenant_bits(free) if tenants else _default_bits(free)
 
 
@@ -279,7 +285,10 @@ def _routed_bits(free: int) -> FieldBits:
 
 
 def _capped(*, stripe: int, rail: int, color: int, server: int = 0, tenant: int = 0) -> FieldBits:
-    """Return the fields, none wider than 32 bits. Excess bits go to fields with room, which occurs in short IPv6 pools."""
+    """Return the fields, with widths of at most 32 bits.
+
+    Excess bits, which occur in short IPv6 pools, go to fields that are narrower.
+    """
     from railweave.model.intent.addressing import FieldBits
 
     bits = {"rail": rail, "color": color, "server": server, "stripe": stripe, "tenant": tenant}

@@ -57,7 +57,7 @@ def choose(
 
     - ``channels``: the number of links that the port carries.
     - ``measured_on``: the inventory line with the measured length, or 0 if the length is planned.
-    - ``copper``: True if copper assemblies may be chosen. They connect a switch and a NIC, not two switches.
+    - ``copper``: True if copper assemblies may be chosen. Copper can connect a switch and a NIC, but not two switches.
 
     Records a problem if ``asked`` does not fit, and a finding if the catalog has no optic that fits.
     """
@@ -85,7 +85,7 @@ def _check(
     length_m: float,
     measured_on: int,
 ) -> None:
-    """Record a problem if the requested optic is unknown, does not fit its port, or does not reach."""
+    """Record a problem if the requested optic is unknown, does not fit its port, or has too short a reach."""
     optics = context.catalog.optics
     optic = optics.get(asked)
     if optic is None:
@@ -165,7 +165,10 @@ def settled(
 
 
 def _one_a_module(catalog: Catalog, cables: Sequence[Cable]) -> dict[Module, str]:
-    """Return one optic for each module whose links have different optics so far: the optic with the longest reach among them."""
+    """Return one optic for each module whose links have different optics so far.
+
+    It is the optic with the longest reach among them.
+    """
     known = catalog.optics
     best: dict[Module, str] = {}
     differ: set[Module] = set()
@@ -239,7 +242,10 @@ class _Tier(NamedTuple):
 
 
 class _Place(NamedTuple):
-    """A switch, and its place among the neighbors of a switch in the other tier. The place determines the port on that other switch."""
+    """A switch, and its place among the neighbors of a switch in the other tier.
+
+    The place determines the port on the other switch.
+    """
 
     name: str
     place: int
@@ -314,7 +320,10 @@ class _Cabler:
         return settled(self.context, layout.name, [cable for cable in made if cable], self.needs)
 
     def _interconnect(self, across: Interconnect) -> list[Cable | None]:
-        """Return the cables from spines to their site's routers and those between sites, each pair of routers once."""
+        """Return the cables from spines to their site's routers, and the cables between sites.
+
+        Each pair of routers is cabled once.
+        """
         made: list[Cable | None] = []
         borders = self.layout.borders
         up = _Tier("spine", "dci", across.links_per_router)
@@ -405,7 +414,10 @@ class _Cabler:
         )
 
     def _more_spines(self, spine: str, leaves: int) -> str:
-        """Return the number of spines that have ports for all leaves at the same bandwidth, as a change of the fabric file; empty: the file limits the range."""
+        """Return the change of the fabric file that gives spines enough ports for all leaves at the same bandwidth.
+
+        Return "" if the file limits the spines' port range.
+        """
         if self.layout.equipment[spine].role.leaf_ports != PortRange():
             return ""
         topology, room = self.layout.spec.topology, self.ports.room(spine, "leaf_ports")
@@ -419,7 +431,10 @@ class _Cabler:
         return f"a spine has ports for {counted(room, 'leaf', 'leaves')}: give `stripes_per_pod` and `super_spines`, as `railweave init --gpus` sizes them"
 
     def _most_above(self, role: RoleName) -> int:
-        """Return the highest position of an upper switch of a role. A lower switch needs uplink ports for positions 1 to this."""
+        """Return the highest position among upper switches of a role.
+
+        A lower switch needs uplink ports for all positions up to this one.
+        """
         if role == "spine":
             return max(spine.position for spine in self.layout.spines)
         if role == "super-spine":
@@ -427,10 +442,10 @@ class _Cabler:
         return max(border.position for border in self.layout.borders)
 
     def _most_below(self, role: RoleName) -> int:
-        """Return the number of places below each upper switch for lower switches of a role. An upper switch needs ports for all of them.
+        """Return the number of places below each upper switch for lower switches of a role. An upper switch needs ports for all these places.
 
-        A leaf takes the place ``leaf.place``. A spine takes the place of its pod number or, with interconnect routers, of its
-        position.
+        The place of a leaf is ``leaf.place``. The place of a spine is the number of its pod or, with interconnect
+        routers, its position.
         """
         if role == "leaf":
             return max(leaf.place for leaf in self.layout.leaves)
@@ -439,7 +454,7 @@ class _Cabler:
         return max(pod_number(spine.pod) for spine in self.layout.spines)
 
     def _planned(self, intent: CableIntent, fixed: FixedCable | None, device: str, other: str) -> float:
-        """Return the planned length of a cable in metres: from an override, else from rack positions, else the default of its kind."""
+        """Return the planned length of a cable in metres: from an override, or else from rack positions, or else the default of its kind."""
         if fixed and fixed.override.length is not None:
             return fixed.override.length
         across = intent is self.layout.spec.cabling.interconnect
@@ -469,8 +484,8 @@ class _Cabler:
     ) -> str:
         """Return the optic of the cable end with device and port ``of``.
 
-        An override of this cable comes first, then the optic requested for cables of its kind, then the optic with the shortest
-        reach that fits. ``far`` is True for the upper end of the cable.
+        An override of this cable comes first, then the optic requested for cables of its kind, then the fitting optic
+        with the shortest reach. ``far`` is True for the upper end of the cable.
         """
         intent: CableIntent = getattr(self.layout.spec.cabling, kind)
         asked = intent.far_optic if far else intent.optic

@@ -1,4 +1,4 @@
-"""The ports of a device: those in use, and the port of each cable.
+"""The ports of a device: the ports in use, and the port of each cable.
 
 A port depends only on a slot number, so adding or removing a neighbor moves no other cable.
 """
@@ -51,7 +51,7 @@ class Port:
 class Range:
     """A resolved port range: physical ports ``first`` to ``last``, each split into ``channels`` of ``speed_gbps``.
 
-    ``spread``: True if no two neighbors share a physical port, even if channels of a port then stay unused.
+    ``spread`` is True if no two neighbors share a physical port, even if channels of a port then remain unused.
     """
 
     group: PortGroup
@@ -85,7 +85,10 @@ class Range:
 
 
 def slowed(port: Port, speed_gbps: int) -> Port | None:
-    """Return the port in the breakout mode of a speed, for a link that is slower than the port range. Return None if the port has no such mode."""
+    """Return the port in the breakout mode of a lower speed, for a link that is slower than the port range.
+
+    Return None if the port has no such mode.
+    """
     mode = next((mode for mode in port.group.modes() if mode.speed_gbps == speed_gbps), None)
     if mode is None:
         return None
@@ -98,7 +101,7 @@ def resolve(
 ) -> Range | None:
     """Return a port range with missing values filled in, or None if its first port does not exist.
 
-    ``first`` and ``last`` are the defaults; ``last`` None means the end of the port group.
+    ``first`` and ``last`` are the defaults. If ``last`` is None, the default is the end of the port group.
     """
     start = first if ports.first is None else ports.first
     group = model.group_of(start)
@@ -124,7 +127,7 @@ def capacity(model: SwitchModel, ports: PortRange, breakout: Breakout, topology:
 class Owner(NamedTuple):
     """The owner of a port: a description, and the kind of range that the port belongs to.
 
-    ``fixed_at`` is the place of an override in the file; None if the port follows from the range.
+    ``fixed_at`` is the place of an override in the file; None if the port comes from the range.
     """
 
     text: str
@@ -133,7 +136,7 @@ class Owner(NamedTuple):
 
 
 class Conflict(NamedTuple):
-    """The reason why a port cannot be reserved, and the owner that it already has."""
+    """The reason why a port cannot be reserved, and the present owner of the port."""
 
     text: str
     other: Owner
@@ -149,7 +152,7 @@ class Panel:
     splits: dict[int, tuple[int, Owner]] = field(default_factory=dict[int, tuple[int, Owner]])
 
     def take(self, port: Port, owner: Owner) -> Conflict | None:
-        """Reserve a port for an owner. Return None, or the conflict that prevents it."""
+        """Reserve a port for an owner. Return None, or the conflict that prevents the reservation."""
         key = (port.physical, port.channel)
         holder = self.owners.setdefault(key, owner)
         if holder is not owner:
@@ -168,7 +171,7 @@ class Panel:
 def port_named(
     context: Context, at: Location, device: str, model: SwitchModel, system: System, name: str, speed_gbps: int
 ) -> Port | None:
-    """Return the port with this name on a device model at a link speed. Records a problem and returns None if there is none.
+    """Return the port with this name on a device model at a link speed. Record a problem and return None if there is none.
 
     ``at`` is the place in the file to report.
     """
@@ -205,7 +208,7 @@ def ports_of(model: SwitchModel, system: System) -> Iterator[tuple[str, Port, in
 
 
 def panels_of(layout: Layout, cables: Sequence[Cable]) -> dict[str, Panel]:
-    """Return the ports that cables use on each leaf, by leaf name."""
+    """Return the ports that cables use on each leaf, as a panel by leaf name."""
     panels = {leaf.name: Panel(leaf.name, layout.equipment[leaf.name].model) for leaf in layout.leaves}
     for cable in cables:
         for end, far in ((cable.a, cable.b), (cable.b, cable.a)):

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class FixedCable:
-    """An override that sets attributes of a cable, and its place in the fabric file."""
+    """A cable override with its place in the fabric file."""
 
     at: Location
     override: CableOverride
@@ -46,7 +46,7 @@ class CableOverrides:
         context.check()
 
     def take(self, a: str, b: str, link: int = 1) -> FixedCable | None:
-        """Return the override of a cable, or None; each override is returned only once."""
+        """Return the override of a cable, or None. Each override is returned only once."""
         return self._left.pop((a, b, link), None) if self._left else None
 
     def check_all_taken(self, context: Context) -> None:
@@ -96,7 +96,7 @@ def _kinds(layout: Layout, equipment: Equipment) -> tuple[PortKind, ...]:
 
 
 def _check_common_speed(context: Context, layout: Layout) -> None:
-    """Record a problem if a kind of switch has no link speed in common with a kind in the tier above."""
+    """Record a problem if a kind of switch has no link speed in common with a kind of switch in the tier above."""
     wanted, tiers = layout.spec.topology.link_speed, layout.tiers
     for lower in layout.kinds():
         for upper in layout.kinds():
@@ -115,7 +115,7 @@ def _check_common_speed(context: Context, layout: Layout) -> None:
 
 
 def _note_slower(context: Context, layout: Layout, ranges: dict[tuple[Equipment, PortKind], Range]) -> None:
-    """Report switches whose ports are slower than the link speed requested between switches."""
+    """Report switches whose ports are slower than the speed that the fabric file requests for links between switches."""
     wanted = layout.spec.topology.link_speed
     slow = {
         (equipment.role.device, ports.speed_gbps): None
@@ -135,9 +135,10 @@ def _note_slower(context: Context, layout: Layout, ranges: dict[tuple[Equipment,
 
 
 def _port_range(context: Context, layout: Layout, equipment: Equipment, kind: PortKind) -> Range | None:
-    """Return the port range for one kind of link. Records a problem if the device has no such ports or cannot split them as needed.
+    """Return the port range for one kind of link.
 
-    If ports between switches cannot do the requested speed, and other switches of the role can, they use the next lower speed.
+    Some switches of a role may support the requested speed between switches and others not. The others use the next
+    lower speed. Records a problem if the device has no such ports or cannot split them as needed.
     """
     role, model = equipment.role, equipment.model
     ports: PortRange = getattr(role, kind)
@@ -167,7 +168,10 @@ def _port_range(context: Context, layout: Layout, equipment: Equipment, kind: Po
 
 
 def _halves(model: SwitchModel, role: Role, kind: PortKind, breakout: Breakout) -> Range | None:
-    """Return a spine's default range under super-spines: leaves get the first half of its ports, super-spines the second."""
+    """Return a spine's default port range in a fabric with super-spines.
+
+    Leaves get the first half of its ports, super-spines the second.
+    """
     group = model.ports[0]
     middle = group.first + group.count // 2
     if kind == "uplink_ports":
@@ -178,7 +182,7 @@ def _halves(model: SwitchModel, role: Role, kind: PortKind, breakout: Breakout) 
 
 
 def _exist(context: Context, at: Location, device: str, model: SwitchModel, ports: PortRange) -> bool:
-    """Return whether the device has the first and the last port of a range. Records a problem at ``at`` if not."""
+    """Return True if the device has the first and the last port of a range. Otherwise record a problem at ``at``."""
     for key, port in (("first", ports.first), ("last", ports.last)):
         if port is not None and model.group_of(port) is None:
             known = ", ".join(f"{group.first} to {group.last}" for group in model.ports)
@@ -190,7 +194,7 @@ def _exist(context: Context, at: Location, device: str, model: SwitchModel, port
 def _cannot_split(
     context: Context, at: Location, device: str, model: SwitchModel, ports: PortRange, speed: int
 ) -> None:
-    """Record a problem that gives the reason why the ports of a range cannot provide a link speed."""
+    """Record a problem that explains why the ports of a range cannot provide a link speed."""
     group = model.group_of(ports.first or model.ports[0].first)
     can = [str(mode) for mode in group.modes()] if group else []
     message, fix = (
@@ -206,7 +210,7 @@ def _cannot_split(
 
 
 def _before_servers(layout: Layout, leaf: Role, model: SwitchModel) -> int | None:
-    """Return the last uplink port if server ports come after the uplink ports; None if server ports come first."""
+    """Return the last uplink port if server ports come after the uplink ports. Return None if server ports come first."""
     servers = leaf.server_ports.first
     if servers is None:
         servers = default_server_first(model, layout.spec.topology)
@@ -218,7 +222,7 @@ _KINDS: tuple[PortKind, ...] = ("server_ports", "leaf_ports", "uplink_ports")
 
 
 class PortPosition(NamedTuple):
-    """A port of a range, with its name and electrical lanes. All switches with the same equipment share the value."""
+    """A port of a range, with its name and electrical lanes. All switches with the same equipment share this object."""
 
     port: Port
     name: str
@@ -243,7 +247,7 @@ class SwitchPorts:
         self._check_silicon()
 
     def _check_overlaps(self) -> None:
-        """Note one problem for each kind of switch whose ranges overlap, however many ports they share."""
+        """Record one problem for each kind of switch whose ranges overlap, regardless of the number of shared ports."""
         for equipment, overlaps in self.overlaps.items():
             ranges = [(kind, self.ranges[equipment, kind]) for kind in _KINDS if (equipment, kind) in self.ranges]
             named = [f"{kind} {ports.first} to {ports.last}" for kind, ports in ranges]
@@ -324,13 +328,14 @@ class SwitchPorts:
         return None
 
     def room(self, device: str, kind: PortKind) -> int:
-        """Return the number of links that a range of a switch has ports for, if neighbors may share a port."""
+        """Return the number of links for which a range of a switch has ports, if neighbors may share a port."""
         return self.ranges[self.layout.equipment[device], kind].size
 
     def too_few(self, device: str, kind: PortKind, wanted: str, neighbors: int, links: int, fix: str = "") -> None:
-        """Record a problem, once per kind of switch: a range has too few ports for ``links`` links to each of ``neighbors`` neighbors.
+        """Record the problem that a range has too few ports for ``links`` links to each of ``neighbors`` neighbors.
 
-        ``fix`` is the change that helps; empty: the general ones.
+        It is recorded once per kind of switch. ``fix`` is the suggested change. If it is empty, the general advice is
+        used.
         """
         equipment = self.layout.equipment[device]
         if (equipment, kind) in self.short:

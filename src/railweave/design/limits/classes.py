@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def check_port_qos(context: Context, layout: Layout, switches: Sequence[Switch], cables: Sequence[Cable]) -> None:
-    """Record a problem for a QoS exception on a port without a link, or on only one end of a link between switches."""
+    """Record a problem for a QoS exception on a port without a link, or on only one of the two ends of a link between switches."""
     qos_by_port = {(switch.name, each.port): each for switch in switches for each in switch.port_qos}
     if not qos_by_port:
         return
@@ -71,10 +71,10 @@ STEP = 1000
 
 
 def with_lengths(context: Context, qos: Qos, role: Role, speed_gbps: int, at: Location) -> Qos:
-    """Return a role's QoS with ECN fill levels converted to queue lengths, if the role's system uses bytes.
+    """Return a role's QoS with ECN fill levels converted to queue lengths in bytes, if the role's system uses bytes.
 
-    ``at`` is the place of the QoS in the file. If the file gives no fill level, the system's own queue lengths stay, and only the
-    probability of the file is used. Each conversion produces a finding.
+    ``at`` is the place of the QoS in the file. If the file gives no fill level, the system's own queue lengths apply,
+    and only the probability of the file is used. Each conversion produces a finding.
     """
     system, model = context.catalog.systems[role.nos], context.catalog.switches[role.device]
     if system.marking is None:
@@ -159,7 +159,10 @@ def check_lossless(context: Context, layout: Layout, base: Location, qos: Qos) -
 
 
 def check_roles(context: Context, layout: Layout, roles: Mapping[RoleName, RoleIntent]) -> None:
-    """Report each role whose settings of a lossless class differ from those of the leaves, and buffer settings without effect."""
+    """Report each role whose settings of a lossless class differ from those of the leaves.
+
+    Also report buffer settings without effect.
+    """
     at = ("fabrics", layout.name)
     able: list[RoleName] = [name for name in layout.tiers if context.catalog.systems[roles[name].nos].queues]
     leaf = roles["leaf"].qos if "leaf" in able else None

@@ -1,4 +1,4 @@
-"""Checks of a design against the limits of switches, hosts and protocols, and against the values that operating systems accept."""
+"""Checks of a design against limits of switches, hosts and protocols, and against the values that operating systems accept."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
 
 def check_strict_queues(context: Context, system: System, qos: Qos, base: Location) -> None:
-    """Record a problem if a strict-priority class cannot have a higher queue than all weighted classes, but the system requires it.
+    """Record a problem if the system needs strict-priority classes in the highest queues and the classes cannot be placed there.
 
-    Systems that serve queues in the order of their numbers require it.
+    Systems that serve queues in the order of their numbers need this order.
     """
     if not (system.pfc_by_queue and system.strict_on_top):
         return
@@ -54,7 +54,7 @@ def check_strict_queues(context: Context, system: System, qos: Qos, base: Locati
 
 
 def _sharing_above(qos: Qos, queue: int) -> list[str]:
-    """Return the classes that have a weighted share of the port and a higher queue number than ``queue``."""
+    """Return the classes with a weighted share of the port and a higher queue number than ``queue``."""
     return [
         name
         for name, traffic_class in qos.classes.items()
@@ -71,7 +71,7 @@ def _these(strict: Sequence[str]) -> str:
 
 
 def check_flowsets(context: Context, layout: Layout) -> None:
-    """Record a problem if the flowset table of DLB is larger than a switch system in the fabric supports."""
+    """Record a problem if the flowset table of DLB is larger than the operating system of a switch in the fabric supports."""
     wanted = layout.spec.load_balancing
     if wanted.group_mode() != "dlb-flowlet":
         return
@@ -89,8 +89,8 @@ def check_flowsets(context: Context, layout: Layout) -> None:
 def check_ranges(context: Context, layout: Layout) -> None:
     """Record a problem for each number in a fabric's settings that is out of range for the operating system of one of its switches.
 
-    QoS settings are checked for each role instead. BFD timers count only if BFD is enabled, and those of the overlay only if the
-    fabric has tenants.
+    QoS settings are checked for each role instead. BFD timers count only if BFD is enabled. BFD timers of the overlay
+    count only if the fabric has tenants.
     """
     spec = layout.spec
     timed = {"underlay": spec.underlay.bfd, "overlay": spec.overlay.bfd if spec.overlay and spec.tenants else None}
@@ -141,7 +141,7 @@ def _numbers(part: object, field: list[str]) -> Iterator[tuple[tuple[str, ...], 
 
 
 def check_watchdog(context: Context, system: System, qos: Qos, base: Location, release: str | None) -> None:
-    """Record a problem for each timer of the PFC watchdog that a system rejects."""
+    """Record a problem for each timer of the PFC watchdog whose value the system does not accept."""
     dog, takes = qos.pfc.watchdog, system.watchdog_times
     lossless = any(traffic_class.lossless for traffic_class in qos.classes.values())
     if dog is None or takes is None or not lossless or not system.has("pfc-watchdog", release):
@@ -226,12 +226,19 @@ def tunnel_overhead_bytes(vtep: str) -> int:
 
 
 def ecmp_width(layout: Layout) -> int:
-    """Return the size of the widest next-hop group that a leaf can have: the number of its uplinks, at least 1."""
+    """Return the size of the widest next-hop group that a leaf can have.
+
+    This is the number of its uplinks, or 1 without uplinks.
+    """
     return max(1, layout.uplinks)
 
 
 def check_limits(context: Context, layout: Layout, cables: Sequence[Cable], colors: Sequence[Color]) -> None:
-    """Record a problem for each exceeded limit of the catalog, and a finding for each limit that is nearly reached and for each default that interferes."""
+    """Check a design against the limits of the catalog.
+
+    Record a problem for each exceeded limit. Record a finding for each limit that is nearly reached, and for each
+    default that interferes with the design.
+    """
     _check_ecmp(context, layout)
     check_flowsets(context, layout)
     check_ranges(context, layout)
@@ -259,7 +266,7 @@ def _ports(layout: Layout, cables: Sequence[Cable]) -> dict[Equipment, list[tupl
 
 
 def _qos_at(layout: Layout, kind: Equipment) -> Location:
-    """Return the place of a switch's QoS in the file: that of its role if the role has its own, or else the fabric's."""
+    """Return the place of a switch's QoS in the file: the QoS of its role if the role has one, or else the fabric's QoS."""
     base = ("fabrics", layout.name)
     return (*base, kind.role_name.replace("-", "_"), "qos") if layout.roles[kind.role_name].role.qos else (*base, "qos")
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 def size_of(catalog: Catalog, layout: Layout) -> Size | None:
-    """Return the size of a two- or three-tier fabric (``design.sizing``), or None if the fabric has a feature that sizing does not support.
+    """Return the size of a two- or three-tier fabric (``design.sizing``). Return None if the fabric has a feature that sizing does not support.
 
     These features are not supported:
 
@@ -97,7 +97,7 @@ RANK_ORDER_CROSSES = Rule(
 def note_rank_order(context: Context, layout: Layout) -> None:
     """Report a server order in which a ring of all servers crosses the spines more often than necessary.
 
-    Fabrics with tenants are not checked, because each tenant's jobs have their own order.
+    Fabrics with tenants are not checked, because each tenant's jobs have a separate server order.
     """
     if layout.spec.tenants or layout.rails < 2:  # rings run where servers have a NIC for each GPU, or for a few of them
         return
@@ -162,13 +162,13 @@ PINNED_TO_THE_SPINE = Rule(
 
 @dataclass(frozen=True, slots=True)
 class Growth:
-    """The growth reserves of a fabric.
+    """The reserves of a fabric for growth.
 
     - ``top``: the role of the top tier.
     - ``ports`` and ``used``: all ports (at link speed) and used ports of the fullest switch in the top tier.
-    - ``free_stripes``: the number of further stripes that can be added without moving a cable.
-    - ``pinned``: the extent to which a queue pair's path is fixed. ``link``: one link in each hop. ``color``: the
-      uplinks of its color. ``spine``: the path up to the spine only.
+    - ``free_stripes``: the number of stripes that can be added without moving a cable.
+    - ``pinned``: the part of a queue pair's path that is fixed. ``link``: one link in each hop. ``color``: the uplinks
+      of its color. ``spine``: only the path up to the spine.
     """
 
     fabric: str
@@ -188,9 +188,9 @@ class Growth:
 def growth(
     fabric: str, switches: Sequence[Switch], cables: Sequence[Cable], colors: Sequence[Color], *, by_port: bool = False
 ) -> Growth:
-    """Return the growth reserves of a fabric, from its switches and the cables between them.
+    """Return the reserves for growth of a fabric, from its switches and the cables between them.
 
-    ``by_port`` is True if the planes are those of NIC ports, so that each plane connects all rails.
+    ``by_port`` is True if each port of a NIC has its own plane. Each plane then connects all rails.
     """
     roles = {switch.role for switch in switches}
     top: RoleName = "super-spine" if "super-spine" in roles else "spine" if "spine" in roles else "leaf"
@@ -227,7 +227,7 @@ def growth(
 
 
 def _below(switches: Sequence[Switch], shape: Shape, top: Switch) -> tuple[int, int]:
-    """Return (the number of stripes or pods below the fullest switch of the top tier, the number of all stripes)."""
+    """Return (number of stripes or pods below the fullest switch of the top tier, number of all stripes)."""
     stripes = len({switch.stripe for switch in switches if switch.role == "leaf"})
     if shape == "super-spines":
         return len({switch.pod for switch in switches if switch.role == "spine" and switch.plane == top.plane}), stripes
@@ -237,7 +237,7 @@ def _below(switches: Sequence[Switch], shape: Shape, top: Switch) -> tuple[int, 
 
 
 def _ports(model: str, speed_gbps: int) -> int:
-    """Return the number of ports of a switch model at a link speed, with physical ports split as that speed allows."""
+    """Return the number of ports of a switch model at a link speed. Physical ports are split as that speed allows."""
     switch_model = catalog().switches.get(model)
     ports = [
         group.count * mode.channels
@@ -249,7 +249,11 @@ def _ports(model: str, speed_gbps: int) -> int:
 
 
 def note_growth(context: Context, fabric_growth: Growth, layout: Layout) -> None:
-    """Record notes on a fabric that cannot grow, that has no path between rails, or whose path colors fix only the path up to the spine."""
+    """Record findings about limits of the fabric's shape.
+
+    These are a fabric that cannot grow, a fabric without a path between rails, and path colors that fix only the path
+    up to the spine.
+    """
     spread = layout.spine_uplinks
     at = ("fabrics", fabric_growth.fabric, "topology")
     tier = f"{fabric_growth.top}s"
@@ -295,7 +299,10 @@ def note_growth(context: Context, fabric_growth: Growth, layout: Layout) -> None
 
 
 def ways_out(layout: Layout, fabric_growth: Growth) -> str:
-    """Return the possibilities to extend a full fabric, as text: the growth steps for twice the servers, or general advice if these cannot be computed."""
+    """Return text about the ways to extend a full fabric: the growth steps for twice the servers.
+
+    If these steps cannot be computed, return general advice.
+    """
     counted = size_of(catalog(), layout)
     if counted is not None:
         return "; or ".join(growth_lines(growth_steps(catalog(), counted, 2.0, every=True), 2.0))

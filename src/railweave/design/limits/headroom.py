@@ -1,4 +1,4 @@
-"""Checks of PFC headroom: the need of each port compared with the switch's buffer, and the cost of pausing long links."""
+"""Checks of PFC headroom: each port's need against the switch's buffer, and the cost of pausing long links."""
 
 from __future__ import annotations
 
@@ -36,7 +36,10 @@ INTERCONNECT_LOSSY = Rule(
 
 
 def note_long_links(context: Context, layout: Layout, cables: Sequence[Cable]) -> None:
-    """Report the headroom that the fullest router would need if PFC also paused the links between sites, which it does not."""
+    """Report the headroom that the fullest router would need for lossless links between sites.
+
+    Nothing is reported if PFC is on for these links, or if the fabric has no lossless class.
+    """
     across = layout.spec.topology.interconnect
     if across is None or across.pfc or (layout.spec.qos.lossless_class() is None):
         return
@@ -66,8 +69,8 @@ def note_long_links(context: Context, layout: Layout, cables: Sequence[Cable]) -
 THIN_HEADROOM = 0.75
 """The used share of the headroom partition above which headroom counts as scarce.
 
-It applies to models without public figures on dedicated buffers. The design calculates partitions as shares of the
-whole packet buffer, but the switch divides only the part that is not dedicated to ports.
+The value applies to models without public figures on dedicated buffers. The design calculates partitions as shares of
+the whole packet buffer, but the switch divides only the part that is not dedicated to ports.
 """
 
 
@@ -108,7 +111,7 @@ HEADROOM_SHARED = Rule(
 def check_headroom(
     context: Context, layout: Layout, kind: Equipment, ports: Sequence[tuple[str, Cable]], qos_at: Location
 ) -> None:
-    """Report a kind of switch whose ports need more headroom than the switch has, or almost all of it.
+    """Report a kind of switch whose ports need more headroom than the switch has, or nearly as much.
 
     ``ports`` are the cabled ports, as (switch name, cable); the function adds the edge ports. ``qos_at`` is the place
     of the role's QoS in the fabric file.

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """A group of ports of a device that need the same headroom: the number of ports, and the headroom of one port for one lossless priority."""
+    """A group of ports of a device that need the same headroom: the number of ports, and the headroom of one port per lossless priority."""
 
     kind: str
     ports: int
@@ -31,11 +31,11 @@ class Term:
 
 @dataclass(frozen=True, slots=True)
 class Headroom:
-    """The headroom that a switch needs, and the headroom that it has.
+    """The headroom that a switch needs, and the headroom that the switch has.
 
     - ``partition_bytes``: the headroom partition of the switch's buffer, as ``buffers`` divides it.
-    - ``published_bytes``: the headroom partition without the dedicated buffers, by published figures; None if no
-      figures are published.
+    - ``published_bytes``: the headroom partition after dedicated buffers are subtracted, by published figures; None if
+      no figures are published.
     - ``taken_first``: a description of the part that the system reserves before it partitions the buffer.
     """
 
@@ -57,7 +57,7 @@ class Headroom:
 
     @property
     def fits(self) -> bool:
-        """True if all ports can be paused at the same time without loss."""
+        """True if the headroom partition suffices to pause all ports at the same time without loss."""
         return self.need_bytes <= self.partition_bytes
 
     @property
@@ -67,9 +67,9 @@ class Headroom:
 
     @property
     def is_thin(self) -> bool:
-        """True if the headroom may not suffice once the dedicated buffers are subtracted.
+        """True if the headroom may be too small once the dedicated buffers are subtracted.
 
-        The answer is computed if figures are published. Otherwise, it is True if the used share exceeds
+        With published figures, this is calculated. Without them, it is True if the used share exceeds
         ``THIN_HEADROOM``.
         """
         if self.published_bytes is not None:
@@ -78,13 +78,13 @@ class Headroom:
 
     @property
     def shared_needed_mb(self) -> float:
-        """The size in MB that the shared buffer must have so that its headroom partition holds the needed headroom."""
+        """The size in MB that the shared buffer must have for its headroom partition to hold the needed headroom."""
         return self.need_bytes / 1e4 / max(1, self.partition_percent)
 
     def longest_m(self, kind: str, have_bytes: int) -> float | None:
-        """Return the greatest length in metres that all cables of a kind may have, so that ``have_bytes`` of headroom suffice.
+        """Return the greatest length in metres that all cables of a kind may have if ``have_bytes`` of headroom must suffice.
 
-        Cables of other kinds keep their lengths. Returns None if no cable has the kind.
+        Cables of other kinds keep their lengths. Return None if no cable has the kind.
         """
         mine = [term for term in self.terms if term.kind == kind]
         if not mine:
@@ -97,7 +97,10 @@ class Headroom:
 
 
 def headrooms(network: Network, fabric: Fabric, role: RoleName) -> list[Headroom]:
-    """Return the headroom of every switch of a role. The list is empty if there is no lossless class, or if the model is unknown."""
+    """Return the headroom of every switch of a role.
+
+    The list is empty if there is no lossless class or the switch model is unknown.
+    """
     switch_headrooms: list[Headroom] = []
     for switch in network.switches:
         if switch.fabric != fabric.name or switch.role != role:

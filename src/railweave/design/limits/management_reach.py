@@ -1,4 +1,4 @@
-"""Checks for management servers and clients that the switches' control-plane filter blocks."""
+"""Checks that find management servers and clients which the switches' control-plane filter blocks."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def _is_address(value: str) -> bool:
 
 
 def _holds(prefix: str, value: str) -> bool:
-    """Return whether a prefix contains an address or another prefix."""
+    """Return True if a prefix contains an address or another prefix."""
     outer, inner = ip_network(prefix), ip_network(value)
     if isinstance(outer, IPv6Network):
         return isinstance(inner, IPv6Network) and inner.subnet_of(outer)

@@ -1,4 +1,4 @@
-"""Platform defaults for settings that the fabric file omits, and the settings that a switch's system does not render."""
+"""Platform defaults for settings that the fabric file omits, and fabric-file settings that a switch's system does not render."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ NOT_RENDERED = Rule(
     fix="remove the field, configure the setting with `extra:`, or use a different system",
 )
 ROLES = {"leaf": "leaf", "spine": "spine", "super_spine": "super-spine", "dci": "dci"}
-"""The role that a section of a fabric applies to, by the section's key in the file."""
+"""The role to which a section of a fabric applies, by the section's key in the file."""
 
 LEAVES_ONLY = frozenset({"addressing", "router_advertisements", "tenants"})
 """The parts of a fabric that apply to leaves only."""
 
 
 def note_not_rendered(context: Context, layout: Layout) -> None:
-    """Report the fields of a fabric and of management for which a system of its switches has no statement."""
+    """Report the fields of a fabric and of ``management`` for which the operating system of any of its switches has no statement."""
     roles: dict[str, set[str]] = {}
     for kind in layout.kinds():
         roles.setdefault(kind.role.nos, set()).add(kind.role_name)
@@ -73,7 +73,10 @@ def _below(value: object, at: Location) -> Iterator[tuple[Location, object]]:
 
 
 def _field(at: Location, roles: set[str]) -> str:
-    """Return the name that ``not_rendered`` uses for the field at a place in the file. Empty if it applies to none of ``roles``."""
+    """Return the name that ``not_rendered`` uses for the field at a place in the file.
+
+    Return "" if the field applies to none of ``roles``.
+    """
     keys = [str(key) for key in (at[2:] if at[0] == "fabrics" else at)]
     if keys and keys[0] in ROLES:
         return ".".join(keys[1:]) if ROLES[keys[0]] in roles else ""
@@ -81,7 +84,7 @@ def _field(at: Location, roles: set[str]) -> str:
 
 
 def _is(field: str, pattern: str) -> bool:
-    """Return whether a field path matches a pattern, or is below a field that matches."""
+    """Return True if a field path matches a pattern, or is below a field that matches."""
     words, wanted = field.split("."), pattern.split(".")
     return len(words) >= len(wanted) and all(
         wanted_word in {"*", word} for wanted_word, word in zip(wanted, words, strict=False)
@@ -135,7 +138,10 @@ def _taken(layout: Layout, role: RoleName) -> set[str]:
 
 
 def with_platform_defaults(qos: Qos, device: str) -> Qos:
-    """Return a role's QoS with the ECN fill level of the switch model ``device`` filled in if the fabric file gives none."""
+    """Return a role's QoS for the switch model ``device``.
+
+    The model's default ECN fill level replaces a level that the file omits.
+    """
     model = catalog().switches.get(device)
     fill = model.platform.ecn_min_fill if model else None
     if fill is None:
@@ -150,9 +156,10 @@ def with_platform_defaults(qos: Qos, device: str) -> Qos:
 
 
 def own_marking(qos: Qos, usual: str, device: str) -> tuple[tuple[str, int], ...]:
-    """Return the classes that a switch marks at a different fill level than its role, because its model has a different default.
+    """Return the classes that a switch marks at a different fill level than its role, because their models have different defaults.
 
-    The result holds (class name, fill level in percent). ``usual`` is the role's model and ``device`` the switch's.
+    The result holds (class name, fill level in percent). ``usual`` is the role's model and ``device`` the switch's
+    model.
     """
     if usual == device:
         return ()

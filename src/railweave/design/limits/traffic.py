@@ -1,4 +1,4 @@
-"""The limits of load balancing, and of the jobs that depend on it."""
+"""Checks of load balancing, and of the job settings that depend on it."""
 
 from __future__ import annotations
 
@@ -69,14 +69,15 @@ JOB_SPLIT_DATA = Rule(
 _TRAFFIC_CLASSES = ("NCCL_IB_TC", "UCX_IB_TRAFFIC_CLASS")
 _GID_INDEXES = ("NCCL_IB_GID_INDEX", "UCX_IB_GID_INDEX")
 _BY_VALUE = {-1, "auto"}
-"""The values with which NCCL and UCX determine an index themselves."""
+"""The values with which NCCL and UCX choose a GID index themselves."""
 
 
 def check_job(context: Context, fabrics: Sequence[Fabric]) -> None:
     """Report job settings in the file that do not suit the fabrics of the GPUs' NICs.
 
-    The RDMA load-balancing document ("Running the NCCL Job") uses one queue pair for each path. The Thor2 guide, section 2.5,
-    requires matching settings on NIC and switch, so a traffic class must be set. NCCL's default for both is 0.
+    The RDMA load-balancing document ("Running the NCCL Job") uses one queue pair for each path. The Thor2 guide,
+    section 2.5, requires matching settings on NIC and switch, so a traffic class must be set. NCCL's default for both
+    values is 0.
     """
     job = context.source.spec.hosts.job
     models = [context.catalog.servers[name] for name in {group.model for group in context.source.spec.servers}]
@@ -121,10 +122,10 @@ def check_job(context: Context, fabrics: Sequence[Fabric]) -> None:
 def _check_splitting(
     context: Context, fabric: Fabric, models: Sequence[ServerModel], pairs: int, where: Sequence[Key]
 ) -> None:
-    """Report if splitting messages over queue pairs costs too much, for the NICs with the highest cost.
+    """Report that splitting messages over queue pairs costs too much, for the NICs with the highest cost.
 
-    ``pairs`` is the number of queue pairs per connection. Links between sites are not checked, because there the distance limits
-    the data in flight.
+    ``pairs`` is the number of queue pairs per connection. Links between sites are not checked, because there the
+    distance limits the data in flight.
     """
     job = context.source.spec.hosts.job
     asked = SPLIT in job.environment
@@ -164,7 +165,7 @@ def _check_merging(context: Context, used: Sequence[Fabric]) -> None:
 
 
 def _check_family(context: Context, used: Sequence[Fabric]) -> None:
-    """Record a problem if NICs have no address of the family that jobs are set to use."""
+    """Record a problem if NICs have no address of the address family that jobs are set to use."""
     wanted = context.source.spec.hosts.job.address_family
     for fabric in used if wanted else ():
         owners = [tenant.name for tenant in fabric.tenants] or [""]
@@ -191,10 +192,10 @@ MOST_LEAVES = 64
 """The largest number of leaves in a fabric with global load balancing (Juniper, Global Load Balancing: "Considerations")."""
 
 NIC_ADAPTIVE_ROUTING = "nic-adaptive-routing"
-"""The name of the feature of switch models that a document describes together with NICs that use adaptive routing."""
+"""The switch feature "NIC adaptive routing": a document describes the switch model together with NICs that use adaptive routing."""
 
 SPRAYING = ("dlb-per-packet", "spray")
-"""The modes that send packets of one queue pair over several paths. They require adaptive routing on NICs."""
+"""The modes that send packets of one queue pair over several paths. They require adaptive routing on the NICs."""
 
 SELECTIVE_DLB_ABSENT = Rule(
     id="selective-dlb-absent",
@@ -249,7 +250,7 @@ SHORTEST_TRIED_US = 128
 
 
 def check_balancing(context: Context, layout: Layout, cables: Sequence[Cable]) -> None:
-    """Report switches that lack a requested kind of load balancing, and topologies in which that load balancing cannot work."""
+    """Report switches that lack the requested kind of load balancing, and topologies in which that kind cannot work."""
     wanted = layout.spec.load_balancing
     at = ("fabrics", layout.name, "load_balancing")
     if wanted.global_balancing:
@@ -284,7 +285,7 @@ def check_balancing(context: Context, layout: Layout, cables: Sequence[Cable]) -
 
 
 def _check_speeds(context: Context, layout: Layout, cables: Sequence[Cable]) -> None:
-    """Report next-hop groups whose uplinks have different speeds. With path colors, each color of a switch is a group."""
+    """Report next-hop groups whose uplinks have different speeds. With path colors, each color of a switch is one group."""
     group_speeds: dict[tuple[str, int | None], set[int]] = {}
     for cable in cables:
         if cable.kind == "fabric":
@@ -302,7 +303,7 @@ def _check_speeds(context: Context, layout: Layout, cables: Sequence[Cable]) -> 
 
 
 def _check_adaptive_routing(context: Context, layout: Layout) -> None:
-    """Report switch models that no document describes with adaptive routing of NICs, if NICs would use it."""
+    """Report switch models that no document describes together with adaptive routing of NICs, if NICs would use adaptive routing."""
     if layout.spec.load_balancing.group_mode() not in SPRAYING:
         return
     nics = {context.catalog.nics[server.nics.nic].vendor for server in layout.servers}
@@ -316,7 +317,7 @@ def _check_adaptive_routing(context: Context, layout: Layout) -> None:
 
 
 def _without(context: Context, layout: Layout, feature: str) -> list[str]:
-    """Return descriptions of the models, with their releases, that lack a feature. Emulated switches are ignored."""
+    """Return descriptions of the switch models, with their releases, that lack a feature. Emulated switches are ignored."""
     systems = context.catalog.systems
     return list(
         dict.fromkeys(

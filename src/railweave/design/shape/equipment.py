@@ -1,4 +1,4 @@
-"""The model, software and ports of each switch. They are those of its role, unless ``overrides.devices`` gives different ones."""
+"""The model, software and ports of each switch: those of its role, or the values in ``overrides.devices``."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ OVERRIDE_LEFT_OUT = Rule(
 class Equipment:
     """The equipment of one or more switches of a role: model, software and settings.
 
-    ``own_keys`` are the keys that an override sets, and ``at`` is the place of that override. Switches with the same equipment
-    share one object, so that each kind of equipment is processed once and its problems are reported once.
+    ``own_keys`` are the keys that an override sets, and ``at`` is the place of that override. Switches with the same
+    equipment share one object. So each kind of equipment is processed once, and its problems are reported once.
     """
 
     role_name: RoleName
@@ -46,7 +46,7 @@ class Equipment:
     own_keys: frozenset[str] = frozenset()
 
     def place(self, key: str) -> Location:
-        """Return the place of a key in the fabric file: in the override if the override sets it, or else in the role.
+        """Return the place of a key in the fabric file: in the override if the override sets the key, or else in the role.
 
         A key that ends in ``_ports`` is also placed in the override if the override sets ``device``.
         """
@@ -66,7 +66,10 @@ class Equipment:
 
 
 def role_equipment(context: Context, name: str, fabric: Fabric) -> dict[RoleName, Equipment]:
-    """Return the equipment of switches without overrides, by role. Raises ``DesignError`` if there are problems."""
+    """Return the equipment of switches without overrides, by role.
+
+    Raises ``DesignError`` if a model or system is not valid.
+    """
     given: tuple[tuple[RoleName, str, Role | None], ...] = (
         ("leaf", "leaf", fabric.leaf),
         ("spine", "spine", fabric.spine),

@@ -1,4 +1,4 @@
-"""The switches that connect sites, and the links of each to its peers.
+"""The switches that connect sites, and the links of each switch to its peers.
 
 At every site, these switches are either dedicated routers above the site's spines, or the site's only leaf. Each of
 them has parallel links to every such switch of the other sites.
@@ -20,9 +20,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Border:
-    """A switch that connects its site to the other sites. Addresses are not allocated yet.
+    """A switch that connects its site to the other sites, before addresses are allocated.
 
-    ``number`` is unique over all sites and stays the same when switches are added. ``position`` counts the switches of one site.
+    ``number`` is unique over all sites and stays the same when switches are added. ``position`` counts the switches of
+    one site.
     """
 
     name: str
@@ -66,7 +67,10 @@ def borders_of(context: Context, name: str, fabric: Fabric, leaves: Sequence[Lea
 
 
 def peers(borders: Sequence[Border], router: Border) -> list[tuple[Border, int]]:
-    """Return the neighbors of a router at other sites, each with its place among the neighbors (from 1), which determines the port."""
+    """Return the neighbors of a router at other sites, each with its place among the neighbors (from 1).
+
+    The place determines the port.
+    """
     each = max(border.position for border in borders)
     return [
         (other, (other.site_slot - 1 - (other.site_slot > router.site_slot)) * each + other.position)

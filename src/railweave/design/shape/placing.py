@@ -1,4 +1,4 @@
-"""The placement of servers: the stripe of each, and its slot in the stripe."""
+"""The placement of servers: the stripe of each server, and its slot in the stripe."""
 
 from __future__ import annotations
 
@@ -33,7 +33,10 @@ class PlacedServer:
 def room_of(
     fabric: Fabric, leaves: Sequence[Leaf], equipment: Mapping[str, Equipment], speeds: Mapping[str, int]
 ) -> dict[str, int]:
-    """Return the number of servers that fit in each stripe: ``servers_per_stripe``, or the number that fits on the stripe's leaf with the fewest ports."""
+    """Return the number of servers that fit in each stripe.
+
+    This is ``servers_per_stripe``, or the number that fits on the stripe's leaf with the fewest ports.
+    """
     asked = fabric.topology.servers_per_stripe
     room: dict[str, int] = {}
     for leaf in leaves:
@@ -50,7 +53,7 @@ def room_of(
 
 
 def _stripes_of(room: dict[str, int]) -> str:
-    """Return the stripes in words, grouped by how many servers they hold: ``2 stripes of 16 and 1 stripes of 8``."""
+    """Return text with the stripes grouped by the number of servers that they hold: ``2 stripes of 16 and 1 stripes of 8``."""
     return " and ".join(f"{count} stripes of {servers}" for servers, count in Counter(room.values()).items())
 
 
@@ -63,7 +66,7 @@ def place(
 ) -> list[PlacedServer]:
     """Return the servers, each with a stripe and a slot in it. ``room`` is the number of servers that fit in each stripe.
 
-    The stripe is the one that the server's group names, or else the one in the lock. The remaining servers are spread
+    The stripe is the one that the server's group names, or else the one in the lock. The other servers are spread
     evenly over the stripes, in order. If the file sets ``servers_per_stripe``, they instead fill one stripe after
     another up to that number.
     """
@@ -126,7 +129,7 @@ def _fitting(
     nics: NicGroup,
     members: Mapping[str, list[tuple[str, ServerGroup, NicGroup]]],
 ) -> list[str]:
-    """Return the stripes in which a group's servers can be: at their site and, if possible, with NICs of the same speed."""
+    """Return the stripes in which the servers of a group can be: at their site and, if possible, with NICs of the same speed."""
     across = context.source.spec.fabrics[name].topology.interconnect
     here = [
         member for member in members if across is None or group.site is None or across.site_of(member) == group.site

@@ -3,7 +3,8 @@
 There are four shapes:
 
 - One set of spines connects all leaves.
-- Each rail has its own spines (``planes: rail``). Then rails are connected only inside a server.
+- Each rail has its own spines (``planes: rail``). The network then has no path between rails; only servers connect
+  them.
 - Each NIC port has its own spines (``planes: 2``), and every set of spines connects all rails.
 - Each pod of stripes has its own spines. Super-spines connect the spines that have the same number in all pods; the
   super-spines of one number form a plane.
@@ -32,7 +33,7 @@ _FIELDS = {"leaf": "{stripe} and {leaf}", "spine": "{spine}", "super_spine": "{s
 
 
 def switch_name(context: Context, naming: Naming, fabric: str, role: str, **fields: str | int) -> str:
-    """Return the name of a switch: its individual name in the file, or else the name by the pattern of its role.
+    """Return the name of a switch: its individual name in the file, or else the name that the pattern of its role gives.
 
     Records a problem if the pattern gives no valid name.
     """
@@ -92,7 +93,7 @@ def _check_servers(context: Context, servers: dict[str, int], names: Sequence[st
 
 
 def _check_length(context: Context, fabric: str, role: str, names: Sequence[str]) -> None:
-    """Record a problem if a host name is too long. A pattern can give longer names than the example with which it was validated."""
+    """Record a problem if a host name is too long. A pattern can give names longer than the example that validated it."""
     longest = max(names, key=len, default="")
     if len(longest) > LONGEST:
         context.problem(
@@ -137,13 +138,19 @@ class Leaf:
 
     @property
     def block(self) -> str:
-        """The pod or the rail plane of the leaves that share this leaf's spines; empty if all leaves share them."""
+        """The pod or the rail plane of the leaves that share this leaf's spines.
+
+        Empty if all leaves share the same spines.
+        """
         return self.pod or self.plane
 
 
 @dataclass(frozen=True, slots=True)
 class Spine:
-    """A spine before addresses are allocated. ``position`` counts the spines of one leaf; ``number`` counts all spines of the fabric."""
+    """A spine before addresses are allocated.
+
+    ``position`` counts the spines that a leaf connects to. ``number`` counts all spines of the fabric.
+    """
 
     name: str
     key: str
@@ -154,7 +161,7 @@ class Spine:
 
     @property
     def block(self) -> str:
-        """The pod or the rail plane of the leaves that this spine connects; empty if it connects all leaves."""
+        """The pod or the rail plane of the leaves that this spine connects. Empty if the spine connects all leaves."""
         return self.pod or self.plane
 
 
@@ -173,7 +180,7 @@ def block_of(
 ) -> tuple[str, str]:
     """Return (pod, plane) of the leaf at ``position`` (from 1) in the stripe with this ``slot``. A value that does not apply is empty.
 
-    If each rail has its own spines, the plane is the leaf's rail, if the leaf has only one rail. In a fabric that spans
+    If each rail has its own spines and the leaf serves only one rail, the plane is that rail. In a fabric that spans
     sites, each site is a pod. Each plane of NIC ports has ``leaves_of_plane`` leaves in every stripe; leaves of the
     first plane come first.
     """

@@ -1,4 +1,4 @@
-"""The layout of a fabric: stripes, leaves, spines and servers. Checks size, ports, oversubscription and underlay."""
+"""The layout of a fabric: stripes, leaves, spines and servers. Size, ports, oversubscription and underlay are checked."""
 
 from __future__ import annotations
 
@@ -106,7 +106,10 @@ def check_underlay(context: Context, name: str, fabric: Fabric) -> None:
 
 
 def check_systems(context: Context, name: str, fabric: Fabric, equipment: Iterable[Equipment]) -> None:
-    """Report switches whose operating system lacks the underlay's protocol, or for which no document says that it supports the fabric's form of path colors."""
+    """Report switches whose operating system may not support the underlay.
+
+    The system lacks the underlay's protocol, or no document says that it supports the fabric's form of path colors.
+    """
     equipment = list(equipment)
     if fabric.underlay.path_color == "dpf" and fabric.load_balancing.mode == "rlb":
         _note_dpf(context, name, equipment)
@@ -135,7 +138,10 @@ def _note_dpf(context: Context, name: str, equipment: Iterable[Equipment]) -> No
 
 
 def _note_links(context: Context, name: str, fabric: Fabric, equipment: Iterable[Equipment]) -> None:
-    """Report link addresses that overlap server pools, and IPv6 routes over IPv4 sessions on systems not known to support them."""
+    """Report link addresses that overlap server pools.
+
+    Also report IPv6 routes over IPv4 sessions on systems not known to support them.
+    """
     underlay, overlay, links = fabric.underlay, fabric.evpn(), fabric.pools.fabric_links
     if underlay.protocol != "bgp" or underlay.peering != "numbered":
         return
@@ -163,7 +169,7 @@ def _overlap(pool: str, other: str) -> bool:
 
 
 MOST_SWITCHES = 16_384
-"""The largest number of switches in a fabric: twelve times the number that 32,768 GPUs under super-spines need."""
+"""The largest number of switches in a fabric. It is twelve times the number that 32,768 GPUs under super-spines need."""
 MOST_LINKS = 524_288
 """The largest number of links between the switches of a fabric."""
 
@@ -192,7 +198,7 @@ def check_extent(context: Context, name: str, fabric: Fabric, leaves: int) -> No
 
 
 def _blocks(topology: Topology, leaves: int) -> int:
-    """Return the number of separate sets of spines that a topology with this number of leaves has at most."""
+    """Return the largest possible number of separate sets of spines in a topology with this number of leaves."""
     if topology.interconnect is not None:
         return len(topology.interconnect.sites)
     stripes = len(topology.stripe_names())
@@ -206,9 +212,9 @@ def _blocks(topology: Topology, leaves: int) -> int:
 def check_ports(
     context: Context, name: str, fabric: Fabric, groups: Sequence[tuple[int, ServerGroup, NicGroup]]
 ) -> None:
-    """Record a problem if NICs lack a port for each plane, or differ in their number of ports.
+    """Record a problem if NICs have fewer ports than there are planes, or differ in their number of ports.
 
-    ``groups`` are the server groups that the fabric connects, each with its place in the file.
+    ``groups`` are the server groups that the fabric connects, each with its index in the file.
     """
     if not groups:
         return
@@ -245,7 +251,7 @@ def _ports(nics: NicGroup) -> str:
 
 
 def check_oversubscription(context: Context, layout: Layout) -> None:
-    """Record a problem if a leaf's or spine's downlinks exceed its uplinks by more than ``oversubscription:`` accepts."""
+    """Record a problem if the downlinks of a leaf or spine exceed its uplinks by more than ``oversubscription:`` allows."""
     if not layout.spines:
         return
     at = ("fabrics", layout.name, "topology", "oversubscription")
@@ -282,7 +288,7 @@ def check_oversubscription(context: Context, layout: Layout) -> None:
 
 
 def _more_uplinks(layout: Layout, down: int, up: int, asked: float) -> str:
-    """Return the changes of a fabric file that give leaves enough uplinks, as the beginning of a sentence."""
+    """Return text about the changes of the fabric file that give leaves enough uplinks. It is the beginning of a sentence."""
     topology = layout.spec.topology
     factor, spines = down / up / asked, len(topology.spine_names())
     fewer = int(max(Counter(server.stripe for server in layout.servers).values()) / factor)
@@ -298,7 +304,7 @@ def _bandwidth_up(layout: Layout, leaf: Leaf) -> int:
 
 
 def _bandwidth_of(layout: Layout, spine: Spine) -> tuple[int, int]:
-    """Return a spine's bandwidth in Gb/s as (down to all leaves that can be below it, up to super-spines)."""
+    """Return a spine's bandwidth in Gb/s as (down to all leaves that can be below the spine, up to super-spines)."""
     topology = layout.spec.topology
     leaves = [leaf for leaf in layout.leaves if leaf.block == spine.block]
     most = max(layout.link_speed(leaf.name, spine.name) for leaf in leaves)
@@ -314,9 +320,9 @@ def _bandwidth_of(layout: Layout, spine: Spine) -> tuple[int, int]:
 
 @dataclass(frozen=True)
 class Layout:
-    """The skeleton of a fabric.
+    """The skeleton of a fabric: its switches and servers without addresses and cables.
 
-    ``roles`` holds the equipment of switches without overrides, by role; ``equipment`` holds the equipment of each
+    ``roles`` holds the equipment of switches without overrides, by role. ``equipment`` holds the equipment of each
     switch, by name.
     """
 
@@ -329,7 +335,7 @@ class Layout:
     super_spines: tuple[SuperSpine, ...]
     servers: tuple[PlacedServer, ...]
     rails: int
-    """The number of NIC ports of each server, over all planes."""
+    """The number of NIC ports of each server, summed over all planes."""
     ports: int
     """The number of ports of each NIC."""
     nic_speeds: Mapping[str, int]
@@ -347,15 +353,15 @@ class Layout:
         return ("leaf", *(role for role, there in above if there))
 
     def kinds(self) -> list[Equipment]:
-        """Return the kinds of equipment, lowest tier first. A tier without overrides has one kind."""
+        """Return the kinds of equipment, lowest tier first. A tier without overrides has only one kind."""
         there = dict.fromkeys(self.equipment.values())
         kinds = [kind for role in self.tiers for kind in there if kind.role_name == role]
         return kinds if self.leaves else [self.roles["leaf"], *kinds]
 
     def link_speed(self, lower: str, upper: str) -> int:
-        """Return the speed of links between two switches in Gb/s: the highest speed of at most the requested speed that both switches support.
+        """Return the speed of links between two switches in Gb/s.
 
-        Return 0 if there is none.
+        This is the highest speed that both switches support, up to the requested speed. Return 0 if there is none.
         """
         below, above = self.equipment[lower], self.equipment[upper]
         speed = self._speeds.get((below, above))
@@ -370,7 +376,7 @@ class Layout:
         return {}
 
     def server_speed(self, equipment: Equipment) -> int:
-        """Return the speed of links between servers and leaves with this equipment.
+        """Return the speed in Gb/s of links between servers and leaves with this equipment.
 
         Leaves with different server speeds have different equipment (``_by_speed``).
         """
@@ -497,7 +503,10 @@ def lay_out(context: Context, name: str, fabric: Fabric) -> Layout:
 
 
 def _places(context: Context, name: str, topology: Topology, stripes: dict[str, int]) -> dict[str, int]:
-    """Return the place of each stripe on the spines' ports: its slot, or its slot at its site if each site has its own spines."""
+    """Return the place of each stripe on the spines' ports: its slot.
+
+    If each site has its own spines, it is the slot at the site.
+    """
     if topology.interconnect is None or not topology.spine_names():
         return stripes
     places: dict[str, int] = {}
@@ -533,7 +542,10 @@ def _served_groups(context: Context, name: str, fabric: Fabric) -> list[tuple[in
 
 
 def _rails(context: Context, name: str, groups: list[tuple[int, ServerGroup, NicGroup]]) -> tuple[int, int]:
-    """Return (number of rails, which must be the same for all servers; NIC speed of the first server group in Gb/s)."""
+    """Return (number of rails, NIC speed of the first server group in Gb/s).
+
+    All servers must have the same number of rails.
+    """
     if not groups and any(group.model not in context.catalog.servers for group in context.source.spec.servers):
         return 1, 400  # what NICs there are is not known until the models are right
     if not groups:
@@ -578,7 +590,10 @@ def _stripe_speeds(context: Context, name: str, groups: list[tuple[int, ServerGr
 def _by_speed(
     leaves: Sequence[Leaf], equipment: Mapping[str, Equipment], speeds: Mapping[str, int]
 ) -> dict[str, Equipment]:
-    """Return the equipment by switch. If leaves with the same equipment have different NIC speeds, each speed gets its own object."""
+    """Return the equipment by switch.
+
+    Leaves with the same equipment and different NIC speeds get a separate object for each speed.
+    """
     kinds: dict[tuple[Equipment, int], Equipment] = {}
     used: set[Equipment] = set()
     result = dict(equipment)

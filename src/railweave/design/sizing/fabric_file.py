@@ -1,4 +1,4 @@
-"""Writing of a sized fabric as a fabric file, with the PFC thresholds and headroom that the fabric needs."""
+"""Fabric files of sized fabrics, including the PFC thresholds and the headroom that the fabric needs."""
 
 from __future__ import annotations
 
@@ -21,7 +21,9 @@ if TYPE_CHECKING:
 
 
 LEAST_SHARED = 0.5
-"""The assumed shared part of the packet buffer, as a fraction, if no source documents the part that a model dedicates to its ports.
+"""The assumed shared part of the packet buffer, as a fraction.
+
+It is used if no source documents the part that a model dedicates to its ports.
 
 Of the models with public figures, the QFX5240 has the smallest shared part: 86 of 165 MB (``dedicated`` in the
 catalog).
@@ -37,7 +39,7 @@ def shared_bytes(catalog: Catalog, size: Size) -> float:
 
 
 def headroom_need(catalog: Catalog, size: Size) -> int:
-    """Return the headroom in bytes that the switch with the greatest need requires."""
+    """Return the headroom in bytes of the switch that needs the most."""
     lengths, mtu, speed = Cabling(), Mtu(), size.ports.speed_gbps
     lossless = sum(traffic_class.lossless for traffic_class in Qos().classes.values())
     model = catalog.switches[size.wanted.switch]
@@ -58,11 +60,11 @@ LOWEST = 1
 
 
 def pausing_threshold(ports: int, lossless: int, egress_lossless: int) -> int:
-    """Return the highest ingress threshold with which all other ports pause before a queue with ``MOST_THRESHOLD`` is full.
+    """Return the highest ingress threshold at which all other ports pause before a queue with ``MOST_THRESHOLD`` is full.
 
-    ``ports`` is the number of links that a switch can have, so that the value is valid if all of them are in use. The
-    shares of lossless classes (``lossless`` at ingress, ``egress_lossless``) are percentages of the packet buffer. The
-    check ``lossless-queue-full`` makes the same comparison.
+    ``ports`` is the number of links that a switch can have; the value is valid even if all links are in use. The shares
+    of lossless classes (``lossless`` at ingress, ``egress_lossless``) are percentages of the packet buffer. The check
+    ``lossless-queue-full`` makes the same comparison.
     """
     queue = egress_lossless * held_share(MOST_THRESHOLD)
     fits = (index for index in range(MOST_THRESHOLD, LOWEST, -1) if lossless * held_share(index, ports - 1) <= queue)
@@ -70,7 +72,10 @@ def pausing_threshold(ports: int, lossless: int, egress_lossless: int) -> int:
 
 
 def system_of(catalog: Catalog, switch: str) -> str:
-    """Return the operating system for a switch model in a sized file: the default system if the model runs it, or else the model's first system."""
+    """Return the operating system for a switch model in a sized file.
+
+    This is the default system if the model runs it, or else the model's first system.
+    """
     systems = catalog.switches[switch].systems
     return DEFAULT_SYSTEM if DEFAULT_SYSTEM in systems else systems[0]
 
@@ -86,7 +91,7 @@ def server_names(size: Size, first: int = 1, last: int = 0) -> str:
 
 
 def fabric_text(catalog: Catalog, size: Size, qps: int = 0, tenants: int = 0, server: str = "") -> str:
-    """Return the text of the fabric file of a size. The text has at most 17 lines, and one more line for each tenant.
+    """Return the text of the fabric file for a size. The text has at most 17 lines, and one more line for each tenant.
 
     - ``qps``: queue pairs per connection; 0 means one per path color.
     - ``tenants``: the number of tenants that share the servers equally.
@@ -147,7 +152,10 @@ def fabric_text(catalog: Catalog, size: Size, qps: int = 0, tenants: int = 0, se
 
 
 def _tenants(size: Size, tenants: int) -> list[str]:
-    """Return the lines that divide the servers among tenants. If the number does not divide evenly, the first tenants get one more."""
+    """Return the lines that divide the servers among tenants.
+
+    If they do not divide evenly, the first tenants get one more server.
+    """
     if not tenants:
         return []
     each, more = divmod(size.servers, tenants)
@@ -167,7 +175,11 @@ def inventory_text(catalog: Catalog, size: Size) -> str:
 
 
 def _load_balancing(catalog: Catalog, size: Size, system: str) -> list[str]:
-    """Return the load-balancing line if the default does not fit: other modes, no spines, or a system without flowlet balancing."""
+    """Return the load-balancing line, or nothing if the default fits.
+
+    The line is needed for a mode other than RDMA-aware load balancing, for a fabric without spines, and for a system
+    without flowlet balancing.
+    """
     if not size.spines:
         return ["    load_balancing: {mode: ecmp}"]
     if size.wanted.balancing != "rlb":
@@ -178,11 +190,11 @@ def _load_balancing(catalog: Catalog, size: Size, system: str) -> list[str]:
 
 
 FIRST_ASN = 4200300001
-"""The first AS number for roles whose default pool is too small. It is higher than all default pools."""
+"""The first AS number for roles whose default pool is too small. The number is higher than all default pools."""
 
 
 def _pools(size: Size) -> list[str]:
-    """Return the line of AS number pools for roles that outgrow their default pool. Empty if there are none.
+    """Return the line with AS number pools for roles that outgrow their default pool. The result is empty if there are none.
 
     Each such pool has room for at least ten times as many switches, because pools may be widened later but not moved.
     """
@@ -203,11 +215,13 @@ def _pools(size: Size) -> list[str]:
 
 
 def _qos(catalog: Catalog, size: Size, system: str) -> list[str]:
-    """Return the line of QoS settings that differ from the defaults. It can contain:
+    """Return the line of QoS settings that differ from the defaults.
+
+    The line can contain:
 
     - a larger headroom partition, at the expense of lossless traffic;
     - the same share at egress, on models that require equal shares;
-    - thresholds with which ports pause before a lossless queue is full, on systems that give these queues a threshold.
+    - thresholds at which ports pause before a lossless queue is full, on systems that give these queues a threshold.
     """
     usual, headroom = Buffers(), headroom_percent(catalog, size)
     lossless = 100 - usual.lossy - headroom

@@ -1,4 +1,4 @@
-"""Output of the results of sizing, for a terminal and as JSON: models, the chosen shape, alternatives, growth and limits."""
+"""The results of sizing, for a terminal and as JSON: models, the chosen shape, alternatives, growth and limits."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def limits(catalog: Catalog, size: Size, mtu: int = 9000) -> list[tuple[str, int, int | None]]:
-    """Return the quantities that have a limit, as (name, count, maximum or None if it is unknown)."""
+    """Return the quantities that have a limit, as (name, count, maximum). The maximum is None if it is unknown."""
     server, model = catalog.servers[size.wanted.server], catalog.switches[size.wanted.switch]
     nic, kernel, colors = catalog.nics[server.nics["gpu"].nic], catalog.kernel, size.colors
     rails = {"rail-planes": 1, "port-planes": size.ports.nics}.get(size.shape, size.ports.rails)
@@ -54,7 +54,7 @@ def limits(catalog: Catalog, size: Size, mtu: int = 9000) -> list[tuple[str, int
 
 @dataclass(frozen=True, slots=True)
 class Sizing:
-    """The result of sizing: the sizes of the requested shapes, the best of them, and other models that match the request.
+    """The result of sizing: the sizes of the requested shapes, the best size, and other models that match the request.
 
     ``other_servers`` and ``other_switches`` are further models that match the texts ``nic`` and ``switch`` of the
     request.
@@ -108,7 +108,7 @@ def _models(catalog: Catalog, sized: Sizing) -> Iterator[str]:
 
 
 def _balancing(size: Size) -> str:
-    """Return the load balancing of a size with its price, and the choice that was not taken."""
+    """Return text about the load balancing of a size and its price, and about the alternative."""
     colors = colors_of(size.uplinks)
     price = f"{counted(colors, 'address', 'addresses')} a NIC, {counted(size.ports.rails * colors, 'routing table')} a server"
     if size.wanted.balancing == "rlb":
@@ -122,7 +122,7 @@ def _balancing(size: Size) -> str:
 
 
 def optics_of(catalog: Catalog, size: Size) -> dict[str, str]:
-    """Return the optics that the design chooses by default, as a map of the kind of cable end (in words) to the optic's name."""
+    """Return the optics that the design chooses by default, as a map from the kind of cable end (in words) to the optic's name."""
     wanted, ports, lengths = size.wanted, size.ports, Cabling()
     nic = catalog.nics[catalog.servers[wanted.server].nics["gpu"].nic]
     cage = catalog.switches[wanted.switch].ports[0].cage

@@ -1,4 +1,4 @@
-"""A request for a fabric, the models that it matches, and the shape that is chosen for it."""
+"""A request for a fabric, the models that match the request, and the shape chosen for it."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """The request of ``init --gpus``; the fields are its options.
+    """The request of ``init --gpus``. The fields are its options.
 
     ``nic`` and ``switch`` are model names, or texts that model names contain or begin with. ``stripes``, ``qps`` and
-    ``tenants`` are 0 if not given. ``gpus_per_server`` and ``nics_per_server`` are None if a server has the numbers of
-    its model. ``lb`` is rlb, dlb or ecmp; None chooses between dlb and ecmp by what the switches have.
+    ``tenants`` are 0 if not given. If ``gpus_per_server`` or ``nics_per_server`` is None, the number is that of the
+    server model. ``lb`` is rlb, dlb or ecmp; None chooses dlb if the switches support it, or else ecmp.
     """
 
     gpus: int
@@ -49,7 +49,10 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The answer to a request, with a catalog that contains its server model, and the description of that server in a fabric file."""
+    """The answer to a request.
+
+    ``catalog`` contains the server model of the request, and ``server`` describes it for a fabric file.
+    """
 
     request: Request
     catalog: Catalog
@@ -83,9 +86,8 @@ class Answer:
 def request_of(given: Mapping[str, Any]) -> Request:
     """Return the request that the command-line options ``given`` (values by option name) describe.
 
-    Raises ``InputError`` for a text that is not a valid number.
-
-    ``qps`` may be the word ``predict``, which means that no number is given.
+    ``qps`` may be the word ``predict``, which means that no number is given. Raises ``InputError`` for a text that is
+    not a valid number.
     """
     few = "write a whole number from 1 to 4096"
     qps = None if given["qps"] == "predict" else given["qps"]
@@ -106,7 +108,10 @@ def request_of(given: Mapping[str, Any]) -> Request:
 
 
 def _count(option: str, text: int | str | None, expected: str, fix: str, most: int = 999_999_999) -> int:
-    """Return the number in an option, from 1 to ``most``; 0 if none is given. Raises ``InputError`` if the text is not valid."""
+    """Return the number in an option, from 1 to ``most``. Return 0 if the option is not given.
+
+    Raises ``InputError`` if the text is not valid.
+    """
     if text is None:
         return 0
     given = str(text).strip()
@@ -194,11 +199,16 @@ def answer(known: Catalog, request: Request) -> Answer:
 
 
 MODES: dict[str, Balancing] = {"dlb": "dlb-flowlet", "ecmp": "ecmp", "rlb": "rlb"}
-"""The load balancing of each word of ``--lb``."""
+"""The load-balancing mode of each word of ``--lb``."""
 
 
 def _balancing(known: Catalog, switch: str, word: str | None) -> Balancing:
-    """Return the load balancing for a word; without one, what the switches do without a plugin and without further addresses."""
+    """Return the load balancing that a word of ``--lb`` selects.
+
+    Without a word, return flowlet balancing if the switches support it, or else static hashing. Both work without a
+    plugin and without further addresses. Raises ``InputError`` for an unknown word, or if the switches do not support
+    the mode.
+    """
     system = system_of(known, switch)
     has_dlb = known.systems[system].has("dlb-flowlet")
     if word is None:
@@ -230,9 +240,9 @@ def _nothing_fits(
     candidates: dict[Shape, Size | RefusedShape],
     asked: dict[Shape, Size | RefusedShape],
 ) -> Problem:
-    """Return the problem that none of the requested shapes fits, with the reasons and a fix.
+    """Return the problem to report if none of the requested shapes fits, with the reasons and a fix.
 
-    ``candidates`` are the results for all shapes, ``asked`` those for the requested ones.
+    ``candidates`` are the results for all shapes, ``asked`` the results for the requested shapes.
     """
     why = "; ".join(f"{name}: {candidate.why}" for name, candidate in asked.items() if not isinstance(candidate, Size))
     fix = "choose a larger switch, or fewer GPUs"

@@ -1,9 +1,12 @@
-"""Sizing of a fabric for a number of GPUs and a switch model: compares all shapes (topologies), chooses one, and computes its growth.
+"""Sizing of a fabric for a number of GPUs and a switch model.
 
-Everything is arithmetic on the catalog. Except for ``one-leaf``, shapes are rail-optimised with one leaf per rail and stripe:
+It compares all shapes (topologies), chooses a shape, and computes its growth.
 
-- ``port-planes``: only for NICs with several ports. The first ports of all NICs are on a separate network, and so are
-  the second ports. Each of these planes has two tiers, or one leaf if all its ports fit.
+Everything is arithmetic on the catalog. Except for ``one-leaf``, shapes are rail-optimised with one leaf per rail and
+stripe:
+
+- ``port-planes``: only for NICs with several ports. The first ports of all NICs form one network (plane), the second
+  ports another, and so on. Each plane has two tiers, or one leaf if all its ports fit.
 - ``one-leaf``: every NIC on one switch.
 - ``two-tier``: one set of spines connects all leaves. The fabric is full when a spine has no port for another leaf.
 - ``rail-planes``: each rail has its own spines. So the fabric can have more leaves than ``two-tier``, by a factor of
@@ -36,7 +39,7 @@ if TYPE_CHECKING:
 
 
 def ports_of(catalog: Catalog, wanted: SizeRequest) -> Ports:
-    """Return the numbers of a switch's links that can go to servers and to spines, for the NICs of the requested server.
+    """Return the numbers of a switch's links that can go to servers and to spines, at the speed of the requested server's NICs.
 
     Raises ``ValueError`` if the switch and the NICs have no speed in common.
     """
@@ -67,10 +70,10 @@ def ports_of(catalog: Catalog, wanted: SizeRequest) -> Ports:
 
 
 def size(catalog: Catalog, wanted: SizeRequest, shape: Shape, there: Size | None = None) -> Size | RefusedShape:
-    """Return the size of one shape for a request, or the reason why it does not fit.
+    """Return the size of one shape for a request, or the reason why the shape does not fit.
 
     ``there`` is the existing fabric to grow from, or None. The result keeps the stripes with their servers, the number
-    of uplinks, and the pods of this fabric.
+    of uplinks, and the pods of the existing fabric.
     """
     ports = ports_of(catalog, wanted)
     servers = -(-wanted.gpus // ports.gpus_per_server)
@@ -125,7 +128,7 @@ def size(catalog: Catalog, wanted: SizeRequest, shape: Shape, there: Size | None
 
 
 def sizes(catalog: Catalog, wanted: SizeRequest) -> dict[Shape, Size | RefusedShape]:
-    """Return, for each shape, its size for the request, or the reason why the shape is refused.
+    """Return, for each shape, its size for the request, or the reason why the shape does not fit.
 
     ``port-planes`` is included only if the NICs have several ports.
     """
@@ -136,9 +139,9 @@ def sizes(catalog: Catalog, wanted: SizeRequest) -> dict[Shape, Size | RefusedSh
 def choose(candidates: dict[Shape, Size | RefusedShape]) -> Size | None:
     """Return the preferred shape of those that fit, or None.
 
-    NICs with several ports get a plane for each port, because jobs survive the failure of a network only with planes.
-    Otherwise the first shape that fits is chosen; each later shape costs more, or guarantees less, than the shape
-    before.
+    NICs with several ports get a plane for each port, because only with planes do jobs survive the failure of a
+    network. Otherwise the first shape that fits is chosen. Each later shape costs more, or guarantees less, than the
+    shape before.
     """
     return next((candidate for candidate in candidates.values() if isinstance(candidate, Size)), None)
 
@@ -196,7 +199,7 @@ def _super_spine(base: Size, later: int, need: int, there: Size | None) -> Size 
 
 
 def _pods(base: Size, later: int, need: int, sizes_of_pods: range) -> Iterator[tuple[Size, int, Size]]:
-    """Yield (the fabric after growth, its number of cables, the fabric now) for each pod size that fits."""
+    """Yield (fabric after growth, number of its cables, fabric now) for each pod size that fits."""
     ports = base.ports
     for per_pod in sizes_of_pods:
         pods, down = -(-later // per_pod), per_pod * ports.rails
@@ -221,7 +224,11 @@ def _pods(base: Size, later: int, need: int, sizes_of_pods: range) -> Iterator[t
 
 @dataclass(frozen=True, slots=True)
 class RelaidCables:
-    """The numbers of existing cables that growth moves: ``elsewhere`` to another switch, ``ports`` to other ports of the same switch."""
+    """The numbers of existing cables that growth moves.
+
+    ``elsewhere`` counts cables that move to another switch, ``ports`` cables that move to other ports of the same
+    switch.
+    """
 
     elsewhere: int = 0
     ports: int = 0
@@ -251,7 +258,10 @@ class Step:
 
 
 def grow(catalog: Catalog, before: Size, factor: float, shape: Shape | None = None) -> Step:
-    """Return the cost of growing a fabric to ``factor`` times its servers, in the same shape or in another."""
+    """Return the cost of growing a fabric to ``factor`` times its servers.
+
+    ``shape`` is the shape after growth; None keeps the shape.
+    """
     servers = replace(before.wanted, growth=factor).grown(before.servers)
     gpus = servers * before.ports.gpus_per_server
     room = max(1.0, before.wanted.growth / factor)
@@ -275,7 +285,7 @@ def grow(catalog: Catalog, before: Size, factor: float, shape: Shape | None = No
 def growth_steps(catalog: Catalog, current: Size, factor: float, *, every: bool = False) -> list[Step]:
     """Return the growth step in the present shape.
 
-    If the grown fabric does not fit this shape, or with ``every``, add a step for each other shape that fits.
+    If the grown fabric does not fit this shape, or if ``every`` is True, add a step for each other shape that fits.
     """
     first = grow(catalog, current, factor)
     if isinstance(first.size, Size) and not every:
@@ -292,8 +302,8 @@ def default_growth(current: Size) -> float:
 def _laid(before: Size, after: Size) -> RelaidCables:
     """Return the numbers of cables between switches that growth moves.
 
-    A switch's ports follow from its own number, its neighbor's number and the number of links to each neighbor. If the number of
-    links changes, the ports change.
+    A switch's ports are determined by its own number, its neighbor's number and the number of links to each neighbor.
+    If the number of links changes, the ports change.
     """
     if {"rail-planes", "port-planes"} & {before.shape, after.shape} and before.shape != after.shape:
         return RelaidCables(before.fabric_cables)  # other spines for every leaf of a plane
@@ -322,9 +332,9 @@ def _place(size: Size, stripe: int) -> tuple[int, int]:
 def _of_one(place: int, links: tuple[int, int], uppers: tuple[int, int], *, same: bool) -> RelaidCables:
     """Return the numbers of links of one switch that growth moves. ``place`` is its place below its upper switches, from 0.
 
-    ``links`` (per upper switch) and ``uppers`` (number of upper switches) are pairs: before and after growth. ``same`` is True if
-    the switch keeps its place. Link n to upper switch u has port u x links + n on this switch, and port place x links + n on the
-    upper switch.
+    ``links`` (per upper switch) and ``uppers`` (number of upper switches) are pairs: before and after growth. ``same``
+    is True if the switch keeps its place. Link n to upper switch u has port u x links + n on this switch, and port
+    place x links + n on the upper switch.
     """
     total, both = links[0] * uppers[0], min(uppers)
     between = both * min(links)

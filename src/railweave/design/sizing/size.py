@@ -1,4 +1,4 @@
-"""The size of a fabric of one shape: counts of its switches, cables and ports, before there is a design."""
+"""The size of a fabric of one shape: its numbers of switches, cables and ports, calculated before the fabric is designed."""
 
 from __future__ import annotations
 
@@ -13,34 +13,41 @@ if TYPE_CHECKING:
 
 
 MOST_COLORS = 8
-"""The maximum number of path colors of a NIC (Linux allows 16 addresses, including the link-local one).
+"""The maximum number of path colors of a NIC. Linux allows 16 addresses, including the link-local address.
 
-With more uplinks, several uplinks have the same color.
+If there are more uplinks than colors, several uplinks have the same color.
 """
 
 LEAST_COLORS = 4
-"""The minimum number of path colors of a NIC. With fewer, the distribution of traffic would depend too much on hashing."""
+"""The minimum number of path colors of a NIC.
+
+With fewer colors, the distribution of traffic would depend too much on hashing.
+"""
 
 MOST_LINKS = 64
 """The largest number of parallel links between two switches (``links_per_spine``)."""
 
 
 def colors_of(uplinks: int) -> int:
-    """Return the number of path colors per NIC: one for each uplink up to eight, or else the largest number that divides the uplinks."""
+    """Return the number of path colors per NIC.
+
+    With up to eight uplinks, this is the number of uplinks. With more, it is the largest number up to eight that
+    divides the number of uplinks.
+    """
     return next((count for count in range(min(uplinks, MOST_COLORS), 0, -1) if uplinks % count == 0), 1)
 
 
 def shared(uplinks: int) -> bool:
-    """Return True if ``uplinks`` gives enough path colors: at least ``LEAST_COLORS``, or one for each uplink."""
+    """Return True if ``uplinks`` gives enough path colors: at least ``LEAST_COLORS``, or one color for each uplink."""
     return colors_of(uplinks) >= min(uplinks, LEAST_COLORS)
 
 
 def spread(need: int, most: int, links: int, *, colored: bool = True) -> tuple[int, int]:
-    """Return (number of upper switches, number of links to each): the fewest switches that together take ``need`` links of a lower switch.
+    """Return (number of upper switches, number of links to each), with the fewest switches that take ``need`` links of a lower switch.
 
-    The lower switch has ports for at most ``most`` links, and an upper switch takes at most ``links`` of them. There are at least
-    two upper switches, so that one may fail. With ``colored``, path colors must divide the uplinks equally. Raises ``ValueError``
-    if no numbers fit, which cannot happen if ``most`` is 1.
+    The lower switch has ports for at most ``most`` links, and an upper switch takes at most ``links`` of them. There
+    are at least two upper switches, so that one may fail. With ``colored``, path colors must divide the uplinks
+    equally. Raises ``ValueError`` if no numbers fit. This cannot happen if ``most`` is 1.
     """
     links = min(links, MOST_LINKS)
     for count in range(max(-(-need // links), min(2, most)), most + 1):
@@ -51,7 +58,10 @@ def spread(need: int, most: int, links: int, *, colored: bool = True) -> tuple[i
 
 
 def default_server_first(model: SwitchModel, topology: Topology) -> int:
-    """Return the default first server port. The ports before it are for uplinks; the oversubscription determines their number."""
+    """Return the default first server port.
+
+    The ports before it are for uplinks; the oversubscription determines their number.
+    """
     group = model.ports[0]
     if topology.spine_names() == []:
         across = topology.interconnect  # the first ports lead to other sites
@@ -68,10 +78,11 @@ SHAPES: tuple[Shape, ...] = ("port-planes", "one-leaf", "two-tier", "rail-planes
 
 @dataclass(frozen=True, slots=True)
 class SizeRequest:
-    """A request for a fabric of a size. ``growth`` is the factor by which the number of GPUs can increase later without moving a cable.
+    """A request for a fabric of a given size.
 
-    ``stripes`` is the number of stripes that the servers are spread over; 0 means as few as possible. ``balancing`` decides
-    how many path colors NICs have: one without ``rlb``.
+    - ``growth``: the factor by which the number of GPUs can increase later without moving a cable.
+    - ``stripes``: the number of stripes over which the servers are spread; 0 means as few as possible.
+    - ``balancing``: determines the number of path colors of NICs, which is 1 without ``rlb``.
     """
 
     gpus: int
@@ -97,11 +108,11 @@ class Ports:
     """The use of switch ports, counted in links at ``speed_gbps``.
 
     - ``total``: all links of a switch. Without spines, all of them may go to servers.
-    - ``down_built``: the links of a leaf that face servers.
-    - ``up``: the largest number of links of a leaf to spines that path colors can divide equally.
-    - ``down``: the links to servers for which ``up`` uplinks suffice.
-    - ``per_module``: the links that a pluggable at a switch carries.
-    - ``rails``: the NIC ports of a server, ``nic_ports`` on each NIC.
+    - ``down_built``: the links of a leaf that go to servers.
+    - ``up``: the largest number of links from a leaf to spines that path colors can divide equally.
+    - ``down``: the largest number of links to servers for which ``up`` uplinks suffice.
+    - ``per_module``: the number of links in one pluggable module of a switch.
+    - ``rails``: the number of NIC ports of a server, with ``nic_ports`` on each NIC.
     - ``group``: the maximum width of a next-hop group.
     """
 
@@ -123,7 +134,7 @@ class Ports:
 
     @property
     def half(self) -> int:
-        """The number of links of a spine that go down in a fabric with super-spines. As many go up."""
+        """The number of links of a spine that go down in a fabric with super-spines. The number that goes up is the same."""
         return self.total // self.per_module // 2 * self.per_module
 
 
@@ -131,9 +142,9 @@ class Ports:
 class Size:
     """The size of a fabric of one shape.
 
-    - ``servers_per_stripe``: the servers of the fullest stripe.
-    - ``spines``: the spines to which each leaf connects.
-    - ``super_spines``: the super-spines to which each spine connects.
+    - ``servers_per_stripe``: the number of servers in the fullest stripe.
+    - ``spines``: the number of spines to which each leaf connects.
+    - ``super_spines``: the number of super-spines to which each spine connects.
     """
 
     shape: Shape
@@ -185,7 +196,11 @@ class Size:
 
     @property
     def leaves_per_stripe(self) -> int:
-        """The number of leaves in a stripe: one per rail, or, without spines, one leaf (with planes of NIC ports: one per plane)."""
+        """The number of leaves in a stripe.
+
+        With spines, there is one leaf per rail. Without spines there is one leaf, or one per plane if NIC ports have
+        planes.
+        """
         if self.shape == "port-planes" and not self.spines:
             return self.ports.nic_ports
         return 1 if self.shape == "one-leaf" else self.ports.rails
@@ -227,7 +242,7 @@ class Size:
 
     @property
     def modules(self) -> int:
-        """The number of pluggables: one per NIC port, and one for every ``per_module`` links of a switch."""
+        """The number of pluggable modules: one per NIC port, and one for every ``per_module`` links of a switch."""
         each = self.ports.per_module
         full, rest = divmod(self.servers, self.servers_per_stripe)
         rails = self.ports.rails // self.leaves_per_stripe
@@ -256,7 +271,7 @@ class Size:
 
     @property
     def spare_leaf_ports(self) -> int:
-        """The number of unused server ports that the existing uplinks can also carry, at the requested oversubscription."""
+        """The number of unused server ports whose traffic the existing uplinks can also carry, at the requested oversubscription."""
         carried = math.floor(self.uplinks * self.wanted.ratio) if self.spines else self.room
         return self.leaf_switches * min(self.room, carried) - self.server_cables
 
@@ -267,7 +282,7 @@ class Size:
 
     @property
     def spine_used(self) -> int:
-        """The number of ports in use on the fullest spine, up and down."""
+        """The number of ports in use on the fullest spine, to leaves and to super-spines."""
         leaves = self.stripes * self.leaves_of_block
         if self.shape == "super-spine":
             leaves = min(self.stripes, self.stripes_per_pod) * self.ports.rails

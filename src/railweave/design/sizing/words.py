@@ -20,7 +20,7 @@ TITLES: dict[Shape, str] = {
 
 
 def reason(size: Size) -> str:
-    """Return a sentence about the paths that a shape provides at this size, and its limits."""
+    """Return a sentence about the paths that a shape provides at this size, and about its limits."""
     if size.shape == "port-planes":
         return _of_port_planes(size)
     if size.shape == "one-leaf":
@@ -64,7 +64,7 @@ def switches(leaves: int, spines: int, super_spines: int) -> str:
 
 
 def cost(step: Step) -> str:
-    """Return the cost of a growth step in words. Raises ``TypeError`` if the step's size is a refused shape."""
+    """Return the cost of a growth step in words. Raises ``TypeError`` if the step's shape does not fit."""
     before, after = step.before, step.size
     if isinstance(after, RefusedShape):
         raise TypeError(after.why)

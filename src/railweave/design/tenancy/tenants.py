@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 Shared = dict[tuple[str, str], list[tuple[str, int, int | None]]]
-"""The links to external routers by (leaf, port): (router, speed in Gb/s, VLAN tag or None) for each."""
+"""The links to external routers by leaf and port. Each link is (router, speed in Gb/s, VLAN tag or None)."""
 
 DEFAULT_ROUTES = {4: "0.0.0.0/0", 6: "::/0"}
 
@@ -91,7 +91,7 @@ def with_external(
 
 
 def _summary(layout: Layout, tenant: str, prefixes: Sequence[str], version: int) -> tuple[str, ...]:
-    """Return a tenant's prefixes of one IP version, where each server pool replaces all prefixes that were cut from it."""
+    """Return a tenant's prefixes of one IP version. A server pool replaces all prefixes that were cut from the pool."""
     networks = [network for network in map(ipaddress.ip_network, prefixes) if network.version == version]
     pools = [tenant_pool.network for tenant_pool in tenant_pools(layout, tenant)]
     covering = [next((pool for pool in pools if inside(network, pool)), network) for network in networks]
@@ -99,7 +99,7 @@ def _summary(layout: Layout, tenant: str, prefixes: Sequence[str], version: int)
 
 
 def _beside(link: tuple[str, int, int | None], router: str, speed: int, vlan: int) -> bool:
-    """Return whether a link can share a port with the existing ``link``: same router, same speed, and a different VLAN tag."""
+    """Return True if a link can share a port with ``link``: both have the same router, the same speed, and different VLAN tags."""
     return link[0] == router and link[1] == speed and link[2] not in {None, vlan}
 
 
@@ -151,7 +151,7 @@ def _link(
 def _refused(
     link: LinkIntent, router: str, on_port: Sequence[tuple[str, int, int | None]], conflict: Conflict
 ) -> tuple[str, str]:
-    """Return the problem of a link whose port is taken, and the fix. ``on_port`` holds the links on that port, this link last."""
+    """Return (problem, fix) for a link whose port is taken. ``on_port`` holds the links on that port, this link last."""
     message = f"{link.leaf} {link.port} for external router {router} {conflict.text}"
     others = on_port[:-1]
     if not others:
@@ -224,9 +224,9 @@ def virtual_networks(context: Context, layout: Layout, overlay: Overlay) -> dict
 def _numbers(
     context: Context, layout: Layout, overlay: Overlay, name: str, slot: int, intent: Intent
 ) -> tuple[int, int]:
-    """Return the (VLAN, VNI) of a layer-2 network: as given in the file, or else from the pools.
+    """Return (VLAN, VNI) of a layer-2 network: as given in the file, or else from the pools.
 
-    VLANs come from the end of their pool, because rails take theirs from the beginning. VNIs are taken in order.
+    VLANs are taken from the end of their pool, because rails take theirs from the beginning. VNIs are taken in order.
     """
     low, high = layout.spec.pools.vlan
     first, last = overlay.network_vni
@@ -245,7 +245,10 @@ def _numbers(
 
 
 def _rail_vlans(context: Context, layout: Layout) -> dict[int, str]:
-    """Return a description of each VLAN of the tenants' rails, by VLAN ID. Empty on routed links, which have no VLANs."""
+    """Return a description of each VLAN of the tenants' rails, by VLAN ID.
+
+    The result is empty on routed links, which have no VLANs.
+    """
     if layout.spec.addressing.server_link == "routed":
         return {}
     first, _ = layout.spec.pools.vlan
@@ -259,7 +262,10 @@ def _rail_vlans(context: Context, layout: Layout) -> dict[int, str]:
 
 
 def with_slices(context: Context, spec: FabricFile) -> FabricFile:
-    """Return the file with a tenant for each slice that ``tenant_slices`` requests, after those of ``tenants``. Records problems."""
+    """Return the file with a tenant for each slice that ``tenant_slices`` requests. Slices come after the tenants of ``tenants``.
+
+    Records problems in the context.
+    """
     fabrics = {
         name: fabric.model_copy(update={"tenants": {**fabric.tenants, **_made(context, spec, name, fabric)}})
         if fabric.tenant_slices
@@ -299,7 +305,7 @@ def _made(context: Context, spec: FabricFile, fabric_name: str, fabric: Fabric) 
 def _nics_of_slices(
     context: Context, at: Location, wanted: TenantSlices, group: ServerGroup, server: str, kind: str
 ) -> list[tuple[str, ...]]:
-    """Return the NICs of each slice of a server. A NIC has all its ports in one slice."""
+    """Return the NICs of each slice of a server. All ports of a NIC are in the same slice."""
     model = context.catalog.servers.get(group.model)
     if model is None or kind not in model.nics:
         return []  # said where servers are placed
@@ -320,13 +326,16 @@ def _nics_of_slices(
 
 
 FIRST_BRIDGED = 60_000
-"""The first number, after the router ID, in the route distinguishers of bridged VLANs and their bridging instance."""
+"""The first number, after the router ID, in the route distinguishers of bridged VLANs and of their bridging instance."""
 
 
 def with_leaves(
     context: Context, layout: Layout, tenants: Sequence[Tenant], segments: Sequence[Segment], switches: Sequence[Switch]
 ) -> tuple[Tenant, ...]:
-    """Return the tenants with the VRF settings on each leaf. Records a problem if two VRFs would have the same route distinguisher or loopback."""
+    """Return the tenants with the VRF settings on each leaf.
+
+    Records a problem if two VRFs would have the same route distinguisher or loopback.
+    """
     overlay, spec = layout.spec.evpn(), layout.spec
     if overlay is None:
         return tuple(tenants)
@@ -408,7 +417,7 @@ class Owner(NamedTuple):
 def tenants(context: Context, layout: Layout) -> tuple[tuple[Tenant, ...], dict[str, Owner]]:
     """Return (the tenants of a fabric by slot, the owner of each NIC that has one, by ``server:nic``).
 
-    Records a problem if a member does not exist or has two tenants, or if VNIs run out or are used twice.
+    Records a problem if a member does not exist or has two tenants, and if VNIs run out or are used twice.
     """
     spec, name = layout.spec, layout.name
     overlay = spec.evpn()
@@ -485,7 +494,7 @@ def _check_name(context: Context, layout: Layout, tenant: str) -> None:
 
 
 def _leaks(context: Context, layout: Layout, tenant: str) -> tuple[str, ...]:
-    """Return the tenants that share prefixes with ``tenant``: those that it names, and those that name it."""
+    """Return the tenants that exchange prefixes with ``tenant``: tenants that it names, and tenants that name it."""
     every = layout.spec.tenants
     for other in every[tenant].leaks:
         at: Location = ("fabrics", layout.name, "tenants", tenant, "leaks")
@@ -502,7 +511,7 @@ def _formula_at(layout: Layout) -> Location:
 
 
 def _target(context: Context, layout: Layout, tenant: str, slot: int, vni: int) -> str:
-    """Return the route target of a tenant: its own, or else by the overlay's formula, or else derived from the VNI."""
+    """Return the route target of a tenant: its own, or else the result of the overlay's formula, or else a target derived from the VNI."""
     overlay, own_target = layout.spec.evpn(), layout.spec.tenants[tenant].route_target
     formula = own_target or (overlay.route_target if overlay else None)
     if formula is None:
@@ -536,9 +545,9 @@ def _members(context: Context, layout: Layout, known: dict[str, Tenant]) -> dict
 
 
 def _whole_nics(context: Context, layout: Layout, owners: dict[str, Owner]) -> None:
-    """Record a problem if the ports of a NIC belong to two tenants, because both would use the same GPU.
+    """Record a problem if the ports of a NIC belong to two tenants.
 
-    Also, libraries cannot merge the ports of a NIC if they belong to two jobs.
+    Both tenants would use the same GPU, and libraries could not merge the ports of the NIC.
     """
     noted: set[str] = set()
     for server in layout.servers:
