@@ -1,1 +1,1 @@
-"""Import of an existing network: running configurations become a fabric file."""
+"""Import of an existing network: running configurations are converted to a fabric file."""

@@ -29,12 +29,12 @@ FIELDS = ("tenant", "stripe", "server", "rail", "color")
 
 
 MOST_BITS = 32
-"""The maximum number of bits that the fabric file allows for one number of a prefix."""
+"""The maximum number of bits that the fabric file allows for each number in a prefix."""
 
 
 @dataclass(frozen=True, slots=True)
 class NumberedPrefix:
-    """A server prefix with the numbers of its tenant, stripe, server, rail and color (``numbers``, in the order of ``FIELDS``)."""
+    """A server prefix with its ``numbers``: those of tenant, stripe, server, rail and color, in the order of ``FIELDS``."""
 
     numbers: tuple[int, ...]
     prefix: Prefix
@@ -80,10 +80,10 @@ def rule(
 
 
 def with_own_pools(cuts: Sequence[NumberedPrefix], tenants: Mapping[int, str], *, routed: bool) -> dict[str, list[str]]:
-    """Return the pools of tenants that need their own, by tenant name. ``tenants`` maps slots to names.
+    """Return the pools of tenants that need their own pools, by tenant name. ``tenants`` maps slots to names.
 
-    Tenants are tried in the order of their slots. A tenant needs its own pools if no addressing rule produces its
-    prefixes and those of the tenants before it.
+    Tenants are tried in the order of their slots. A tenant needs its own pools if no addressing rule produces both its
+    prefixes and the prefixes of the tenants before it.
     """
     families = sorted({cut.prefix.family for cut in cuts})
     together: set[int] = set()
@@ -104,7 +104,7 @@ def with_own_pools(cuts: Sequence[NumberedPrefix], tenants: Mapping[int, str], *
 
 
 def _own_pool(cuts: Sequence[NumberedPrefix], *, routed: bool) -> str:
-    """Return the pool from which a tenant's prefixes are cut by stripe and rail only, or an empty string if there is none."""
+    """Return the pool from which a tenant's prefixes are cut by stripe and rail only. Return "" if there is none."""
     lengths = {cut.prefix.length for cut in cuts}
     around = _common(cuts)
     for bits in range(around.prefixlen, 7, -1) if len(lengths) == 1 else ():
@@ -141,9 +141,9 @@ def _by_bits(
 
 
 def _factors(cuts: Sequence[NumberedPrefix]) -> tuple[int, ...] | None:
-    """Return how much an increase of 1 in each field adds to the prefix. None if no such factors give all prefixes.
+    """Return, for each field, the amount that an increase of 1 in the field adds to the prefix.
 
-    A field that is the same in every prefix has the factor 0.
+    Return None if no such factors give all prefixes. A field with the same number in every prefix has the factor 0.
     """
     factors: dict[int, int] = {}
     for _ in FIELDS:
@@ -158,9 +158,9 @@ def _factors(cuts: Sequence[NumberedPrefix]) -> tuple[int, ...] | None:
 
 
 def _pairs(cuts: Sequence[NumberedPrefix], place: int, known: dict[int, int]) -> Iterator[int]:
-    """Yield the factor of the field at ``place``, once for each pair of prefixes from which it can be computed.
+    """Yield the factor of the field at ``place``, once for each pair of prefixes from which the factor can be computed.
 
-    The two prefixes of a pair differ in this field. Otherwise they differ only in fields whose factors are ``known``.
+    The two prefixes of a pair differ in this field, and otherwise only in fields whose factors are ``known``.
     """
     seen: dict[tuple[int, ...], NumberedPrefix] = {}
     for cut in cuts:
@@ -181,7 +181,10 @@ def _start(cut: NumberedPrefix, factors: tuple[int, ...]) -> int:
 def _bits(
     factors: tuple[int, ...], length: int, pool: ipaddress.IPv4Network | ipaddress.IPv6Network
 ) -> FieldBits | None:
-    """Return the bit fields that correspond to the factors, or None if there are none. A field with factor 0 gets no bits."""
+    """Return the bit fields that correspond to the factors, or None if no bit fields do.
+
+    A field with factor 0 gets no bits.
+    """
     unit = pool.max_prefixlen - length
     top = length - pool.prefixlen
     widths = dict.fromkeys(FIELDS, 0)
@@ -199,7 +202,7 @@ def _bits(
 
 
 def _formula(cuts: Sequence[NumberedPrefix], factors: tuple[int, ...], six: bool, length: int) -> str | None:
-    """Return a formula that gives the prefixes, or None if there is none.
+    """Return a formula that gives the prefixes, or None if there is no such formula.
 
     Each group of the formula (one byte in IPv4, 16 bits in hexadecimal in IPv6) is a sum of some of the fields.
     """
@@ -232,7 +235,7 @@ VLANS = Pools().vlan
 
 
 def rails_by_vlan(shape: Shape, configs: Mapping[str, DeviceConfig]) -> dict[tuple[str, str], int]:
-    """Return the rail of the NICs behind each VLAN or port of a leaf, by (leaf, name of the VLAN or port)."""
+    """Return the rail of the NICs behind each VLAN or port of a leaf, by (leaf, name of VLAN or port)."""
     rail_of = rails_of(shape.wiring.servers.values())
     result: dict[tuple[str, str], int] = {}
     for stripe in shape.stripes:
@@ -265,7 +268,8 @@ def addressing(
 ) -> dict[str, list[str]]:
     """Write the ``addressing`` section and the pool of VLANs into the draft. Return the pools of tenants that have their own pools, by VRF.
 
-    - ``leaf_colors``: the path colors by leaf. ``order``: the index of each color.
+    - ``leaf_colors``: the path colors by leaf.
+    - ``order``: the index of each color.
     - ``pools``: the prefixes that the leaves' policies accept.
     - ``tenants``: the slots of tenants by VRF.
     - ``slaac``: True if servers form their own addresses.
@@ -307,7 +311,7 @@ def addressing(
 
 
 def _gateway_host(draft: Draft, part: dict[str, Any], gateways: Sequence[tuple[str, Gateway]], family: Family) -> None:
-    """Write ``gateway_host``, the host number of most gateway addresses of a family, if it differs from the default."""
+    """Write ``gateway_host`` if it differs from the default. It is the host number of most gateway addresses of a family."""
     hosts = Counter(
         int(ipaddress.ip_address(str(address.address))) - int(ipaddress.ip_network(str(address.prefix)).network_address)
         for _, gateway in gateways

@@ -1,4 +1,4 @@
-"""Import of a network: derive its fabric file, design it, and compare the design with the configurations that were read."""
+"""Import of a network: derive its fabric file, design the file, and compare the design with the configurations that were read."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ _NOT_SAID = (
     *("interfaces.link", "interfaces.lanes", "interfaces.length_m"),
     *("bgp.groups.sessions.link", "isis.ports.link", "vrfs.external.session.link", "qos.moved"),
 )
-"""Fields that no system's configuration text contains."""
+"""Fields that no operating system's configuration text contains."""
 
 
 def score(
@@ -112,8 +112,8 @@ def score(
 ) -> Score:
     """Compare a switch's configuration (``read``) with its design.
 
-    ``trees`` are the trees of the saved texts; without them, trees are made from ``read``. ``ports`` maps port names in the texts
-    to port names in the design. Statements that differ only by such names are equivalent.
+    ``trees`` are the trees of the saved texts. Without them, trees are made from ``read``. ``ports`` maps port names in
+    the texts to port names in the design. Statements that differ only in such names are equivalent.
     """
     read_system = system(read.nos)
     statements = list(
@@ -136,12 +136,12 @@ def score(
 
 
 def nothing_of(name: str, read: DeviceConfig, trees: Mapping[str, ConfigTree] | None = None) -> Score:
-    """Return the score of a switch that the design lacks: every statement is lost."""
+    """Return the score of a switch that is not in the design: every statement is lost."""
     return Score(name, 0, 0, (), tuple(_all(trees if trees is not None else system(read.nos).trees(read))))
 
 
 def _moved(lines: Iterable[str], ports: Mapping[str, str]) -> dict[str, str]:
-    """Return a map of each statement that names a renamed port to its text with the new port name."""
+    """Return a map from each statement with a renamed port to the statement with the new port name."""
     names = {old: new for old, new in ports.items() if old != new}
     if not names:
         return {}
@@ -247,7 +247,7 @@ def _sessions(group: BgpGroup) -> tuple[str, ...]:
 
 
 def secrets_alike(statement: str, other: str) -> bool:
-    """Return True if two statements are the same, where the value of a secret counts as equal to a reference to a secret."""
+    """Return True if two statements are equal. The value of a secret and a reference to a secret count as equal."""
     return alike(statement, other) is not False
 
 
@@ -306,10 +306,10 @@ def _inner(annotation: Any) -> type[BaseModel] | None:  # noqa: ANN401 - a type
 def extra(nos: str, read: Mapping[str, Mapping[str, ConfigTree]], designed: Mapping[str, DeviceConfig]) -> str:
     """Return the statements that all the given switches have and their designs lack, as lines of the system's configuration.
 
-    Return an empty string if there are none.
+    Return "" if there are none.
 
-    ``read`` holds the trees of each switch by file, ``designed`` the design of each switch. A statement that the design has with
-    a different value is left out, because a switch can have only one value.
+    ``read`` holds the trees of each switch by file; ``designed`` holds the design of each switch. A statement that the
+    design has with a different value is left out, because a switch can have only one value.
     """
     reader = system(nos).reader
     if reader is None or not read:
@@ -334,7 +334,7 @@ def extra(nos: str, read: Mapping[str, Mapping[str, ConfigTree]], designed: Mapp
 
 
 def _added(designed: ConfigTree, read: ConfigTree) -> list[Node]:
-    """Return the statements that a design lacks, each as a tree with its parents only."""
+    """Return the statements that a design lacks. Each is a tree with only the statement and its parents."""
     return [alone(step.node, step.above, read.nodes) for step in compare(designed, read).steps if step.kind == "add"]
 
 
@@ -414,9 +414,11 @@ def imported(
 ) -> ImportedNetwork:
     """Return a network's configurations as a fabric file.
 
-    ``trees`` are the trees of the texts from which the configurations were read, by switch and file; ``models`` the
-    switch models by role. Raises ``InputError`` if no network can be designed from the resulting fabric file; the file
-    is then written to ``draft``, to be fixed by hand.
+    - ``trees``: the trees of the texts from which the configurations were read, by switch and file.
+    - ``models``: the switch models by role.
+
+    If no network can be designed from the resulting fabric file, it is written to ``draft``, to be fixed by hand, and
+    ``InputError`` is raised.
     """
     progress("finding out who is joined with whom")
     fabric_files = files(name, configs, lldp or {}, models)
@@ -475,8 +477,8 @@ def _with_extra(
 ) -> tuple[Files, Network, Lock] | None:
     """Return the files with shared statements added under ``extra``, or None if there is nothing to add.
 
-    A statement is added to a role if all switches of the role have it and the design lacks it. The statements are removed again if
-    they make the fabric file invalid, or if the design then restores fewer statements.
+    A statement is added to a role if all switches of the role have it and the design lacks it. The statements are
+    removed again if they make the fabric file invalid, or if the design then restores fewer statements.
     """
     document = copy.deepcopy(fabric_files.document)
     added = False
@@ -507,7 +509,10 @@ def _with_extra(
 
 
 def refuse_to_replace(out: Path) -> None:
-    """Raise ``InputError`` if a file that ``ImportedNetwork.write`` would write already exists, because the operator may have corrected it."""
+    """Raise ``InputError`` if a file that ``ImportedNetwork.write`` would write already exists.
+
+    The operator may have corrected the existing file.
+    """
     there = [path for path in (out, companion(out, "lock"), companion(out, "inventory.csv")) if path.exists()]
     if there:
         description = f"{' and '.join(str(path) for path in there)} would be replaced, with what was corrected there"
@@ -523,8 +528,8 @@ def imported_folder(
 ) -> ImportedNetwork:
     """Create a fabric file from a folder of saved configurations. Unknown statements are left out and listed in ``notes`` of the result.
 
-    Raises ``InputError`` if the folder is not a capture, a text cannot be read (with file and line), or two devices
-    have the same name. Raises the errors of ``imported`` too.
+    Raises ``InputError`` if the folder is not a capture, if a text cannot be read (with file and line), or if two
+    devices have the same name. Also raises the errors of ``imported``.
     """
     progress(f"reading {folder}")
     capture = read_capture(folder)
@@ -558,7 +563,7 @@ def _design(fabric_files: Files) -> tuple[Network, Lock]:
 
 
 def _settled(fabric_files: Files, configs: Mapping[str, DeviceConfig]) -> tuple[Network, Lock, Files]:
-    """Return the design, after setting the fields whose defaults contradict the configurations."""
+    """Return (design, lock, files) after setting the fields whose defaults contradict the configurations."""
     network, lock = _design(fabric_files)
     changed = False
     for fabric in network.fabrics:

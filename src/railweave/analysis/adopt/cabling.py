@@ -1,4 +1,7 @@
-"""The cabling of a fabric file, derived from the links of a network: port ranges of each role, cables outside these ranges, link addresses, and cable lengths."""
+"""The cabling of a fabric file, derived from the links of a network.
+
+It consists of the port ranges of each role, the cables outside these ranges, the link addresses, and the cable lengths.
+"""
 
 from __future__ import annotations
 
@@ -35,9 +38,9 @@ def link_addresses(
 ) -> set[_Port]:
     """Write the pool of link addresses into the draft, if links have addresses. Return the link ports whose addresses the pool does not produce.
 
-    ``lower`` holds the lower ends of all links, as (switch, port). An address follows from the number of the lower switch and its
-    port. Links of spines to higher tiers have the second half of the pool. Links between routers of two sites have its last
-    quarter.
+    ``lower`` holds the lower ends of all links, as (switch, port). The number of the lower switch and its port
+    determine an address. Links from spines to higher tiers use the second half of the pool. Links between routers of
+    two sites use the last quarter of the pool.
     """
     tiers = [
         shape.numbers,
@@ -86,7 +89,7 @@ def link_addresses(
 class LinkPort:
     """A switch port with a link.
 
-    ``slot`` is the number of its neighbor, from 1; ``link`` is the number of the link among the parallel links to this
+    ``slot`` is the number of the neighbor, from 1. ``link`` is the number of the link among the parallel links to this
     neighbor, from 0.
     """
 
@@ -114,7 +117,10 @@ def port_range(model: str, taken: Sequence[LinkPort], links: int) -> tuple[dict[
 
 
 def _candidates(model: str, taken: Sequence[LinkPort], links: int) -> Iterator[dict[str, object]]:
-    """Yield port ranges that could contain at least one of the ports: those for the lowest ports first, packed before spread."""
+    """Yield port ranges that could contain at least one of the ports.
+
+    Ranges of the lowest ports come first, packed before spread.
+    """
     hardware = catalog().switches[model]
     for taken_port in sorted(taken, key=lambda each: each.place.key)[:8]:
         channels = taken_port.place.channels
@@ -138,7 +144,7 @@ def _candidates(model: str, taken: Sequence[LinkPort], links: int) -> Iterator[d
 
 
 def _gives(model: str, given: dict[str, object], taken_port: LinkPort, links: int) -> bool:
-    """Return whether a port range would give this link this port, with the breakout that the link's speed needs."""
+    """Return True if a port range would give this link this port, with the breakout that the link's speed needs."""
     hardware = catalog().switches[model]
     ports = PortRange.model_validate(given)
     group = hardware.group_of(ports.first or 0)
@@ -187,9 +193,9 @@ def cabling(
 
 
 class _Tier(NamedTuple):
-    """The links of one kind as (lower end, upper end), with the (role, port range) of either end.
+    """The links of one kind as (lower end, upper end), with (role, port range) for either end.
 
-    ``place`` returns the position of a far switch among the neighbors of a switch.
+    ``place`` returns the position of a neighbor among the neighbors of a switch.
     """
 
     ends: Iterable[tuple[End, End]]
@@ -228,7 +234,7 @@ def _ports(
     tier: _Tier,
     wrong: dict[tuple[str, str, int], dict[str, str]],
 ) -> dict[tuple[str, str], list[tuple[str, str]]]:
-    """Write the port ranges of one kind of link. Return the (lower port, upper port) pairs of each (lower switch, upper switch), in order.
+    """Write the port ranges of one kind of link. Return the pairs (lower port, upper port) by (lower switch, upper switch), in order.
 
     Ports outside all ranges are added to ``wrong``, by (lower switch, upper switch, number of the link).
     """
@@ -286,7 +292,10 @@ def _write(draft: Draft, role: str, kind: str, model: str, devices: Sequence[str
 
 
 def _server_ports(draft: Draft, shape: Shape, configs: Mapping[str, DeviceConfig], model: Mapping[str, str]) -> None:
-    """Write the port range of servers, and the server ports outside it. Then assign free ports to NICs whose port is unknown."""
+    """Write the port range of servers, and overrides for server ports outside it.
+
+    Then assign free ports to NICs whose port is unknown.
+    """
     rail_of = rails_of(shape.wiring.servers.values())
     each = max(1, shape.rails // shape.per_stripe)
     taken: dict[str, list[LinkPort]] = defaultdict(list)

@@ -71,7 +71,7 @@ def given(value: object, default: BaseModel) -> dict[str, Any]:
 
 
 def plain(value: object) -> Any:  # noqa: ANN401 - YAML values
-    """Return a value as plain YAML data, without dataclass fields that have their defaults."""
+    """Return a value as plain YAML data. Dataclass fields that have their default value are left out."""
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return {
             part_field.name: plain(mine)
@@ -86,7 +86,7 @@ def plain(value: object) -> Any:  # noqa: ANN401 - YAML values
 
 
 def _default(part_field: dataclasses.Field[Any]) -> object:
-    """Return the default of a field. If the field has none, return ``MISSING``, which equals no value."""
+    """Return the default of a field, or ``MISSING``, which equals no value, if the field has no default."""
     if part_field.default_factory is not dataclasses.MISSING:
         return part_field.default_factory()
     return part_field.default
@@ -111,8 +111,8 @@ def common(values: list[Any]) -> tuple[Any, int]:
 class Note:
     """A fact that the fabric file cannot express.
 
-    If ``part`` names a configuration field, the note matters only if the design differs in this field. If ``part`` is
-    empty, the note always matters.
+    If ``part`` names a configuration field, the note is shown only if the design differs in this field. If ``part`` is
+    empty, the note is always shown.
     """
 
     text: str
@@ -142,21 +142,27 @@ class Draft:
         return self.whole.setdefault("fabrics", {}).setdefault(self.name, {})
 
     def at(self, *keys: str) -> dict[str, Any]:
-        """Return the part of this fabric's section under nested ``keys``. Create the part if it is missing."""
+        """Return the part of this fabric's section under nested ``keys``. A missing part is created."""
         part = self.fabric
         for key in keys:
             part = part.setdefault(key, {})
         return part
 
     def override(self, device: str) -> dict[str, Any]:
-        """Return the overrides of a switch in the fabric file. Create them, empty, if they are missing."""
+        """Return the overrides of a switch in the fabric file. Missing overrides are created empty."""
         return self.whole.setdefault("overrides", {}).setdefault("devices", {}).setdefault(device, {})
 
     def slots(self, pool: str, *, per_fabric: bool = False) -> dict[str, int]:
-        """Return the numbers of a pool of the lock, by name. Create the pool if it is missing. With ``per_fabric``, the pool is this fabric's."""
+        """Return the numbers in a pool of the lock, by name.
+
+        A missing pool is created. With ``per_fabric``, the pool belongs to this fabric.
+        """
         return self.lock.setdefault(f"{self.name}/{pool}" if per_fabric else pool, {})
 
     def note(self, text: str, part: str = "") -> None:
-        """Add a note on a fact that the file cannot express. With ``part`` (a field), the note matters only if the design differs in that field."""
+        """Add a note on a fact that the file cannot express.
+
+        If ``part`` names a field, the note is shown only if the design differs in it.
+        """
         if Note(text, part) not in self.notes:
             self.notes.append(Note(text, part))

@@ -19,7 +19,10 @@ if TYPE_CHECKING:
 
 
 USUAL_GBPS = 400
-"""The assumed speed in Gb/s of a NIC whose port has no known speed, and of a stand-in's port (``stand_in``) if no neighbor's model gives its speed."""
+"""The assumed speed in Gb/s of a NIC whose port has no known speed.
+
+It is also the assumed speed of a port of a stand-in (``stand_in``) if no neighbor's model gives the port's speed.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +47,7 @@ class Place:
 
 
 def _places(nos: str, model: str) -> dict[str, tuple[Place, ...]]:
-    """Return the positions that each port name can mean on a switch model, by port name."""
+    """Return the possible positions of each port name on a switch model, by port name."""
     hardware = catalog().switches[model]
     return _places_on(nos, hardware.ports, hardware.cards)
 
@@ -68,7 +71,8 @@ def _places_on(nos: str, ports: tuple[PortGroup, ...], cards: int | None) -> dic
 def places_of(config: DeviceConfig, model: str) -> dict[str, Place]:
     """Return the position of each port of a switch, by port name. Ports that the model lacks are left out.
 
-    If a name can have several breakouts, the configured breakout decides, then the lanes, then whether other channels are in use.
+    If a name can have several breakouts, the configured breakout decides. Without it, the lanes decide, and then the
+    other channels in use.
     """
     known = _places(config.nos, model)
     used = Counter(there[0].physical for port in config.interfaces if (there := known.get(port.name)))
@@ -113,7 +117,10 @@ def whole_ports(nos: str, model: str) -> dict[str, int]:
 
 
 def free_ports(config: DeviceConfig, model: str, taken: set[int]) -> Iterator[str]:
-    """Yield names of free ports with the usual NIC speed, highest port first. Physical ports in ``taken`` are not free."""
+    """Yield the names of free ports with the usual NIC speed, highest port first.
+
+    Ports in ``taken`` (physical numbers) are not free.
+    """
     names: dict[int, str] = {}
     for name, there in _places(config.nos, model).items():
         for place in there:
@@ -125,8 +132,8 @@ def free_ports(config: DeviceConfig, model: str, taken: set[int]) -> Iterator[st
 def models(configs: Mapping[str, DeviceConfig]) -> dict[str, str]:
     """Return the model of each switch, by switch name, for the switches of one role. Switches that fit no model are left out.
 
-    The result has as few different models as possible. A switch may state its model. Otherwise its ports decide, and then the
-    statements that a model requires or lacks.
+    The result has as few different models as possible. A switch may state its model. Otherwise the model is inferred
+    from its ports, and then from the statements that a model requires or lacks.
     """
     stated_models = {
         name: config.model
@@ -163,7 +170,10 @@ def models(configs: Mapping[str, DeviceConfig]) -> dict[str, str]:
 
 
 def _unlike(model: str, config: DeviceConfig) -> int:
-    """Return the number of a configuration's properties that contradict a model. The model has all ports of the configuration."""
+    """Return the number of a configuration's properties that contradict a model.
+
+    The model must have all ports of the configuration.
+    """
     known = catalog().switches[model]
     whole = {split.physical: split.speed_gbps for split in config.splits if split.channels == 1}
     marks = [any((group := known.group_of(port)) and group.speed_gbps == speed for port, speed in whole.items())]

@@ -45,10 +45,11 @@ USUAL = Pools()
 def as_numbers(
     draft: Draft, role: str, numbers: Mapping[str, int], configs: Mapping[str, DeviceConfig]
 ) -> tuple[int, int]:
-    """Write the AS number pool of a role, and an override for each switch whose AS number does not follow from the pool. Return the pool.
+    """Write the AS number pool of a role. Return the pool as (first, last).
 
-    ``numbers`` holds the number of each switch, from which AS numbers follow. If neighbors accept a range of AS numbers
-    for the role, this range is the preferred pool. The result is (first, last).
+    Also write an override for each switch whose AS number the pool does not give. ``numbers`` holds the number of each
+    switch, which determines its AS number. If neighbors accept a range of AS numbers for the role, this range is the
+    preferred pool.
     """
     key = f"{role.replace('-', '_')}_asn"
     usual: tuple[int, int] = getattr(USUAL, key)
@@ -100,7 +101,7 @@ def _accepted(draft: Draft, asns: set[int], configs: Mapping[str, DeviceConfig])
 
 
 def _first(config: DeviceConfig, role: str) -> int:
-    """Return the first part of a spine's large communities. Return 0 for other roles, and if the communities do not agree.
+    """Return the first part of a spine's large communities. Return 0 for other roles, and if the communities have different first parts.
 
     In railweave's designs, this number is the AS number of the first spine.
     """
@@ -114,7 +115,10 @@ def _first(config: DeviceConfig, role: str) -> int:
 
 
 def apart_by_role(draft: Draft) -> None:
-    """Shorten each role's AS number pool so that it ends before the next role's. Switches outside their pool already have overrides."""
+    """Shorten each role's AS number pool so that it ends before the next role's pool.
+
+    Switches outside their pool already have overrides.
+    """
     pools = draft.fabric.get("pools", {})
     ranges: list[tuple[int, int, str]] = []
     topology = draft.at("topology")
@@ -132,10 +136,10 @@ def apart_by_role(draft: Draft) -> None:
 
 
 def router_ids(drafts: Sequence[Draft], configs: Mapping[str, DeviceConfig], known: Iterable[str]) -> None:
-    """Write the pool of router IDs (``pools: router_id``), and the number of each switch in it (the lock).
+    """Write the pool of router IDs (``pools: router_id``) into the file, and each switch's number in the pool into the lock.
 
-    All fabrics share the pool. It is the first prefix of ``known``, or else the default pool, that contains all router
-    IDs. If none contains them all, the pool is the longest prefix that does, with room for growth. A switch whose
+    All fabrics share the pool. It is the first prefix of ``known`` that contains all router IDs, or else the default
+    pool. If neither contains them all, the pool is the longest prefix that does, with room for growth. A switch whose
     router ID does not fit into the pool gets an override.
     """
     ids = {
@@ -160,9 +164,9 @@ def router_ids(drafts: Sequence[Draft], configs: Mapping[str, DeviceConfig], kno
 
 
 def apart(drafts: Sequence[Draft]) -> None:
-    """Shorten each fabric's number pools so that they end before those of the next fabric.
+    """Shorten each fabric's number pools so that they end before the pools of the next fabric.
 
-    The design would divide equal pools into eighths, one for each fabric.
+    Otherwise the design would divide equal pools into eighths, one for each fabric.
     """
     usual = {("pools", key): getattr(USUAL, key) for key in ("leaf_asn", "spine_asn")}
     usual |= {("overlay", key): getattr(Overlay(), key) for key in ("vni", "network_vni")}
@@ -211,7 +215,7 @@ def management_addresses(draft: Draft, configs: Mapping[str, DeviceConfig]) -> s
 def _pool(values: Iterable[str], usual: str, known: Iterable[str], spare: int) -> str:
     """Return a prefix that contains all the addresses: one of ``known``, ``usual``, or else the longest with room for growth.
 
-    Room for growth means ``spare`` times as many addresses as there are.
+    Room for growth means that the prefix has ``spare`` times as many addresses as ``values``.
     """
     addresses = [ipaddress.ip_address(value) for value in values]
     for text in (*known, usual):
@@ -253,7 +257,7 @@ _SECRETS = frozenset({"root_password", "password", "community", "auth", "privacy
 def _as_references(draft: Draft, value: Any, name: str) -> Any:  # noqa: ANN401 - YAML values
     """Return the value with each plain-text secret replaced by ``secret:NAME``, because fabric files hold no secrets.
 
-    ``name`` is the start of the names. A note is added for each secret.
+    Every NAME begins with ``name``. A note is added for each secret.
     """
     if isinstance(value, list):
         value = cast("list[Any]", value)
@@ -289,7 +293,7 @@ class Files:
     configs: Mapping[str, DeviceConfig]
     """The configurations that were read, with the design's port names."""
     ports: Mapping[str, Mapping[str, str]]
-    """The design's port names by switch and by port name in the switch's text. Only ports with different names are included."""
+    """The port names in the design, by switch and by port name in the switch's text. Ports with equal names are left out."""
 
 
 def files(name: str, configs: Mapping[str, DeviceConfig], lldp: Lldp, given: Mapping[str, str] | None = None) -> Files:
@@ -334,7 +338,10 @@ def files(name: str, configs: Mapping[str, DeviceConfig], lldp: Lldp, given: Map
 
 
 def _name_secrets(part: dict[str, Any], at: tuple[str, ...]) -> None:
-    """Name each secret that the text hides after its place in the file. ``build --secrets`` uses these names."""
+    """Name each secret that the text hides.
+
+    The name is the secret's place in the file, and ``build --secrets`` uses these names.
+    """
     for key, value in part.items():
         if isinstance(value, dict):
             _name_secrets(cast("dict[str, Any]", value), (*at, key))
@@ -343,7 +350,7 @@ def _name_secrets(part: dict[str, Any], at: tuple[str, ...]) -> None:
 
 
 def _fabric_names(sets: Sequence[Sequence[str]]) -> list[str]:
-    """Return a name for each fabric: the common start of its switch names if these starts differ, otherwise numbered names."""
+    """Return a name for each fabric: the common start of its switch names if these starts are distinct, otherwise numbered names."""
     if len(sets) == 1:
         return ["backend"]
     heads = [re.sub(r"[^A-Za-z0-9]+[^-_.]*$", "", common_start(names)) for names in sets]
@@ -438,7 +445,10 @@ def _equipment(
 
 
 def _up(fabric_shape: Shape) -> dict[str, int]:
-    """Return the uplink capacity of each stripe in Gb/s, by stripe name: that of the leaf with the least capacity."""
+    """Return the uplink capacity of each stripe in Gb/s, by stripe name.
+
+    It is the capacity of the stripe's leaf with the least capacity.
+    """
     carried: Counter[str] = Counter()
     for end, _ in fabric_shape.wiring.between(fabric_shape.leaves, fabric_shape.spines):
         place = fabric_shape.places.get((end.device, end.port))

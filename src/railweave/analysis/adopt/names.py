@@ -1,4 +1,4 @@
-"""Name patterns of stripes, spines and VLANs for the fabric file, and names for servers and NICs that have none."""
+"""Name patterns of stripes, spines and VLANs for the fabric file, and generated names for servers and NICs."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def name_leaves(draft: Draft, shape: Shape) -> None:
 
 
 def _leaf_patterns(shape: Shape) -> Iterator[tuple[str, list[str]]]:
-    """Yield possible name patterns of leaves as (pattern, stripe names that it implies), the likeliest first."""
+    """Yield possible name patterns of leaves as (pattern, stripe names that follow from it), the likeliest first."""
     stripes = shape.stripes
     for names in ([stripe.described for stripe in stripes], [f"stripe{stripe.slot}" for stripe in stripes]):
         if all(names):
@@ -80,7 +80,7 @@ def _width(number: str) -> str:
 
 
 def _by_common_parts(stripes: Sequence[Stripe]) -> Iterator[tuple[str, list[str]]]:
-    """Yield name patterns of leaves, as ``_leaf_patterns`` does, in which stripes have the common start of their leaf names as names.
+    """Yield name patterns of leaves in the form of ``_leaf_patterns``. Each stripe is named after the common start of its leaf names.
 
     An ending that all stripes share is removed from these names.
     """
@@ -124,7 +124,10 @@ def _rename(draft: Draft, patterned: str, name: str) -> None:
 
 
 def name_spines(draft: Draft, shape: Shape) -> dict[str, str]:
-    """Name the spines, and return the key of each in the name pattern. Spines with the same number in different pods share a key."""
+    """Name the spines.
+
+    Return the key of each spine in the name pattern. Spines with the same number in different pods share a key.
+    """
     if not shape.spines:
         return {}
     each = len(shape.spines) // shape.pods
@@ -154,7 +157,10 @@ def name_spines(draft: Draft, shape: Shape) -> dict[str, str]:
 def name_vlans(
     draft: Draft, configs: Mapping[str, DeviceConfig], rails: Mapping[tuple[str, int], tuple[str, int]]
 ) -> None:
-    """Write ``naming.vlan`` if VLAN names follow a pattern. ``rails`` maps (leaf, VLAN) to (stripe, rail)."""
+    """Write ``naming.vlan``, the pattern that gives most VLAN names, if it differs from the default.
+
+    ``rails`` maps (leaf, VLAN) to (stripe, rail).
+    """
     seen = [
         (gateway.vlan_name, gateway.vlan, *rails.get((name, gateway.vlan), ("", 0)))
         for name in draft.switches
@@ -195,7 +201,7 @@ def with_servers(draft_name: str, wiring: Wiring, configs: Mapping[str, DeviceCo
     """Return the wiring of a fabric, completed so that every server port has a server and a NIC.
 
     Names are taken from gateways and port descriptions; other servers and NICs get numbered names. A fabric without any
-    known server gets a server, because a design needs servers.
+    known server gets one server, because a design needs servers.
     """
     fabric_wiring = Wiring(
         wiring.links, {end: nic for end, nic in wiring.servers.items() if end.device in leaves}, wiring.notes
@@ -212,7 +218,7 @@ def with_servers(draft_name: str, wiring: Wiring, configs: Mapping[str, DeviceCo
 
 
 def _behind_gateways(wiring: Wiring, configs: Mapping[str, DeviceConfig], leaves: Sequence[str]) -> Wiring:
-    """Return the wiring with one added server per stripe behind VLAN gateways of leaves without a known server port."""
+    """Return the wiring with one added server per stripe, behind the VLAN gateways of leaves that have no known server port."""
     made = dict(wiring.servers)
     there = {end.device for end in wiring.servers}
     for leaf in leaves:
@@ -229,8 +235,8 @@ def _behind_gateways(wiring: Wiring, configs: Mapping[str, DeviceConfig], leaves
 def _with_names(draft_name: str, wiring: Wiring, configs: Mapping[str, DeviceConfig], leaves: Sequence[str]) -> Wiring:
     """Return the wiring with generated server and NIC names for server ports without a description.
 
-    Such a server has one NIC on each leaf if the number of leaves divides eight or is a multiple of eight. Otherwise all its NICs
-    are on one leaf.
+    If the number of leaves divides eight or is a multiple of eight, each such server has one NIC on each leaf.
+    Otherwise all its NICs are on one leaf.
     """
     nameless = [end for end, nic in wiring.servers.items() if not nic.device]
     if not nameless:
@@ -254,8 +260,9 @@ def _with_names(draft_name: str, wiring: Wiring, configs: Mapping[str, DeviceCon
 def _with_nics(wiring: Wiring, leaves: Sequence[str]) -> Wiring:
     """Return the wiring with servers and NICs renamed as in a rail-optimized design, if their NIC names match no server model.
 
-    Leaves that share servers form a stripe if all stripes then have the same number of leaves; otherwise each leaf is a stripe.
-    The ports of a server on a stripe become the NICs of one server, or of several servers if a model has fewer NICs.
+    Leaves that share servers form a stripe if all stripes then have the same number of leaves. Otherwise each leaf is a
+    stripe. The ports of a server on a stripe become the NICs of one server, or of several servers if a model has fewer
+    NICs.
     """
     by_server: dict[str, list[tuple[End, End]]] = defaultdict(list)
     for end, nic in wiring.servers.items():
@@ -289,7 +296,7 @@ def _with_nics(wiring: Wiring, leaves: Sequence[str]) -> Wiring:
 
 
 def _free(name: str, taken: set[str]) -> str:
-    """Return a name that is not in ``taken``: the given name, with a number added if necessary."""
+    """Return a name that is not in ``taken``: ``name`` itself, or ``name`` with a number added."""
     made = name[:MOST_LETTERS].rstrip("-_.")
     return next(
         candidate
@@ -299,7 +306,7 @@ def _free(name: str, taken: set[str]) -> str:
 
 
 def _mostly_many(by_server: Mapping[str, Sequence[tuple[End, End]]], stripes: Sequence[Sequence[str]]) -> bool:
-    """Return whether most servers have more than ``FEW_NICS`` NICs on a stripe."""
+    """Return True if most servers have more than ``FEW_NICS`` NICs on a stripe."""
     counts = [
         many
         for attachments in by_server.values()
@@ -310,7 +317,7 @@ def _mostly_many(by_server: Mapping[str, Sequence[tuple[End, End]]], stripes: Se
 
 
 def _stripes(sets: Sequence[frozenset[str]], leaves: Sequence[str]) -> list[list[str]]:
-    """Return groups of leaves that share servers, the most common groups first. If groups differ in size, each leaf is a group.
+    """Return groups of leaves that share servers, the most common groups first. If groups differ in size, each leaf is its own group.
 
     ``sets`` holds the leaves of each server.
     """

@@ -1,4 +1,4 @@
-"""The underlay, path colors and router advertisements of a fabric."""
+"""The underlay, path colors and router advertisements of a fabric, derived from its switches."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def colors(config: DeviceConfig) -> Colors | None:
 
 
 def _of_group(config: DeviceConfig, group: BgpGroup) -> str:
-    """Return the name of the color of a BGP group's sessions, or an empty string if there is none.
+    """Return the color name of a BGP group's sessions, or "" if the group has no color.
 
     The color is the group's ``fabric_color``, or the community whose routes its import policy prefers.
     """
@@ -78,7 +78,7 @@ def _of_group(config: DeviceConfig, group: BgpGroup) -> str:
 
 
 def _number(community: Community | None, place: int) -> int:
-    """Return the number of a path color. Its community has the number as last part; a standard community has 1000 plus the number.
+    """Return the number of a path color. It is the last part of the color's community, minus 1000 in a standard community.
 
     Return ``place`` if there is no community with a number.
     """
@@ -145,7 +145,7 @@ def path_colors(
 ) -> dict[str, Colors]:
     """Write the number and names of the path colors, and the color of each uplink. Return the colors of each leaf.
 
-    The result is empty if there are no path colors. ``spine_keys`` gives each spine's key in the file.
+    The result is empty without path colors. ``spine_keys`` gives each spine's key in the file.
     """
     leaf_colors = {leaf: candidate for leaf in shape.leaves if (candidate := colors(configs[leaf]))}
     if not leaf_colors:
@@ -238,7 +238,7 @@ def _pattern(group: str, role: str, color: str) -> str:
 
 
 def advertisements(draft: Draft, configs: Mapping[str, DeviceConfig]) -> bool:
-    """Write ``router_advertisements``, with the settings that most gateways have. Return whether servers use SLAAC."""
+    """Write ``router_advertisements``, with the settings that most gateways have. Return True if servers use SLAAC."""
     advertised = [
         gateway.advertisements
         for name in draft.switches
@@ -256,7 +256,10 @@ def advertisements(draft: Draft, configs: Mapping[str, DeviceConfig]) -> bool:
 
 
 def local_prefixes(draft: Draft, configs: Mapping[str, DeviceConfig]) -> list[str]:
-    """Return the prefixes that most switches of the fabric accept: those of the prefix list to which most policy terms refer."""
+    """Return the prefixes that most switches of the fabric accept.
+
+    They are those of the prefix list to which most policy terms refer.
+    """
     votes: list[tuple[Prefix, ...]] = []
     for name in draft.switches:
         bgp = configs[name].bgp

@@ -19,7 +19,10 @@ if TYPE_CHECKING:
 
 
 def rails_of(nics: Iterable[End]) -> dict[End, int]:
-    """Return the rail of each NIC, from 1: its position in a server model with these names, or in the server's sorted NIC names."""
+    """Return the rail of each NIC, from 1.
+
+    The rail is the NIC's position in a server model with these NIC names, or else among the server's sorted NIC names.
+    """
     by_server: dict[str, list[End]] = defaultdict(list)
     for nic in nics:
         if nic.device:
@@ -37,7 +40,7 @@ MOST_NICS = 8
 """The maximum number of NICs that an inferred server has on one fabric."""
 
 FEW_NICS = 2
-"""The number of NICs of an inferred server that has few NICs. An inferred server has this number of NICs or ``MOST_NICS``."""
+"""The number of NICs of an inferred server with few NICs. All other inferred servers have ``MOST_NICS`` NICs."""
 
 
 def known_nics(names: Iterable[str]) -> bool:
@@ -56,7 +59,7 @@ def _lists() -> list[tuple[str, ...]]:
 
 
 def model_of(sets: Sequence[tuple[frozenset[str], int]]) -> tuple[str, list[str]] | None:
-    """Return (the server model that fits these sets of NICs best, its NIC group for each set), or None.
+    """Return (best matching server model, its NIC group for each set), or None.
 
     Each set is (NIC names, speed in Gb/s). The numbers and speeds of NICs are more important than their names. The
     result is None if no model has as many NICs of these speeds.
@@ -179,9 +182,9 @@ def server_groups(fabrics: Sequence[FabricServers]) -> list[dict[str, Any]]:
 def _alike(
     known: dict[tuple[tuple[frozenset[str], int], ...], tuple[str, list[str]] | None], fabrics: Sequence[FabricServers]
 ) -> None:
-    """Replace the models in ``known`` by a single model, if the network has one fabric and its servers have different numbers of NICs.
+    """Replace the models in ``known`` by a single model if servers differ in their number of NICs. Networks of several fabrics are not changed.
 
-    The model has the NICs of every server, because all servers of a fabric must have the same number of NICs.
+    All servers of a fabric must have the same number of NICs. So the model has the NICs of every server.
     """
     many = {
         len(nic.names)

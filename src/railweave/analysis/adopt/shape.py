@@ -1,4 +1,4 @@
-"""Roles of switches, and the stripes, rails, spines and pods of a fabric, in the order that determines their numbers."""
+"""Roles of switches, and the stripes, rails, spines and pods of a fabric. Their order determines their numbers."""
 
 from __future__ import annotations
 
@@ -40,9 +40,9 @@ def upper_order(
 def pods_of(
     stripes: Sequence[Stripe], spines: Sequence[str], wiring: Wiring, configs: Mapping[str, DeviceConfig]
 ) -> list[list[str]]:
-    """Return the spines of each pod, in the order of their leaves' AS numbers. Sets ``pod`` of each stripe, from 0.
+    """Return the spines of each pod, in the order of their leaves' AS numbers. Set ``pod`` of each stripe, from 0.
 
-    The spines to which a stripe's leaves have links form its pod.
+    A pod consists of the spines to which a stripe's leaves have links.
     """
     pods: list[list[str]] = []
     for stripe in sorted(
@@ -56,7 +56,10 @@ def pods_of(
 
 
 def by_plane(supers: Sequence[str], wiring: Wiring, spines: Sequence[str], pods: int) -> list[str]:
-    """Return the super-spines in the order of their planes. A super-spine's plane is the number, in each pod, of the spine below it."""
+    """Return the super-spines in the order of their planes.
+
+    A super-spine connects, in each pod, the spine whose number is its plane.
+    """
     each = max(1, len(spines) // pods)
     number = {name: at % each for at, name in enumerate(spines)}
     plane = {end.device: number[there.device] for end, there in wiring.between(supers, spines)}
@@ -66,8 +69,8 @@ def by_plane(supers: Sequence[str], wiring: Wiring, spines: Sequence[str], pods:
 def unlike_pods(stripes: Sequence[Stripe], pods: Sequence[Sequence[str]]) -> Iterator[str]:
     """Yield notes on differences between pods that a design cannot express.
 
-    In a design, all pods are alike. The stripes of a pod have consecutive numbers, because pod numbers follow from stripe
-    numbers.
+    In a design, all pods are equal in size. The stripes of a pod have consecutive numbers, because stripe numbers
+    determine pod numbers.
     """
     if len(pods) < 2:
         return
@@ -89,7 +92,7 @@ def parallel(wiring: Wiring, lower: Iterable[str], upper: Iterable[str]) -> int:
 MOST_GAPS = 4
 """The largest accepted range of AS numbers, as a multiple of the number of stripes (at least 16).
 
-If the range is larger, gaps between AS numbers are ignored.
+If the AS numbers span a larger range, gaps between them are ignored.
 """
 
 
@@ -97,7 +100,7 @@ If the range is larger, gaps between AS numbers are ignored.
 class Stripe:
     """Leaves that share servers, in the order of their rails.
 
-    - ``slot``: the number from which allocations follow.
+    - ``slot``: the number that determines allocations.
     - ``servers``: the slot of each server, by name.
     - ``described``: the name of the stripe in gateway descriptions, or an empty string.
     """
@@ -123,7 +126,7 @@ def stripes_of(leaves: Sequence[str], servers: Mapping[End, End], configs: Mappi
 def _sharing(leaves: Sequence[str], servers: Mapping[End, End]) -> list[list[str]]:
     """Return groups of leaves that have servers in common, directly or through other leaves.
 
-    A leaf whose servers have no names is a group of its own.
+    A leaf whose servers have no names forms its own group.
     """
     home = {leaf: {leaf} for leaf in leaves}
     ends_of: dict[str, set[str]] = defaultdict(set)
@@ -151,7 +154,7 @@ def _first_rail(servers: Mapping[End, End]) -> dict[str, int]:
 
 
 def _described(configs: Iterable[DeviceConfig]) -> str:
-    """Return the stripe that all gateway descriptions name in railweave's form ``STRIPE rail N``, or an empty string."""
+    """Return the stripe that all gateway descriptions name in railweave's form ``STRIPE rail N``, or "" if they name no common stripe."""
     names = {
         text.partition(" rail ")[0] if " rail " in text else ""
         for config in configs
@@ -167,7 +170,10 @@ def number(
     spines: Iterable[str],
     places: Mapping[tuple[str, str], Place],
 ) -> None:
-    """Sort stripes and set their slots: first by pod, then by their ports on the spines, with gaps where AS numbers have gaps."""
+    """Sort stripes and set their slots: first by pod, then by their ports on the spines.
+
+    Gaps in AS numbers become gaps in slots.
+    """
     leaves = [leaf for stripe in stripes for leaf in stripe.leaves]
     on_spines: dict[str, tuple[int, int]] = {}
     for end, there in wiring.between(leaves, spines):
@@ -211,10 +217,9 @@ def place_servers(
 
 
 def routed(configs: Mapping[str, DeviceConfig]) -> tuple[dict[str, DeviceConfig], tuple[str, ...]]:
-    """Return the switches that take part in routing, and notes on the other switches, because a fabric file allows only switches with routing.
+    """Return (the switches that take part in routing, notes on the other switches). A fabric file allows only switches with routing.
 
-    If no switch takes part in routing, all switches are returned, because their routing may be in a text that was not
-    saved.
+    If no switch takes part in routing, all switches are returned. Their routing may be in a text that was not saved.
     """
     routing = {name: config for name, config in configs.items() if config.bgp or config.isis}
     if not routing or len(routing) == len(configs):
@@ -267,7 +272,10 @@ def roles(configs: Mapping[str, DeviceConfig], wiring: Wiring, near: Mapping[str
 
 
 def _between_sites(near: Mapping[str, set[str]], role: Mapping[str, RoleName]) -> set[str]:
-    """Return the switches above spines that connect sites. They have links to each other, and no two of them share a spine."""
+    """Return the switches above spines that connect sites.
+
+    They have links to each other, and no two of them share a spine.
+    """
     below = {
         name: {far for far in near[name] if role[far] == "spine"}
         for name, role_name in role.items()
@@ -280,7 +288,7 @@ def _between_sites(near: Mapping[str, set[str]], role: Mapping[str, RoleName]) -
 
 
 def between_tiers(wiring: Wiring, role: Mapping[str, RoleName]) -> tuple[Wiring, tuple[str, ...]]:
-    """Return (the wiring without links between switches of the same role, notes), because no leaf-spine fabric has such links.
+    """Return (the wiring without links between switches of the same role, notes). A leaf-spine fabric has no such links.
 
     Links between sites remain: those of routers above the spines, and those of leaves if there are no spines.
     """
@@ -302,7 +310,7 @@ def between_tiers(wiring: Wiring, role: Mapping[str, RoleName]) -> tuple[Wiring,
 
 
 def joined(near: Mapping[str, set[str]]) -> tuple[list[str], tuple[str, ...]]:
-    """Return (the switches that have links, notes on the switches that have none). A single switch needs no link.
+    """Return (the switches that have links, notes on the switches without links). A single switch needs no link.
 
     Raises ``InputError`` if there are several switches and none of them has a link.
     """
@@ -344,9 +352,12 @@ def by_role(names: list[str], role: Mapping[str, RoleName]) -> dict[RoleName, li
 class Shape:
     """The structure of a fabric.
 
-    - ``rails``: the number of rails of a server. ``links``: the number of parallel links of a leaf to each spine.
-    - ``spines`` and ``super_spines``: in the order of their numbers, pod by pod. ``pods``: the number of pods.
-    - ``across``: the links between sites, if ``routers`` or leaves connect sites. The spines of each site are then a pod.
+    - ``rails``: the number of rails of a server.
+    - ``links``: the number of parallel links from a leaf to each spine.
+    - ``spines`` and ``super_spines``: in the order of their numbers, pod by pod.
+    - ``pods``: the number of pods.
+    - ``routers`` and ``across``: the routers that connect sites, and the links between sites. With such links, the
+      spines of each site are a pod.
     """
 
     stripes: list[Stripe]
@@ -380,7 +391,10 @@ class Shape:
 
     @property
     def leaf_places(self) -> dict[str, int]:
-        """The place of each leaf among the leaves with the same spines, from 1. It determines the leaf's ports on the spines."""
+        """The place of each leaf among the leaves with the same spines, from 1.
+
+        The place determines the leaf's ports on the spines.
+        """
         around = self.stripes_per_pod if self.super_spines else max(stripe.slot for stripe in self.stripes)
         before = {
             stripe.name: [other for other in self.stripes if other.pod == stripe.pod].index(stripe)
@@ -396,13 +410,16 @@ class Shape:
 
     @property
     def spine_places(self) -> dict[str, int]:
-        """The place of each spine among the spines of a leaf, from 1. It determines the spine's ports on the leaves."""
+        """The place of each spine among the spines of a leaf, from 1.
+
+        The place determines the spine's ports on the leaves.
+        """
         each = max(1, len(self.spines) // self.pods)
         return {name: at % each + 1 for at, name in enumerate(self.spines)}
 
     @property
     def numbers(self) -> dict[str, int]:
-        """The number of each leaf, from 1, from which its AS number follows."""
+        """The number of each leaf, from 1. The number determines the leaf's AS number."""
         each = self.per_stripe
         return {
             leaf: (stripe.slot - 1) * each + at for stripe in self.stripes for at, leaf in enumerate(stripe.leaves, 1)
@@ -415,7 +432,7 @@ def shape(
     tiers: Mapping[RoleName, Sequence[str]],
     model: Mapping[str, str],
 ) -> Shape:
-    """Return the structure of one fabric. ``tiers`` has its switches by role; ``model`` has the model of each switch."""
+    """Return the structure of one fabric. ``tiers`` has the switches by role, and ``model`` the model of each switch."""
     places = {
         (name, port): there
         for tier in tiers.values()

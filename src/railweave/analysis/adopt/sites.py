@@ -1,4 +1,4 @@
-"""A fabric that spans sites: the routers, or single leaves, that have links to the other sites."""
+"""A fabric that spans sites: the routers, or single leaves, with links to the other sites."""
 
 from __future__ import annotations
 
@@ -36,7 +36,10 @@ class Interconnection:
     speed_gbps: int
 
     def place(self, near: str, far: str) -> int:
-        """Return the place of ``far`` among the neighbors of ``near`` at other sites, from 1. It determines the port on ``near``."""
+        """Return the place of ``far`` among the neighbors of ``near`` at other sites, from 1.
+
+        The place determines the port on ``near``.
+        """
         each = max(number for _, number in self.borders.values())
         (here, _), (there, number) = self.borders[near], self.borders[far]
         return (there - (there > here)) * each + number
@@ -54,7 +57,7 @@ def across_sites(
     wiring: Wiring,
     places: Mapping[tuple[str, str], Place],
 ) -> Interconnection | None:
-    """Return the switches and links that connect the sites of a fabric, or None if these do not connect every site with every other site.
+    """Return the switches and links that connect the sites of a fabric. Return None unless they connect every site with every other site.
 
     Sites are connected by ``routers`` above the spines of each pod, or by leaves if there are no spines.
     """
@@ -81,7 +84,7 @@ def across_sites(
 
 
 def site_names(shape: Shape) -> list[str]:
-    """Return a name for each site: the common start of its switches' names if these starts differ between sites, otherwise a numbered name."""
+    """Return a name for each site: the common start of its switches' names if these starts are distinct, otherwise a numbered name."""
     if shape.across is None:
         return []
     whole: list[list[str]] = [[] for _ in range(len({at for at, _ in shape.across.borders.values()}))]
@@ -124,7 +127,10 @@ def interconnect(draft: Draft, shape: Shape, configs: Mapping[str, DeviceConfig]
 
 
 def _as_ports_have_it(draft: Draft, ports: Iterable[Interface]) -> dict[str, Any]:
-    """Return the MACsec key and the PFC setting that most ports between sites have, in fabric-file form."""
+    """Return the MACsec key and the PFC setting of most ports between sites, in fabric-file form.
+
+    Add a note if ports differ.
+    """
     key, others = common([plain(port.macsec) if port.macsec else None for port in ports])
     pauses, unlike = common([port.pauses for port in ports])
     if others + unlike:

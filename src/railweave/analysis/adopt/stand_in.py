@@ -1,4 +1,4 @@
-"""Stand-ins for switches that the catalog lacks: a model of the catalog, and its ports, replace the real switch and its ports.
+"""Stand-ins for switches that the catalog lacks: a catalog model and its ports replace the real switch and its ports.
 
 Public labs run virtual switches (``Ethernet1``, ``eth1``) and models of other vendors. With a stand-in, such a network
 can be designed. A note of the import gives the port names of the design. Statements that differ only in port names
@@ -29,14 +29,14 @@ if TYPE_CHECKING:
 _NOT_A_PORT = re.compile(
     r"(ae|bond|port-?channel|vxlan|vtep|lo|loopback|vlan|irb|br|dummy)\d*.*|.*\.\d+", re.IGNORECASE
 )
-"""Names of interfaces that are not ports on a panel: aggregates, loopbacks, bridges, subinterfaces."""
+"""A pattern of interfaces that are not ports on a front panel: aggregates, loopbacks, bridges, subinterfaces."""
 
 
 @dataclass(frozen=True)
 class StandInHardware:
     """The model of each switch, with configurations and wiring that use the model's port names.
 
-    ``names`` maps, for each switch, port names in the configuration to the model's port names, if they differ.
+    ``names`` maps, for each switch, the port names in the configuration to those of the model, if they differ.
     """
 
     models: dict[str, str]
@@ -112,7 +112,7 @@ def hardware(
 
 
 def _as_far_ends_say(configs: Mapping[str, DeviceConfig], wiring: Wiring) -> dict[str, DeviceConfig]:
-    """Return the configurations where ports without a speed have the speed of their far end."""
+    """Return the configurations. A port without a speed gets the speed of its far end."""
     speeds = {
         End(name, interface.name): interface.speed_gbps
         for name, config in configs.items()
@@ -188,9 +188,10 @@ def _stand_in(config: DeviceConfig, ports: int, speed: int) -> str:
 
 
 def _named(config: DeviceConfig, model: str) -> dict[str, str]:
-    """Return a model port for each port in use: the port with the same name, or else with the same number, or else the first free port.
+    """Return a model port for each port in use: the port with the same name, or else the same number, or else the first free port.
 
-    The result maps port names in the configuration to the model's port names. Raises ``InputError`` if the model has too few ports.
+    The result maps port names in the configuration to the model's port names. Raises ``InputError`` if the model has
+    too few ports.
     """
     there = whole_ports(config.nos, model)
     free = dict(sorted(there.items(), key=lambda item: item[1]))

@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 
 
 LEAST_STEP = 10
-"""The smallest common divisor for which the numbers in route distinguishers count as multiples of slots.
+"""The smallest common divisor at which the numbers in route distinguishers count as multiples of slots.
 
-If the greatest common divisor of all numbers is at least this value, the slots are the numbers divided by that divisor.
+If the greatest common divisor of all numbers is at least this value, the slots are the numbers divided by it.
 """
 
 
@@ -43,7 +43,7 @@ def slots_of(numbers: Mapping[str, int], draft: Draft) -> dict[str, int]:
 def tenant_loopbacks(
     draft: Draft, made: Mapping[str, dict[str, Any]], leaves: Sequence[str], configs: Mapping[str, DeviceConfig]
 ) -> None:
-    """Write the ``loopbacks`` formulas of tenants, which give a leaf's address from its leaf number."""
+    """Write the ``loopbacks`` formulas of tenants. A formula gives a leaf's address from the leaf's number."""
     addresses: dict[tuple[str, str], dict[int, int]] = defaultdict(dict)
     for number, leaf in enumerate(leaves, 1):
         for vrf in configs[leaf].vrfs:
@@ -107,7 +107,10 @@ def overlay(draft: Draft, shape: Shape, configs: Mapping[str, DeviceConfig]) -> 
 
 
 def loopbacks(draft: Draft, configs: Mapping[str, DeviceConfig], local: Sequence[str]) -> None:
-    """Write the pools of IPv6 loopbacks and of the tunnel endpoints of path colors. Addresses follow from the slots of router IDs."""
+    """Write the pools of IPv6 loopbacks and of the tunnel endpoints of path colors.
+
+    The slots of router IDs determine the addresses.
+    """
     slots = draft.slots("router-ids")
     part = draft.at("overlay")
     starts: list[int] = []
@@ -144,7 +147,10 @@ def loopbacks(draft: Draft, configs: Mapping[str, DeviceConfig], local: Sequence
 
 
 def _pool(start: int, family: str, local: Sequence[str]) -> str:
-    """Return the pool that starts at an address: a prefix of ``local`` if one fits, otherwise a pool of the default length."""
+    """Return the pool that starts at an address: a prefix of ``local`` that starts there, or else a pool of the default length.
+
+    The pool is smaller than the default if the address is not aligned to the default length.
+    """
     address = ipaddress.IPv4Address(start) if family == "ipv4" else ipaddress.IPv6Address(start)
     for text in local:
         net = ipaddress.ip_network(text)
@@ -244,7 +250,10 @@ def _targets(
     configs: Mapping[str, DeviceConfig],
     leaves: Iterable[str],
 ) -> None:
-    """Write the route target of each tenant if it does not follow from the VNI. Only VRFs that import their own routes are considered."""
+    """Write the route target of each tenant if it cannot be derived from the VNI.
+
+    Only VRFs that import their own routes are considered.
+    """
     head = draft.at("overlay").get("route_target_as", USUAL.route_target_as)
     leaves = list(leaves)
     every = [vrf for leaf in leaves for vrf in configs[leaf].vrfs if len(vrf.export_targets) == 1]
@@ -260,9 +269,9 @@ def _targets(
 
 
 def _leaks(made: Mapping[str, dict[str, Any]], vrf: Vrf, senders: Mapping[str, Vrf]) -> None:
-    """Write ``leaks`` of a tenant: the tenants with which it shares prefixes, because both import each other's routes.
+    """Write ``leaks`` of a tenant: the tenants with which it exchanges prefixes. Two tenants do if each imports the other's routes.
 
-    The pair is written only for the tenant that has fewer import targets. ``senders`` maps an export target to its VRF.
+    The pair is written only for the tenant with fewer import targets. ``senders`` maps an export target to its VRF.
     """
     own_target = vrf.export_targets[0]
     for target in vrf.import_targets:
@@ -371,9 +380,10 @@ def _external(
 
 
 def members(nics: Iterable[End], whole: Mapping[str, set[str]]) -> list[str]:
-    """Return NICs in the form of a tenant's ``members``: the server name if all its NICs are members, otherwise the server with its NICs.
+    """Return NICs in the form of a tenant's ``members``.
 
-    ``whole`` holds all NICs of each server.
+    The form is the server's name if all its NICs are members, and otherwise the server with its member NICs. ``whole``
+    holds all NICs of each server.
     """
     ports_of: dict[str, list[str]] = defaultdict(list)
     for nic in nics:

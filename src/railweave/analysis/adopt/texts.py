@@ -1,4 +1,7 @@
-"""Conversion of saved configurations to ``DeviceConfig``, with identification of the operating system and a list of unknown statements."""
+"""Conversion of saved configurations to ``DeviceConfig``.
+
+The operating system is identified, and unknown statements are listed.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +38,10 @@ _NEIGHBORS = "lldp-neighbors"
 """The name of the query for LLDP neighbors, the same on every system."""
 
 GOOD = 80
-"""The percentage of understood statements from which a text counts as a text of the same system as the devices that were read before."""
+"""The percentage of understood statements that identifies a text's system.
+
+If the system of the devices read before understands this percentage of a text, the text is of that system.
+"""
 
 
 @dataclass(frozen=True)
@@ -66,7 +72,7 @@ class DeviceReading:
 
 
 def read_devices(capture: Capture) -> list[DeviceReading]:
-    """Return the configuration of every device of a capture, without secrets, read as the system that understands most of it.
+    """Return the configuration of every device of a capture, without secrets. Each is read as the system that understands most of it.
 
     Raises ``InputError`` with file and line if no system can read a text.
     """
@@ -126,7 +132,7 @@ def _read(capture: Capture, device: str, likely: Sequence[str], gate: Gate) -> D
 
 
 def _has_form(nos: str, name: str, text: str) -> bool:
-    """Return whether a file can belong to a system, because the system has a file of this name, or a JSON file if the text is JSON."""
+    """Return True if a file can belong to a system: the system has a file of this name, or has a JSON file and the text is JSON."""
     is_json = text.lstrip()[:1] in {"{", "["}
     return name in _files(nos) or (is_json and any(file.endswith(".json") for file in _files(nos)))
 
@@ -142,9 +148,8 @@ def _any(capture: Capture, device: str) -> dict[Path, str]:
 def by_file(nos: str, texts: Mapping[str, str]) -> dict[str, str]:
     """Return the texts of a device by the file names that its system uses.
 
-    A text with an unknown name is taken as the system's JSON or line-based file.
-
-    If a device prints a file in several parts, the parts are joined.
+    A text with an unknown name is taken as the system's JSON or line-based file. If a device prints a file in several
+    parts, the parts are joined.
     """
     files = _files(nos)
     made = {name: text for name, text in texts.items() if name in files}
@@ -164,7 +169,7 @@ def _files(nos: str) -> tuple[str, ...]:
 
 
 def _bare(nos: str) -> DeviceConfig:
-    """Return the configuration of an unconfigured switch with an operating system."""
+    """Return the configuration of an unconfigured switch with this operating system."""
     return DeviceConfig(
         name="switch",
         role="leaf",
@@ -186,10 +191,11 @@ def _bare(nos: str) -> DeviceConfig:
 
 
 def read_lldp(capture: Capture, devices: Sequence[DeviceReading]) -> Lldp:
-    """Return the LLDP neighbor of each port as (device, port), both named as in the configurations.
+    """Return the LLDP neighbor of each port as (device, port), with names as in the configurations.
 
-    The source is the device's ``lldp.json``: ``{"PORT": {"device": NAME, "port": PORT}}``, or the output of lldpd. Without this
-    file, the device's own answer (``lldp-neighbors``) is read. Raises ``InputError`` if the file has a different form.
+    The source is the device's ``lldp.json``: ``{"PORT": {"device": NAME, "port": PORT}}``, or the output of lldpd.
+    Without this file, the device's own answer (``lldp-neighbors``) is read. Raises ``InputError`` if the file has a
+    different form.
     """
     ports = {device.name.partition(".")[0].lower(): (device.name, _ports(device)) for device in devices}
     neighbors: Lldp = {}
@@ -218,7 +224,7 @@ def _ports(device: DeviceReading) -> dict[str, str]:
 
 
 def _end(devices: Mapping[str, tuple[str, Mapping[str, str]]], neighbor: LldpNeighbor) -> tuple[str, str]:
-    """Return a neighbor as (device, port), named as in the configurations if known there, otherwise as LLDP announced them.
+    """Return a neighbor as (device, port). Names are those in the configurations if known, otherwise those that LLDP announced.
 
     If the announced port is a MAC address, the port description is used instead.
     """

@@ -47,7 +47,7 @@ def kinds_of_ports(wiring: Wiring, role: Mapping[str, str]) -> dict[End, Kind]:
 
 
 def ports_that_pause(configs: Iterable[DeviceConfig], kinds: Mapping[End, Kind]) -> dict[Kind, bool]:
-    """Return for each kind of port (to servers, between switches) True if PFC is on for most of these ports.
+    """Return, for each kind of port (to servers, between switches), True if PFC is on for most of these ports.
 
     Only switches with a lossless class count. ``configs`` are the switches of one role.
     """
@@ -60,7 +60,10 @@ def ports_that_pause(configs: Iterable[DeviceConfig], kinds: Mapping[End, Kind])
 
 
 def pfc_ports(pauses: Mapping[Kind, bool], usual: str) -> str:
-    """Return the value of ``pfc.ports`` that matches ``pauses``: ``usual`` (the leaves' value) if that matches, and ``all`` if no value matches."""
+    """Return the value of ``pfc.ports`` that matches ``pauses``. The value ``usual`` (that of the leaves) is preferred.
+
+    Return ``all`` if no value matches.
+    """
     for value in (usual, "all", "server", "fabric"):
         if all(Pfc(ports=cast("Any", value)).pauses(kind) == wanted for kind, wanted in pauses.items()):
             return value
@@ -68,9 +71,9 @@ def pfc_ports(pauses: Mapping[Kind, bool], usual: str) -> str:
 
 
 def only_lossy(whole: Mapping[str, Any], role_qos: Mapping[str, Any], config: DeviceConfig) -> bool:
-    """Return True if a switch without lossless classes has the classes that the fabric's ``qos`` would give it with PFC off on all ports.
+    """Return True if a switch without lossless classes has the classes of the fabric's ``qos``, with PFC off on all ports.
 
-    ``whole`` is the fabric's ``qos``; ``role_qos`` is the ``qos`` that was derived for the switch's role.
+    ``whole`` is the fabric's ``qos``; ``role_qos`` is the ``qos`` derived for the switch's role.
     """
     config_qos = config.qos
     if (
@@ -100,7 +103,7 @@ def only_lossy(whole: Mapping[str, Any], role_qos: Mapping[str, Any], config: De
 
 
 def _form(pair: tuple[TrafficClass, object]) -> object:
-    """Return a traffic class and its marking in a form that can be compared: without the name, and with each threshold only once."""
+    """Return a traffic class and its marking in a form for comparison: without the name, and with each threshold only once."""
     traffic_class, marking = pair
     return repr(
         (
@@ -168,9 +171,9 @@ NO_QOS: dict[str, Any] = {
 """The ``qos`` of switches without QoS: only the class ``best-effort``, because a fabric needs at least one class."""
 
 _SAME_MTU = (0, 14, 18)
-"""The possible differences between a frame size and a packet size that mean the same MTU, in bytes.
+"""The possible differences in bytes between the frame size and the packet size of one MTU.
 
-The values are: 0 if a system counts packets; 14 for an Ethernet header; 18 for a header and its checksum.
+The difference is 0 if a system counts packets, 14 for an Ethernet header, and 18 for a header and its checksum.
 """
 
 
@@ -181,7 +184,10 @@ def qos(
     model: Mapping[str, str],
     wiring: Wiring,
 ) -> None:
-    """Write ``qos`` of the fabric and of the roles that differ from it, the buffers of individual switches, and overrides of individual ports."""
+    """Write ``qos`` of the fabric and of the roles that differ from it.
+
+    Also write buffers of single switches and overrides of single ports.
+    """
     by_role: dict[str, dict[str, Any]] = {}
     kinds = kinds_of_ports(wiring, {name: role for role, names in tiers.items() for name in names})
     usual = pfc_ports(ports_that_pause((configs[name] for name in tiers.get("leaf", ())), kinds), "all")

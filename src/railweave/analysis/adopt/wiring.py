@@ -1,7 +1,13 @@
 """Links between switches, and the ports of servers, as far as configurations and LLDP show them.
 
-The evidence is used in this order: LLDP neighbors; the peer in a description of railweave's form; two addresses of one subnet;
-any switch name in a description. If both ends of links name only the switch, links are paired in the order of ports.
+The evidence is used in this order:
+
+- LLDP neighbors;
+- the peer in a description of railweave's form;
+- two addresses of one subnet;
+- any switch name in a description.
+
+If both ends of links name only the switch, links are paired in the order of ports.
 """
 
 from __future__ import annotations
@@ -43,7 +49,7 @@ class Wiring:
     notes: tuple[str, ...] = ()
 
     def far(self) -> dict[End, End]:
-        """Return the far end of each port between switches."""
+        """Return the far end of each port that connects two switches."""
         return {near: far for end, other in self.links for near, far in ((end, other), (other, end))}
 
     def between(self, lower: Iterable[str], upper: Iterable[str]) -> Iterator[tuple[End, End]]:
@@ -60,7 +66,7 @@ class Wiring:
 class _Evidence:
     joined: dict[End, End] = field(default_factory=dict[End, End])
     halves: dict[tuple[str, str], list[str]] = field(default_factory=dict[tuple[str, str], list[str]])
-    """Ports that lead to a known switch but to an unknown port of it, by (device, far device)."""
+    """Ports that lead to a known switch but to an unknown port of that switch, by (device, far device)."""
 
     def join(self, end: End, other: End) -> None:
         if end not in self.joined and other not in self.joined and end != other:
@@ -105,7 +111,7 @@ def _is_server_port(port: Interface) -> bool:
 
 
 def _by_subnet(ports: Mapping[str, Mapping[str, Interface]], evidence: _Evidence) -> None:
-    """Connect two ports if they are the only ones with addresses of a subnet."""
+    """Connect two ports if they are the only two with addresses in a subnet."""
     owners: dict[str, list[End]] = defaultdict(list)
     for device, interfaces in ports.items():
         for interface in interfaces.values():
@@ -165,7 +171,10 @@ def _pair_halves(evidence: _Evidence) -> Iterator[str]:
 
 
 def _nic(device: str, port: Interface, lldp: Lldp) -> End:
-    """Return the server and NIC at a port, from LLDP or the description, or an empty ``End`` if neither names a server."""
+    """Return the server and NIC at a port, from LLDP or the description.
+
+    Return an empty ``End`` if neither names a server.
+    """
     heard = lldp.get(device, {}).get(port.name)
     if heard:
         return End(*heard)
@@ -175,7 +184,7 @@ def _nic(device: str, port: Interface, lldp: Lldp) -> End:
 
 
 def _described(text: str) -> End:
-    """Return the server and NIC that a description names, or an empty ``End`` if there are none."""
+    """Return the server and NIC that a description names, or an empty ``End`` if it names none."""
     words = _WORDS.findall(text)
     if len(words) == 1:
         head, colon, tail = words[0].partition(":")

@@ -1,1 +1,1 @@
-"""Offline checks that a network is consistent: one function per rule, and external validators."""
+"""Offline checks of a network's consistency: one function per rule, and external validators."""

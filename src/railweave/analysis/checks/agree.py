@@ -1,7 +1,8 @@
-"""Settings that must match at both ends of a server's link: the NIC and the leaf port.
+"""Settings that must match at both ends of a server's link, on the NIC and on the leaf port.
 
-Broadcom's guide to Thor2 NICs, section 2.5: "the settings on the NIC and the Ethernet switches match each other". The check compares
-DSCPs, priorities on the wire and bandwidth shares. Numbers of queues and traffic classes are local to each end and are not compared.
+Broadcom's guide to Thor2 NICs, section 2.5: "the settings on the NIC and the Ethernet switches match each other". The
+check compares DSCPs, priorities on the wire and bandwidth shares. Numbers of queues and traffic classes are local to
+each end and are not compared.
 """
 
 from __future__ import annotations
@@ -38,7 +39,8 @@ class _PortEnd:
     - ``pauses``: True if PFC is on for the port.
     - ``frame``: the port's maximum frame size in bytes.
     - ``gateway``: the gateway's maximum IP packet size in bytes; 0 if there is no gateway.
-    - ``excepted``: True if the fabric file makes an exception for this port, which qos-port-exception reports.
+    - ``excepted``: True if the fabric file makes an exception for this port. The rule qos-port-exception reports such
+      ports.
     """
 
     qos: QosConfig | None
@@ -104,7 +106,7 @@ def _ports(config: DeviceConfig, excepted: set[str]) -> Iterator[tuple[Interface
 
 
 def _differences(nic: _NicEnd, port: _PortEnd) -> Iterator[tuple[str, bool]]:
-    """Yield (difference between the ends of a link, True if it is only in the bandwidth share)."""
+    """Yield each difference between the ends of a link as (description, True if only the bandwidth share differs)."""
     if port.gateway and nic.mtu > port.gateway:
         yield f"MTU: the NIC sends packets of {nic.mtu} bytes, the gateway takes {port.gateway}", False
     if nic.mtu + ETHERNET_HEADER > port.frame:
@@ -168,7 +170,7 @@ def _others(qos: HostQos, port: QosConfig, *, pauses: bool) -> Iterator[tuple[st
 
 
 def _class_of(qos: QosConfig, dscp: int) -> TrafficClass | None:
-    """Return the class to which a leaf assigns a DSCP, or None if the text lacks the default class."""
+    """Return the class to which a leaf assigns a DSCP. Return None if the text lacks the default class."""
     named = next((traffic_class for traffic_class in qos.classes.values() if dscp in traffic_class.dscp), None)
     return named or qos.classes.get(qos.default_class)
 

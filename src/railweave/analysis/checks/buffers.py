@@ -71,11 +71,11 @@ def lossless_queue_full(subject: Subject) -> Iterator[FindingPlace]:
 
 
 def _paused_at(buffers: Buffers, model: SwitchModel, senders: int) -> float:
-    """Return the bytes of the ingress pool that ``senders`` ports hold together when each has reached its threshold and pauses."""
+    """Return the bytes of the ingress pool that ``senders`` ports occupy together when each has reached its threshold and pauses."""
     pool = model.buffer.shared_mb * 1e6 * buffers.lossless / 100
     return pool * held_share(buffers.ingress_dynamic_threshold, senders)
 
 
 def _queue_at(buffers: Buffers, model: SwitchModel, threshold: int) -> float:
-    """Return the bytes that one queue holds when it has reached its dynamic threshold in the egress pool."""
+    """Return the bytes that one queue occupies when it has reached its dynamic threshold in the egress pool."""
     return model.buffer.shared_mb * 1e6 * buffers.egress_lossless / 100 * held_share(threshold)

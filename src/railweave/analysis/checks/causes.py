@@ -1,7 +1,7 @@
-"""The statements that make a device's configuration differ from the design, and the fields that each statement changes.
+"""The statements in which a device's configuration differs from the design, and the fields that each statement changes.
 
-Each differing statement is inserted, without the others, into the designed configuration, and the result is read. The
-fields that then differ from the design are the fields that the statement changes.
+Each of these statements is inserted alone into the designed configuration, and the result is read. The fields that then
+differ from the design are the fields that the statement changes.
 """
 
 from __future__ import annotations
@@ -25,24 +25,27 @@ if TYPE_CHECKING:
     from railweave.systems.protocol import Reader
 
 _ORDER_OF_NAMES = re.compile(r"(?!.*\bterms\b)(?!protection\b).*\.order")
-"""A pattern of fields for the order of named entries, such as groups and route-maps, which has no effect."""
+"""A pattern of fields for the order of named entries, such as groups and route-maps. This order has no effect."""
 EACH_ALONE = 48
-"""The largest number of differing statements in a file that are tried one by one. A file with more of them is read only once, as a whole."""
+"""The largest number of differing statements in a file that are tried one by one.
+
+A file with more is read once, as a whole.
+"""
 
 
 GUESSED = ("role", "model", "release")
-"""The fields that readers guess from other parts of a text."""
+"""The fields that readers infer from other parts of a text."""
 
 
 @dataclass(frozen=True, slots=True)
 class Cause:
     """A statement that differs from the design, with its line and the fields that it changes.
 
-    - ``designed`` and ``found``: the statement's text after its parent statements, in the design and in the text; empty if
-      absent.
-    - ``alone``: for an added statement, a tree with the statement and its parents only.
-    - ``unread``: True if the reader does not understand the statement. The values of its fields then do not come from the
-      statement.
+    - ``designed`` and ``found``: the text of the statement with its parents, in the design and in the device's text;
+      empty if absent.
+    - ``alone``: for an added statement, a tree with only the statement and its parents.
+    - ``unread``: True if the reader does not understand the statement. The values of its fields then do not come from
+      the statement.
     """
 
     file: str
@@ -67,10 +70,10 @@ def causes(
 
     - ``designed``: the designed files of the device, by name.
     - ``unsaid``: the names that the system does not print (``model.device.fields``).
-    - ``by_itself``: patterns of statements that the system writes by itself; these are left out.
+    - ``by_itself``: patterns of statements that the system adds without being configured; these are left out.
 
-    If no statement differs but reading the text gives a different configuration, for example because of its order, the
-    only cause is the first line that differs. Raises ``RenderError``, with the line, if the file cannot be read.
+    The configurations may differ although no statement does, for example because of the order. The only cause is then
+    the first line that differs. Raises ``RenderError``, with the line, if the file cannot be read.
     """
     before, after = reader.parsed(file, designed[file]), reader.parsed(file, actual)
     change = compare(before, after)
@@ -116,7 +119,10 @@ def causes(
 
 
 def _unexplained(file: str, designed: str, actual: str, differing: Iterable[FieldDifference]) -> list[Cause]:
-    """Return a cause for fields that differ although all statements are those of the design. Its line is the first that differs."""
+    """Return a cause for fields that differ although all statements equal those of the design.
+
+    Its line is the first that differs.
+    """
     fields = tuple(difference for difference in differing if not _ORDER_OF_NAMES.fullmatch(difference.field))
     if not fields:
         return []
@@ -137,7 +143,10 @@ def _reading(reader: Reader, texts: Mapping[str, str]) -> Reading | None:
 
 
 def _edits(steps: Sequence[Step]) -> list[list[Step]]:
-    """Return the steps grouped into edits: a removed statement and a similar one in its place, such as a changed address, are one edit."""
+    """Return the steps grouped into edits.
+
+    A removed statement and a similar statement in its place, such as a new address, are one edit.
+    """
     added = {id(step): step for step in steps if step.kind == "add"}
     edits: list[list[Step]] = []
     for step in steps:
@@ -149,12 +158,12 @@ def _edits(steps: Sequence[Step]) -> list[list[Step]]:
 
 
 def is_by_itself(step: Step, patterns: Collection[str]) -> bool:
-    """Return True if a step contains only statements that the system writes by itself (``reads.by_itself`` of its system.yaml)."""
+    """Return True if a step contains only statements that the system adds without being configured (``reads.by_itself`` in system.yaml)."""
     return all(any(re.fullmatch(pattern, leaf) for pattern in patterns) for leaf in _leaves(step, step.node))
 
 
 def _leaves(step: Step, node: Node) -> Iterator[str]:
-    """Yield the statements of a node that have no children, each after its parent statements."""
+    """Yield the statements below a node that have no children, each preceded by its parent statements."""
     if not node.children:
         yield statement(step, node)
     for child in node.children or ():
@@ -162,7 +171,7 @@ def _leaves(step: Step, node: Node) -> Iterator[str]:
 
 
 def _alike(removed: Step, added: Step) -> bool:
-    """Return whether an added statement replaces a removed one: both have the same name, or differ in only one word."""
+    """Return True if an added statement replaces a removed one: both have the same name, or differ in only one word."""
     if removed.above != added.above:
         return False
     if removed.node.name == added.node.name or _without_vrf(removed.node) == _without_vrf(added.node):
@@ -175,7 +184,10 @@ def _alike(removed: Step, added: Step) -> bool:
 
 
 def _without_vrf(node: Node) -> Name:
-    """Return a statement's name. Of an interface, return the name without the VRF: systems empty an interface that changes its VRF."""
+    """Return a statement's name. The name of an interface is returned without its VRF.
+
+    Systems remove the settings of an interface that moves to a different VRF.
+    """
     if not node.name[0].startswith("interface "):
         return node.name
     return tuple(re.sub(r" vrf \S+$", "", part) for part in node.name if not re.match(r"(ip )?vrf ", part))
@@ -210,7 +222,7 @@ def _mentions(step: Step, difference: FieldDifference) -> bool:
 
 
 def statement(step: Step, node: Node) -> str:
-    """Return a statement after its parent statements, in one line, without the values of secrets."""
+    """Return a statement preceded by its parent statements, in one line, without the values of secrets."""
     above = [name[0] if len(name) == 1 else " ".join(filter(None, name)) for name in step.above]
     statement_name = " ".join(filter(None, node.name))
     values = " ".join(node.values)
@@ -221,10 +233,10 @@ def statement(step: Step, node: Node) -> str:
 
 
 def _told_apart(old: Step, new: Step, words: str) -> tuple[str, str]:
-    """Return the old and the new text of a changed statement whose own words are the same on both sides, so that its children differ.
+    """Return (old text, new text) of a changed statement whose own words are equal on both sides, so that only its children differ.
 
-    Each text is the first child that the other side lacks, after its parent statements. If there is none, the text is
-    ``words``.
+    Each text is the first child that the other side lacks, preceded by its parent statements. If there is none, the
+    text is ``words``.
     """
     was, now = (node.children or () for node in (old.old or old.node, new.node))
     above = (*new.above, _without_vrf(new.node))
@@ -236,9 +248,9 @@ def _told_apart(old: Step, new: Step, words: str) -> tuple[str, str]:
 
 
 def _line(step: Step, after: ConfigTree, actual: str) -> int:
-    """Return the line of a statement in the actual text. If the statement is gone, return the line of its innermost remaining parent.
+    """Return the line of a statement in the actual text. If the statement is missing, return the line of its innermost remaining parent.
 
-    A parent that has only its braces left counts as remaining, although trees leave out empty tables.
+    A parent with only its braces left counts as remaining, although trees leave out empty tables.
     """
     first = _first_line(step.node) if step.kind != "remove" else 0
     if first:
@@ -257,5 +269,5 @@ def _line(step: Step, after: ConfigTree, actual: str) -> int:
 
 
 def _first_line(node: Node) -> int:
-    """Return the line of a statement, or of the first statement below it that has one; 0 if none has."""
+    """Return the line of a statement, or of the first statement below it that has a line. Return 0 if none has."""
     return node.at or next((line for child in node.children or () if (line := _first_line(child))), 0)

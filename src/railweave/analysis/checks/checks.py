@@ -1,4 +1,4 @@
-"""The function that runs the checks of a network, and the comparison of a device's config.json with the design."""
+"""The function that runs a network's checks, and the comparison of a device's config.json with the design."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def config_differences(designed: str, actual: str) -> list[Difference]:
 
 
 def _unknown(located: LocatedValue, document: object, place: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], int]]:
-    """Yield (key path, line) for each name in the text that the configuration read from it does not have."""
+    """Yield (key path, line) for each name in the text that is missing in the configuration read from the text."""
     if isinstance(located.data, dict) and isinstance(document, dict):
         named = cast("dict[str, object]", document)
         for name, child in located.data.items():

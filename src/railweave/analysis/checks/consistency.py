@@ -110,7 +110,10 @@ ADJACENCY_DOWN = Rule(
 
 
 def _pauses_nowhere(network: Network, device: str) -> bool:
-    """Return whether the design has PFC off on all ports of a switch: a switch without servers, if PFC is on server ports only."""
+    """Return True if the design has PFC off on all ports of a switch.
+
+    This is the case for a switch without servers, if PFC is on only for server ports.
+    """
     switch = network.switch(device)
     wanted = network.fabric(switch.fabric).intent(switch).qos.pfc
     return switch.role != "leaf" and not wanted.pauses("fabric")
@@ -130,7 +133,10 @@ def _adjacency_down(subject: Subject) -> Iterator[Finding]:
 
 
 def _networks(config: DeviceConfig | None, link: str) -> list[Prefix]:
-    """Return the prefixes of the addresses on a device's port at a link. Empty if the device or the port does not exist."""
+    """Return the prefixes of the addresses on a device's port at a link.
+
+    Return [] if the device or the port does not exist.
+    """
     ports = config.interfaces if config else ()
     return [address.prefix for port in ports if port.link == link for address in port.addresses]
 

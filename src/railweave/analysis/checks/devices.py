@@ -1,7 +1,7 @@
-"""Switch configurations read from texts, which replace the designed ones in checks, and the faults of these texts.
+"""Switch configurations read from texts, and the faults of these texts. They replace the designed configurations in checks.
 
 The texts are the files of a build folder, or the configurations of devices. A text that equals the rendered design is
-not read, because reading it would give the designed configuration.
+not read, because the result would be the designed configuration.
 """
 
 from __future__ import annotations
@@ -47,9 +47,9 @@ class DeviceCheck:
 
     - ``config``: the configuration, or None if a text cannot be read.
     - ``causes``: the statements that differ from the design, each with its finding.
-    - ``not_compared``: the statements in which a value replaces a secret.
+    - ``not_compared``: the statements with a secret's value in place of a reference.
     - ``unreadable``: the findings for texts that cannot be read.
-    - ``unread``: the statements that the reader does not understand and that only one side has: those of the design, and those of
+    - ``unread``: statements that the reader does not understand, as a pair: those only in the design, and those only in
       the texts.
     """
 
@@ -68,10 +68,10 @@ class DeviceCheck:
 def stands(
     config: DeviceConfig, designed: Mapping[str, str], actual: Mapping[str, tuple[str, str]], *, why: bool = True
 ) -> DeviceCheck:
-    """Read a device's texts, and return their comparison with the ``designed`` texts. ``actual`` maps a file name to (path for findings, text).
+    """Read a device's texts, and return their comparison with the ``designed`` texts.
 
-    Without ``why``, the statements that cause differences are not determined, and ``causes`` is empty. This saves most of the
-    time.
+    ``actual`` maps a file name to (path for findings, text). With ``why`` False, the statements that cause differences
+    are not determined, and ``causes`` is empty. This saves most of the time.
     """
     reader = system(config.nos).reader
     if reader is None:
@@ -115,7 +115,10 @@ def stands(
 
 
 def _only_one_has(wanted: Reading, running: Reading) -> tuple[dict[str, ReadStatement], dict[str, ReadStatement]]:
-    """Return the statements, by path, that are not understood and that only the first, or only the second reading has."""
+    """Return the statements, by path, that only one of two readings has and that its reader does not understand.
+
+    The result is (those only in the first reading, those only in the second).
+    """
     first, second = ({each.path: each for each in reading.not_understood} for reading in (wanted, running))
     return (
         {path: first[path] for path in first.keys() - second.keys()},
@@ -124,7 +127,7 @@ def _only_one_has(wanted: Reading, running: Reading) -> tuple[dict[str, ReadStat
 
 
 def _unasked(text: str) -> tuple[list[Cause], tuple[str, ...]]:
-    """Return no causes, because they are not requested. Raises ``RenderError`` if the text is empty."""
+    """Return no causes, for callers that do not ask for causes. Raises ``RenderError`` if the text is empty."""
     _whole(text)
     return [], ()
 
@@ -144,7 +147,10 @@ def _broken(reader: Reader, actual: Mapping[str, tuple[str, str]]) -> str:
 
 
 def _without_lists(config: DeviceConfig) -> DeviceConfig:
-    """Return the configuration without AS lists, for comparison on a system that has none: only each neighbor's AS number counts."""
+    """Return the configuration without AS lists, for comparison on a system that has none.
+
+    There, only each neighbor's AS number counts.
+    """
     bgp = config.bgp and replace(
         config.bgp, as_lists={}, groups=tuple(replace(group, peer_as_list=None) for group in config.bgp.groups)
     )
@@ -214,8 +220,8 @@ def saved(
 ) -> dict[str, DeviceCheck]:
     """Return the comparison of each switch that has texts with its design. Texts of other devices are ignored. For ``why``, see ``stands``.
 
-    Secrets are removed from the texts (``model.config.gate``). They are also removed from the designed texts, because ``extra``
-    may contain values of secrets.
+    Secrets are removed from the texts (``model.config.gate``). They are also removed from the designed texts, because
+    ``extra`` may contain values of secrets.
 
     Raises ``InputError`` if all texts are of other devices, because an empty comparison would look like success.
     """
@@ -276,7 +282,7 @@ def _matched(
 
 
 def _same(designed: str, actual: str) -> bool:
-    """Return whether a text equals the designed text, if values of secrets count as equal to references."""
+    """Return True if a text equals the designed text. Values of secrets and references to secrets count as equal."""
     if designed == actual:
         return True
     lines, other = designed.splitlines(), actual.splitlines()
@@ -287,7 +293,10 @@ def _same(designed: str, actual: str) -> bool:
 
 
 def _unlike(designed: str, actual: str) -> list[str]:
-    """Return the designed lines with a reference where the text has a secret's value. Otherwise the texts must be equal."""
+    """Return the designed lines that have a reference where the text has a secret's value.
+
+    The texts must be equal otherwise.
+    """
     if designed == actual:
         return []
     pairs = zip(designed.splitlines(), actual.splitlines(), strict=True)
@@ -340,7 +349,7 @@ def _changes(fields: list[FieldDifference]) -> str:
 
 
 def _not_understood(fields: list[FieldDifference]) -> str:
-    """Return a remark that the first field has an unknown value, because its statement is not understood."""
+    """Return a remark that the value of the first field is unknown, because its statement is not understood."""
     named = f": {_place(fields[0])} is unknown, and the design has {_value(fields[0].old)}" if fields else ""
     return f" (not understood{named})"
 
@@ -350,7 +359,7 @@ def _place(difference: FieldDifference) -> str:
 
 
 def attributed(findings: Iterable[Finding], checked: Mapping[str, DeviceCheck]) -> list[Finding]:
-    """Return the findings. A finding whose cause is a statement that differs from the design gets the file and line of this statement.
+    """Return the findings. If a statement that differs from the design causes a finding, the finding gets the statement's file and line.
 
     A finding about a senseless value is left out if the field's statement is not understood, because that statement has
     its own finding.
@@ -372,7 +381,7 @@ def attributed(findings: Iterable[Finding], checked: Mapping[str, DeviceCheck]) 
 
 
 def _follows(finding: Finding, near: str, cause: Cause) -> int:
-    """Return how certain it is that a statement causes a finding: 2 certain, 1 possible, 0 not.
+    """Return the certainty that a statement causes a finding: 2 certain, 1 possible, 0 none.
 
     - 2: the finding is about a field that the statement changes, or quotes the statement.
     - 1: the finding names an entry that the statement changes.
@@ -392,7 +401,7 @@ def _follows(finding: Finding, near: str, cause: Cause) -> int:
 
 
 def _names(words: str, name: str) -> bool:
-    """Return whether a text contains a name as a whole word."""
+    """Return True if a text contains a name as a whole word."""
     return re.search(rf"(?<![\w/-]){re.escape(name)}(?!\w|[-/]\w)", words) is not None
 
 

@@ -1,7 +1,7 @@
 """Rules for differences between a device's configuration and the design.
 
-The rule of a difference follows from the field that differs (``of_field``). If a statement changes no field, its rule
-follows from its text (``of_statement``).
+The field that differs determines the rule (``of_field``). If a statement changes no field, its text determines the rule
+(``of_statement``).
 """
 
 from __future__ import annotations
@@ -321,12 +321,15 @@ _WORDS = (
 
 
 OF_PORTS = (ECN, SCHEDULER, HEADROOM, PFC, BUFFER)
-"""The rules about QoS that a port may lack."""
+"""The rules about QoS settings that a port may lack."""
 
 _TELLING = re.compile(
     r"(interfaces|gateways)\.vrf$|bgp\.maximum_ecmp$|interfaces\.(vlan|mtu)$|gateways\.advertisements$"
 )
-"""Fields whose change has effects on other fields, for example if an address moves to a different VRF or is no longer advertised."""
+"""A pattern of fields whose change causes differences in other fields.
+
+For example, an address moves to a different VRF, or a prefix is no longer advertised.
+"""
 
 
 def of_field(difference: FieldDifference) -> Rule:
@@ -335,11 +338,10 @@ def of_field(difference: FieldDifference) -> Rule:
 
 
 def foremost(fields: Iterable[FieldDifference], by_words: Rule) -> list[FieldDifference]:
-    """Return the field differences of a statement, with the most informative first. The rule of the first is the rule of the finding.
+    """Return the field differences of a statement, most informative first. The rule of the first difference is the rule of the finding.
 
-    ``by_words`` is the rule that follows from the statement's text. Differences with this rule come first, because
-    other differences may be consequences: a port without its neighbor also has a different kind and different
-    addresses.
+    ``by_words`` is the rule that the statement's text determines. Differences with this rule come first, because other
+    differences may be consequences: a port without its neighbor also has a different kind and different addresses.
     """
 
     def rank(difference: FieldDifference) -> tuple[bool, bool, int]:
@@ -350,7 +352,7 @@ def foremost(fields: Iterable[FieldDifference], by_words: Rule) -> list[FieldDif
 
 
 def of_statement(statement: str) -> Rule:
-    """Return the rule for a statement, selected by its text, which includes its parent statements."""
+    """Return the rule that a statement's text, including its parent statements, determines."""
     return next(
         (rule for pattern, rule in _WORDS if (re.match if rule is TEXT else re.search)(pattern, statement)), STATEMENT
     )
@@ -360,7 +362,7 @@ _LETS_IN = re.compile(r"root-authentication|\bssh-(rsa|dsa|ecdsa|ed25519|key)|\b
 
 
 def lets_in(statement: str) -> bool:
-    """Return True if a statement creates a login. A login that is not designed is more serious than other extra statements."""
+    """Return True if a statement creates a login. An undesigned login is more serious than other additional statements."""
     return _LETS_IN.search(statement) is not None
 
 

@@ -1,7 +1,7 @@
-"""The rule that a configuration is complete: every part has the fields that it needs, and every name that is used is defined.
+"""The rule for incomplete configurations: every part has the fields that it needs, and every name in use is defined.
 
-If a text has lost statements, the others may be incomplete. Renderers omit incomplete parts, and other checks ignore
-them, so this check reports them.
+If a text has lost statements, the remaining parts may be incomplete. Renderers omit incomplete parts, and other checks
+ignore them. This check reports them.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ WELL_KNOWN = frozenset(
         "no-peer",
     }
 )
-"""BGP communities with a name in place of numbers (IANA, BGP Well-known Communities)."""
+"""BGP communities that are written by name (IANA, BGP Well-known Communities)."""
 
 
 @check(
@@ -55,11 +55,14 @@ def incomplete_config(subject: Subject) -> Iterator[FindingPlace]:
 
 
 Lacks = tuple[str, str]
-"""A field of ``DeviceConfig`` (docs/folder.md), and a description of what it lacks."""
+"""A field of ``DeviceConfig`` (docs/folder.md), and a description of the missing part."""
 
 
 def _links(config: DeviceConfig, links: set[str]) -> Iterator[Lacks]:
-    """Yield (field, message) for each session or port whose link is not a cable of this device and so carries no traffic."""
+    """Yield (field, message) for each session or port whose link is not a cable of this device.
+
+    Such a session or port carries no traffic.
+    """
     for group in config.bgp.groups if config.bgp else ():
         for session in group.sessions:
             if session.link and session.link not in links:
@@ -166,7 +169,10 @@ def _policies(config: DeviceConfig) -> Iterator[Lacks]:
 
 
 def _has_value(community: Community) -> bool:
-    """Return whether a community has a value. If a policy uses a community that no text defines, readers use its name as the value."""
+    """Return True if a community has a value.
+
+    Readers use the community's name as the value if no text defines the community.
+    """
     return ":" in community.value or community.value in WELL_KNOWN
 
 

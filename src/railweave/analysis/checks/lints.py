@@ -1,4 +1,4 @@
-"""The lint of each operating system, as a check of the configurations. It is loaded only if the network has a switch with the system.
+"""The lint of each operating system as a check. It is loaded only if a switch of the network has the system.
 
 The rules of a lint are in ``railweave.systems.NAME.lint``; ``system.yaml`` states that a system has a lint.
 """

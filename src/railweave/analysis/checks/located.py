@@ -1,4 +1,4 @@
-"""Readers that turn JSON and YAML texts into values with line numbers, and the comparison of CSV tables by line."""
+"""Readers that convert JSON and YAML texts to values with line numbers, and the comparison of CSV tables by line."""
 
 from __future__ import annotations
 
@@ -37,7 +37,10 @@ KEYS = {
 
 
 def table_differences(name: str, designed: str, actual: str) -> list[Difference]:
-    """Return the differences of a table from its design. Raises ``RenderError``, with the line, if the text is not a table."""
+    """Return the differences between a table and its design.
+
+    Raises ``RenderError``, with the line, if the text is not a table.
+    """
     columns, wanted, _ = _read(designed, KEYS[name])
     has_columns, has, odd = _read(actual, KEYS[name])
     made = [
@@ -139,7 +142,7 @@ _NOT_TEXT = re.compile(r"-?\d+(\.\d+)?([eE][-+]?\d+)?|true|false|null")
 
 @dataclass(frozen=True, slots=True)
 class LocatedValue:
-    """A value with its line: text, a list, or a mapping. Numbers and truth values are kept as text."""
+    """A value with its line. The value is text, a list, or a mapping; numbers and truth values are kept as text."""
 
     data: Data
     line: int
@@ -149,7 +152,7 @@ class LocatedValue:
         return self.data if isinstance(self.data, dict) else {}
 
     def items(self) -> list[LocatedValue]:
-        """Return the items of the list. If the value is not a list, return it as the only item."""
+        """Return the items of a list. A value that is not a list is returned as the only item."""
         return self.data if isinstance(self.data, list) else [self]
 
     @property
@@ -260,7 +263,7 @@ def _once(pairs: list[tuple[str, object]]) -> None:
 
 
 def _twice(node: Any) -> int:  # noqa: ANN401 - YAML nodes are untyped
-    """Return the line of the first key that occurs twice in a mapping of a YAML node, at any depth, or 0 if there is none."""
+    """Return the line of the first duplicate key in a YAML node, at any depth. Return 0 if there is none."""
     if node.id == "scalar":
         return 0
     if node.id == "sequence":

@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from railweave.model.findings import Finding
 
 EVERY_FAULT_UP_TO = 64
-"""The maximum number of switches of a network in which every single fault is tried.
+"""The largest number of switches for which every single fault is tried.
 
-In larger networks, ``SAMPLED_FAULTS`` faults are sampled evenly.
+In larger networks, ``SAMPLED_FAULTS`` faults are selected evenly.
 """
 
 SAMPLED_FAULTS = 24
@@ -29,7 +29,7 @@ MOST_SHOWN = 20
 
 
 def _unreached(subject: Subject, routes: Routes) -> list[tuple[str, str]]:
-    """Return (leaf, prefix) for each prefix that a leaf must reach and has no route to. Leaves that are down themselves are ignored."""
+    """Return (leaf, prefix) for each prefix that a leaf must reach but has no route to. Leaves that are down are ignored."""
     unreached: list[tuple[str, str]] = []
     for leaf, remote in subject.remote.items():
         if leaf not in routes.down:
@@ -104,7 +104,7 @@ def path_color(subject: Subject) -> Iterator[FindingPlace]:
 class _Apart:
     """The pairs of leaves that a path color no longer connects, because devices or links are absent by ``status:``.
 
-    A color connects two leaves if they have a spine of the color or a super-spine in common. The links between sites count as a
+    A color connects two leaves if they share a spine of the color or a super-spine. The links between sites count as a
     super-spine.
     """
 
@@ -138,10 +138,10 @@ class _Apart:
 
 
 def _cut_colors(subject: Subject) -> tuple[set[tuple[str, int]], NDArray[np.int64]]:
-    """Return (the pairs of leaf and color that have lost a link by ``status:``, the indexes of the prefixes on these leaves and colors).
+    """Return the pairs (leaf, color) that have lost a link by ``status:``, and the indexes of the prefixes on these leaves and colors.
 
-    Part of their traffic uses other colors, as after any fault. An absent spine does not count, because every leaf then has the
-    same remaining links of a color.
+    Part of their traffic uses other colors, as after any fault. An absent spine does not count, because all leaves then
+    lose the same links of a color.
     """
     whole, absent = subject.network, subject.network.absent
     named = {cable_out.name for cable_out in whole.not_active}
@@ -249,7 +249,7 @@ def single_fault(subject: Subject) -> Iterator[FindingPlace | Finding]:
 
 
 def _uplinks(subject: Subject, fabric: str) -> int:
-    """Return the largest number of uplinks of a leaf that is present. Leaves have different numbers only because of absent links."""
+    """Return the largest number of uplinks among the leaves that are present. Numbers differ only if links are absent."""
     network = subject.present
     leaves = [switch.name for switch in network.switches if switch.fabric == fabric and switch.role == "leaf"]
     return max((sum(cable.kind == "fabric" for cable in network.cables_of(leaf)) for leaf in leaves), default=0)

@@ -1,6 +1,7 @@
-"""The rule that values make sense. It reports values that a system accepts but with which a network does not work.
+"""The rule for senseless values: values that a system accepts although a network cannot work with them.
 
-``BOUNDS`` is about fields of a configuration, ``STATEMENT_BOUNDS`` about statements without a field, such as BGP's own timers.
+``BOUNDS`` is about fields of a configuration. ``STATEMENT_BOUNDS`` is about statements without a field, such as BGP's
+own timers.
 """
 
 from __future__ import annotations
@@ -33,8 +34,8 @@ class Bound:
 
     - ``kind``: the class of the record that has the field.
     - ``name``: the field. If ``value`` is set, ``name`` may also be a description.
-    - ``value``: the function that computes the number to compare from the record, or None for the field itself. It may return
-      None.
+    - ``value``: the function that computes the number to compare from the record; None to compare the field itself. It
+      may return None for no number.
     - ``least`` and ``most``: a number, or a function of the record and the bytes of the device's packet buffer.
     """
 
@@ -48,7 +49,7 @@ class Bound:
     value: Callable[[Any], float | None] | None = None
 
     def broken(self, record: object, buffer_bytes: float) -> str:
-        """Return a message with the value and the bound that the value violates, or an empty string if the value is within the bounds."""
+        """Return a message with the value and the bound that it violates. Return "" if the value is within the bounds."""
         value = getattr(record, self.name) if self.value is None else self.value(record)
         if value is None:
             return ""
@@ -61,7 +62,7 @@ class Bound:
         return f"{named}{_shown(value)}{self.unit} is {side} than {_shown(limit)}{self.unit}"
 
     def place(self, record_place: str) -> str:
-        """Return the place of the field, or the place of the record if the number is computed from several fields."""
+        """Return the place of the field. If the number is computed from several fields, return the place of the record."""
         return f"{record_place}.{self.name}" if self._is_field else record_place
 
     @property
@@ -325,8 +326,8 @@ SENSELESS_STATEMENT = Rule(
 class StatementBound:
     """The smallest and the largest sensible number in a statement, and the reason.
 
-    ``pattern`` has the group ``value`` and sometimes ``keepalive``; then ``value`` must be greater than ``keepalive``. It is
-    searched in the statement after its parent statements, joined with ``/``.
+    ``pattern`` has the group ``value`` and sometimes ``keepalive``; then ``value`` must be greater than ``keepalive``.
+    The pattern is searched in the statement, preceded by its parent statements and joined with ``/``.
     """
 
     pattern: str

@@ -23,7 +23,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Remote:
-    """The prefixes of other leaves. ``places`` holds indexes in ``Routes.prefixes``, ``colors`` their color indexes (0: no color)."""
+    """The prefixes of other leaves.
+
+    ``places`` holds indexes in ``Routes.prefixes``, ``colors`` the index of each prefix's color (0: none).
+    """
 
     places: NDArray[np.int64]
     colors: NDArray[np.int64]
@@ -31,7 +34,7 @@ class Remote:
 
 @dataclass
 class Subject:
-    """A network with everything derived from it. Each result is computed once, when a check needs it.
+    """A network with everything derived from it. Each result is computed only once, when a check needs it.
 
     ``configs`` may differ from the designed configurations, for example in a check of a running network.
     """
@@ -51,7 +54,7 @@ class Subject:
 
     @property
     def routes(self) -> Routes:
-        """The forwarding tables while only the parts that ``status:`` marks as absent are down.
+        """The forwarding tables in the present state, in which only the parts that ``status:`` marks as absent are down.
 
         Raises ``UnsettledError`` if routes do not converge.
         """
@@ -61,14 +64,17 @@ class Subject:
 
     @cached_property
     def _settled(self) -> Routes | UnsettledError:
-        """The forwarding tables, or the error that explains why there are none. Both take long to compute."""
+        """The forwarding tables, or the error that explains why there are none.
+
+        The result is cached, because it takes long to compute.
+        """
         try:
             return self.control_plane.routes()
         except UnsettledError as error:
             return error
 
     def share_routes(self, other: Subject) -> None:
-        """Use the forwarding tables of a subject whose configurations differ only in fields that routing does not read."""
+        """Use the forwarding tables of ``other``. Its configurations may differ only in fields that routing does not read."""
         self.__dict__["_settled"] = other._settled
 
     @cached_property
@@ -78,7 +84,7 @@ class Subject:
 
     @cached_property
     def remote(self) -> dict[str, Remote]:
-        """The prefixes that each leaf must reach: the prefixes with NICs on the other leaves of its fabric, rail plane and tenant."""
+        """The prefixes that each leaf must reach: prefixes with NICs on other leaves of its fabric, rail plane and tenant."""
         network, index = self.present, self.routes.index
         live = {network.segment_of(server.name, nic).key for server in network.servers for nic in server.nics}
         rows: dict[tuple[str, str, str], list[tuple[int, int, str]]] = {}

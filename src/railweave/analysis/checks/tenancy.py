@@ -1,4 +1,4 @@
-"""Rules about tenants: each reaches its own prefixes, and no other tenant's."""
+"""Rules about tenants: each tenant reaches its own prefixes, and no prefix of another tenant."""
 
 from __future__ import annotations
 
@@ -90,9 +90,10 @@ def _outside(fabric: Fabric) -> dict[str, dict[str, set[str]]]:
 
 
 def _foreign(fabric: Fabric, vrf: str, leaves: Iterable[str], owners: Mapping[str, set[str]]) -> str:
-    """Return a tenant whose external route a VRF holds without permission, or an empty string if there is none.
+    """Return a tenant whose external route a VRF holds without permission. Return "" if there is none.
 
-    ``leaves`` are those through which the VRF reaches the prefix; ``owners`` are the leaves that may learn it, by tenant.
+    ``leaves`` are the leaves through which the VRF reaches the prefix. ``owners`` holds, by tenant, the leaves that may
+    learn it.
     """
     allowed = [owners[owner] for owner in owners if not fabric.apart(vrf, owner)]
     rest = set(leaves).difference(*allowed)

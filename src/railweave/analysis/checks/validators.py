@@ -53,7 +53,8 @@ class Tool:
     def generate(self, text: str, root: Path) -> list[tuple[int, str]]:
         """Generate the networkd files of a netplan file below ``root``. Return the refused lines with netplan's messages.
 
-        Raises ``OSError`` if the generator cannot be run or fails otherwise, and ``subprocess.TimeoutExpired`` if it does not finish in time.
+        Raises ``OSError`` if the generator cannot be run or fails for another reason. Raises
+        ``subprocess.TimeoutExpired`` if it does not finish in time.
         """
         folder = root / "etc/netplan"
         folder.mkdir(parents=True)
@@ -76,7 +77,7 @@ class Tool:
 
 
 def find(root: Path | None) -> Tool | str:
-    """Return the generator, or the reason why there is none.
+    """Return the netplan generator, or the reason why there is none.
 
     The generator is taken from ``root`` if given, otherwise from the system, otherwise from the checkout.
     """
@@ -143,7 +144,7 @@ VALIDATOR = Validator(NAME, FILE, "netplan_root", lambda files, root, most, _: v
 
 
 def validators() -> list[Validator]:
-    """Return all validators: those of each operating system, then the one for servers."""
+    """Return all validators: first those of each operating system, then the validator for servers."""
     return [*(validator for nos in systems() for validator in system(nos).validators), VALIDATOR]
 
 

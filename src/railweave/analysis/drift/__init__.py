@@ -1,4 +1,5 @@
 """Comparison of running configurations with the design.
 
-Finds the differences and their effects on traffic, and can adopt them into the fabric file.
+This package finds the differences and their effects on traffic, and can add the differing statements to the fabric
+file.
 """

@@ -1,4 +1,7 @@
-"""Adoption of statements that only devices have into the fabric file: under ``extra:`` of a role, or under ``overrides`` of one switch."""
+"""Adoption of statements that only devices have.
+
+They are written to the fabric file under ``extra:`` of a role, or under ``overrides``.
+"""
 
 from __future__ import annotations
 
@@ -27,9 +30,9 @@ _KEYS = {"leaf": "leaf", "spine": "spine", "super-spine": "super_spine", "dci": 
 def adopt_into(file: Path, network: Network, drift: Drift) -> list[str]:
     """Write the statements that only switches have into the fabric file. Return messages on adopted and rejected statements.
 
-    Statements of all switches of a role go under ``extra`` of the role, others under ``overrides.devices`` of each
-    switch. The design ignores the role's ``extra`` on a switch with its own ``extra``. If a switch would need both,
-    nothing is adopted for that switch.
+    Statements that all switches of a role have go under ``extra`` of the role, others under ``overrides.devices`` of
+    each switch. The design ignores the role's ``extra`` on a switch with its own ``extra``. If a switch would need
+    both, nothing is adopted for that switch.
 
     The file keeps its comments and its order, and is written completely or not at all. Raises ``InputError`` for a
     build folder, or if the statements cannot be added under ``extra:`` of the file.
@@ -79,7 +82,7 @@ def adopt_into(file: Path, network: Network, drift: Drift) -> list[str]:
 
 
 def _lose_an_extra(network: Network, drift: Drift) -> set[str]:
-    """Return the switches that get an ``extra`` from their role and would lose it by an ``extra`` of their own."""
+    """Return the switches that have an ``extra`` from their role and would lose it if they got their own ``extra``."""
     roles = {
         (switch.fabric, switch.role, switch.nos)
         for switch in network.switches
@@ -109,7 +112,7 @@ def _in_lists(text: str) -> dict[str, str]:
 
 
 def with_extra(text: str, file: str, keys: tuple[str, ...], nos: str, lines: list[str]) -> str:
-    """Return the text of a fabric file with lines added to ``extra:`` of one system. ``keys`` is the key path of a role or switch in the file.
+    """Return the text of a fabric file with lines added to ``extra:`` of one system. ``keys`` is the key path of a role or switch.
 
     Raises ``InputError`` if the lines cannot be added.
     """
@@ -136,7 +139,7 @@ def with_extra(text: str, file: str, keys: tuple[str, ...], nos: str, lines: lis
 
 
 def _in_block(rows: list[str], at: yaml.ScalarNode, file: str, nos: str, lines: list[str]) -> str:
-    """Return the text of the file with the lines added at the end of an existing block of text."""
+    """Return the text of the file with the lines added at the end of an existing block."""
     first = at.start_mark.line + 1
     try:
         system(nos).check_extra("\n".join([at.value.rstrip("\n"), *lines]))

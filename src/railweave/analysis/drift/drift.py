@@ -37,9 +37,9 @@ class Effects(JsonObject):
     - ``moved``: prefixes that switches send to other links than designed, with these switches.
     - ``gained``: prefixes that switches reach but should not, with these switches.
     - ``colors``: the path colors of the affected server prefixes.
-    - ``classes``: traffic classes whose treatment differs, with the switches that differ.
-    - ``tenants``: tenants whose VRFs differ, with the switches that differ.
-    - ``unsettled``: the reason why routes were not computed; empty if they were.
+    - ``classes``: traffic classes that are treated differently, with the affected switches.
+    - ``tenants``: tenants whose VRFs differ, with the affected switches.
+    - ``unsettled``: the reason why routes were not computed; empty if they were computed.
     """
 
     lost: dict[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
@@ -128,7 +128,7 @@ def effects(
 
 
 class _Side:
-    """The routes of one of the two sides of a comparison.
+    """The routes of one side of a comparison (designed or running).
 
     Each set of next-hop links has a number. Equal sets have the same number on both sides.
     """
@@ -147,7 +147,7 @@ class _Side:
         return self._numbers[groups[self._places]]
 
     def held(self, key: tuple[str, str]) -> NDArray[np.bool_]:
-        """Return for each prefix whether a VRF, given as (switch, VRF), holds it."""
+        """Return True, for each prefix, if a VRF, given as (switch, VRF), holds the prefix."""
         mask = self._routes.holds.get(key)
         if mask is None:
             return np.zeros(len(self._places), dtype=np.bool_)
@@ -190,7 +190,10 @@ def _of_names(description: str, by_name: Mapping[str, tuple[str, ...]]) -> str:
 
 @dataclass(frozen=True)
 class DeviceDrift:
-    """The differences of a device from the design. ``stands`` is the comparison of its configuration (``analysis.checks.devices``)."""
+    """The differences of a device from the design.
+
+    ``stands`` is the comparison of its configuration (``analysis.checks.devices``).
+    """
 
     device: str
     system: str
@@ -198,7 +201,10 @@ class DeviceDrift:
 
     @property
     def different(self) -> list[tuple[Cause, Finding]]:
-        """The statements that differ from the design, with their findings, without those in ``own_statements``."""
+        """The statements that differ from the design, with their findings.
+
+        The statements in ``own_statements`` are left out.
+        """
         return [(cause, finding) for cause, finding in self.stands.causes if finding.id != EXTRA.id]
 
     @property
@@ -234,8 +240,9 @@ class Drift:
     - ``devices``: the devices that differ.
     - ``missing``: the switches without a captured configuration.
     - ``unknown``: the captured devices that are not in the design.
-    - ``findings``: the checks' findings about the running network that the designed network does not have.
-    - ``adopted``: sentences on the statements that were taken into the fabric file, and on those that were not.
+    - ``compared``: the number of devices that were compared.
+    - ``findings``: findings that checks report on the running network but not on the designed network.
+    - ``adopted``: sentences about the statements that were written to the fabric file, and about those that were not.
     """
 
     devices: tuple[DeviceDrift, ...]
@@ -258,12 +265,15 @@ class Drift:
 
     @property
     def proven(self) -> bool:
-        """True if every switch was compared and none differs. If a switch is missing, its state is unknown and the value is False."""
+        """True if every switch was compared and none differs.
+
+        It is False if a switch is missing, because its state is unknown.
+        """
         return self.equal and not self.missing
 
     @property
     def own_statements(self) -> dict[tuple[str, str], tuple[str, ...]]:
-        """The statements that only devices have, as a map of (system, statement) to the devices."""
+        """The statements that only devices have, as a map from (system, statement) to the devices."""
         devices_of: dict[tuple[str, str], list[str]] = {}
         for device in self.devices:
             for cause in device.own_statements:
@@ -292,7 +302,7 @@ class Drift:
         }
 
     def lines(self) -> list[str]:
-        """Return the drift as text: the differences of each device, then the statements that only devices have, then the effects."""
+        """Return the drift as lines: the differences of each device, the statements that only devices have, and the effects."""
         text: list[str] = []
         for device in self.devices:
             shown, unreadable = device.different, device.stands.unreadable

@@ -24,8 +24,8 @@ def running_configs(
 ) -> dict[str, DeviceConfig]:
     """Return the configuration of every switch: the captured configuration, or the designed configuration if none was captured.
 
-    ``configs`` are the designed configurations if they differ from the network's own, as in a lab. Raises ``InputError`` if a
-    configuration cannot be read.
+    ``configs`` are the designed configurations if they differ from the network's own, as in a lab. Raises
+    ``InputError`` if a configuration cannot be read.
     """
     designed = Subject.of(network).configs if configs is None else configs
     return designed | {name: state.config for name, state in running_states(designed, captured).items() if state.config}

@@ -39,7 +39,7 @@ def sessions(network: Network, config: DeviceConfig, routes: Routes) -> list[Ses
         return []
 
     def accepted(link: str) -> int:
-        """Return how many prefixes of other devices the switch accepts on a link."""
+        """Return the number of prefixes of other devices that the switch accepts on a link."""
         try:
             mask = routes.received.accepted((config.name, link))
         except KeyError:
@@ -47,7 +47,7 @@ def sessions(network: Network, config: DeviceConfig, routes: Routes) -> list[Ses
         return routes.counted(config.name, mask)[0]
 
     def received(device: str, link: str) -> tuple[int, int]:
-        """Return the number of prefixes that a device receives on a link, as (prefixes of other devices, its own)."""
+        """Return the number of prefixes that a device receives on a link, as (prefixes of other devices, its own prefixes)."""
         mask = routes.received.get((device, link))
         return (0, 0) if mask is None else routes.counted(device, mask)
 
@@ -76,9 +76,10 @@ def sessions(network: Network, config: DeviceConfig, routes: Routes) -> list[Ses
 
 
 def _in_use(device: str, routes: Routes) -> tuple[Counter[str], set[str]]:
-    """Return (the number of received prefixes in use by link, the links that share such prefixes with other links).
+    """Return (number of received prefixes in use by link, links that share such prefixes with other links).
 
-    A prefix is in use on a link if the link is a next hop. Tenant prefixes do not count, because tunnels carry them.
+    A prefix is in use on a link if the link is one of its next hops. Tenant prefixes do not count, because tunnels
+    carry them.
     """
     numbers, places = np.unique(routes.fibs[device].group, return_inverse=True)
     groups: list[int] = numbers.tolist()
@@ -133,14 +134,17 @@ def adjacencies(network: Network, config: DeviceConfig, routes: Routes) -> list[
 def there(config: DeviceConfig, down: Collection[str]) -> list[Interface]:
     """Return the ports of a switch whose cable and far end are not down.
 
-    Ports with a cable that is no longer in the design, which a switch may still have, are left out.
+    A switch may still have ports for cables that are no longer in the design. Such ports are left out.
     """
     of_design = [interface for interface in config.interfaces if interface.link or interface.kind == "external"]
     return [interface for interface in of_design if interface.link not in down and interface.peer not in down]
 
 
 def ports(network: Network, config: DeviceConfig, down: Collection[str]) -> list[Port]:
-    """Return the ports that must be up. Edge ports and ports to external routers have no cable in the design, and so no optic."""
+    """Return the ports that must be up.
+
+    Edge ports and ports to external routers have no cable in the design, and therefore no optic.
+    """
     fabric = network.switch(config.name).fabric
     routed = {gateway.port: gateway.mtu for gateway in config.gateways if gateway.port}
     edges = {edge_port.link for edge_port in network.fabric(fabric).edge_ports}
@@ -173,7 +177,7 @@ def ports(network: Network, config: DeviceConfig, down: Collection[str]) -> list
 
 
 def _asked(fabric: str, port: Interface) -> tuple[str, ...]:
-    """Return the key path of the fabric file that requires a port: servers, tenants or topology."""
+    """Return the key path in the fabric file that requires a port: servers, tenants or topology."""
     if port.kind == "server":
         return ("servers",)
     return ("fabrics", fabric, "tenants" if port.kind == "external" else "topology")
@@ -243,11 +247,14 @@ class Expected:
     tables: tuple[tuple[str, Family], ...] = ()
     """The VRF and address family of each routing table that is compared as a whole."""
     route_counts: dict[Family, int] | None = None
-    """The number of routes outside VRFs by address family. None if whole tables are compared, which makes the numbers unnecessary."""
+    """The number of routes outside VRFs by address family.
+
+    It is None if whole tables are compared, because these include the numbers.
+    """
 
     @property
     def cabled(self) -> list[Port]:
-        """The ports whose cable is in the design, so that LLDP must show the designed neighbor."""
+        """The ports whose cable is in the design. LLDP must show the designed neighbor on these ports."""
         return [port for port in self.ports if port.kind != "external"]
 
     @property
@@ -259,9 +266,9 @@ class Expected:
 def expected(network: Network, config: DeviceConfig, routes: Routes, *, all_routes: bool | None = None) -> Expected:
     """Return the state that must hold on a switch if everything outside ``routes.down`` works.
 
-    If ``all_routes`` is True, the routes are those to all other switches; if False, those to one leaf, as examples.
-    None chooses by the number of prefixes (``prefixes.whole_tables``). Raises ``KeyError`` if the switch is not in the
-    network.
+    With ``all_routes`` True, the routes are those to all other switches. With False, they are those to one leaf, as
+    examples. None chooses by the number of prefixes (``prefixes.whole_tables``). Raises ``KeyError`` if the switch is
+    not in the network.
     """
     whole = prefixes.whole_tables(network, config) if all_routes is None else all_routes
     switch = network.switch(config.name)

@@ -1,4 +1,4 @@
-"""The state that must hold on a server: its NICs with addresses and GIDs, and the rules and routes that keep the paths of its NICs apart."""
+"""The state that must hold on a server: its NICs with addresses and GIDs, and the routing rules and routes that separate their paths."""
 
 from __future__ import annotations
 
@@ -16,7 +16,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class PathAddress:
-    """An address of a NIC, with the routing table for its packets. With SLAAC, ``address`` is None: any address in ``prefix`` is valid."""
+    """An address of a NIC, with the routing table for its packets.
+
+    With SLAAC, ``address`` is None: any address in ``prefix`` is valid.
+    """
 
     prefix: Prefix
     address: Address | None
@@ -29,11 +32,11 @@ class PathAddress:
 class Nic(Expectation):
     """A NIC that must be up, with port ``peer_port`` of ``peer`` at the other end of its cable.
 
-    - ``name``: its name in the design.
-    - ``netdev``: its Linux interface.
-    - ``rdma``: its RDMA device, which has a RoCE v2 GID for each address.
-    - ``mac``: its MAC address; empty if unknown.
-    - ``mtu``: the IP MTU.
+    - ``name``: the NIC's name in the design.
+    - ``netdev``: the NIC's Linux interface.
+    - ``rdma``: the NIC's RDMA device, which has a RoCE v2 GID for each address.
+    - ``mac``: the MAC address; empty if unknown.
+    - ``mtu``: the IP MTU in bytes.
     """
 
     name: str
@@ -51,7 +54,7 @@ class Nic(Expectation):
 
     @property
     def said_as(self) -> str:
-        """The server's own name for the NIC."""
+        """The name by which the server reports the NIC."""
         return self.netdev
 
 

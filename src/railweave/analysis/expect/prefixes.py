@@ -1,4 +1,4 @@
-"""The expected routes of a switch with their ports, its gateways with their advertised prefixes, and the VRFs of tenants."""
+"""The expected routes of a switch with their ports, the gateways with their advertised prefixes, and the VRFs of tenants."""
 
 from __future__ import annotations
 
@@ -20,9 +20,10 @@ if TYPE_CHECKING:
 
 
 def example_segments(network: Network, config: DeviceConfig) -> list[Segment]:
-    """Return the segments of other leaves that can serve as examples on a switch, the preferred ones first.
+    """Return the segments of other leaves that can serve as examples on a switch, the preferred segments first.
 
-    Segments of the switch's plane come first, then those of its rails. Segments of a tenant are included if the switch has the tenant's VRF.
+    Segments of the switch's plane come first, then segments of its rails. Segments of a tenant are included if the
+    switch has the tenant's VRF.
     """
     switch = network.switch(config.name)
     vrfs = {"", *(vrf.name for vrf in config.vrfs)}
@@ -44,7 +45,8 @@ def example_segments(network: Network, config: DeviceConfig) -> list[Segment]:
 def example_routes(network: Network, config: DeviceConfig, routes: Routes) -> list[Route]:
     """Return the routes to the prefixes, one per path color, of the first example segment to which the switch has next hops.
 
-    A segment of the same rails is preferred. If there is none, as in a fabric of one stripe, a segment of another rail is used.
+    A segment of the same rails is preferred. If there is none, as in a fabric of one stripe, a segment of another rail
+    is used.
     """
     for segment in example_segments(network, config):
         examples = list(_routes(network, config, routes, [segment]))
@@ -54,9 +56,9 @@ def example_routes(network: Network, config: DeviceConfig, routes: Routes) -> li
 
 
 def color_paths(network: Network, config: DeviceConfig, routes: Routes, examples: Sequence[Route]) -> list[ColorPath]:
-    """Return the BGP paths to example prefixes that a switch accepts, with the marks of path colors. Empty without path colors.
+    """Return the BGP paths to example prefixes that a switch accepts, with the attributes that mark path colors.
 
-    Prefixes of tenants are left out: the overlay carries them.
+    The result is empty without path colors. Prefixes of tenants are left out, because the overlay carries them.
     """
     fabric = network.fabric(network.switch(config.name).fabric)
     if not fabric.colors or config.bgp is None:
@@ -88,8 +90,8 @@ def color_paths(network: Network, config: DeviceConfig, routes: Routes, examples
 def underlay_examples(network: Network, config: DeviceConfig, routes: Routes, examples: Sequence[Route]) -> list[Route]:
     """Return the example routes as routes of the default VRF.
 
-    With an overlay, these are routes to the tunnel endpoints of the examples' leaf, because tenant traffic uses these
-    routes.
+    With an overlay, these are routes to the tunnel endpoints of the examples' leaf, because tunnels carry the tenants'
+    traffic.
     """
     if not examples or config.overlay is None:
         return list(examples)
@@ -110,14 +112,14 @@ def underlay_examples(network: Network, config: DeviceConfig, routes: Routes, ex
 
 
 MOST_ROUTES = 512
-"""The largest number of prefixes of a fabric for which a switch's complete table is queried and compared.
+"""The largest number of prefixes in a fabric for which a switch's complete table is queried and compared.
 
 A table of 512 prefixes with 8 next hops each is 0.3 to 0.7 MB, and is read in 0.2 s on one core (docs/architecture.md).
 """
 
 
 def whole_tables(network: Network, config: DeviceConfig) -> bool:
-    """Return True if the complete tables of a switch are compared by default: if they have at most ``MOST_ROUTES`` prefixes."""
+    """Return True if the complete tables of a switch are compared by default: its fabric has at most ``MOST_ROUTES`` server prefixes."""
     fabric = network.switch(config.name).fabric
     return sum(len(segment.subnets) for segment in network.segments if segment.fabric == fabric) <= MOST_ROUTES
 
@@ -227,7 +229,10 @@ def tenants(network: Network, config: DeviceConfig, routes: Routes) -> list[Tena
 
 
 def shared_prefixes(network: Network, config: DeviceConfig, routes: Routes) -> list[SharedPrefix]:
-    """Return the VRF prefixes that the switch ``config`` reaches through leaves, each with these leaves. Prefixes of its own gateways are left out."""
+    """Return the VRF prefixes that the switch ``config`` reaches through other leaves, each with these leaves.
+
+    Prefixes of its own gateways are left out.
+    """
     because = ("fabrics", network.switch(config.name).fabric, "tenants")
     subnets = {prefix for gateway in config.gateways for prefix in gateway.prefixes}
     return [

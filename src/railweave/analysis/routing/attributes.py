@@ -1,4 +1,7 @@
-"""Path attributes of BGP routes. Equal attributes have one ID, so that a table of routes is an array of small integers."""
+"""Path attributes of BGP routes.
+
+Equal attributes have the same ID, so that a table of routes is an array of small integers.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +27,7 @@ NONE = -1
 """The ID of "no route"."""
 
 NO_ROUTE = np.iinfo(np.int64).max
-"""The decision key of "no route". It is worse than the key of every route."""
+"""The decision key of "no route". It is worse (higher) than the key of every route."""
 
 DEFAULT_LOCAL_PREFERENCE = 100
 _NO_AIGP = (1 << 20) - 1
@@ -36,8 +39,8 @@ _FIRST_SIZE = 1024
 class Attributes:
     """The attributes that the decision process and policies examine (RFC 4271 section 5, RFC 7311, RFC 8092).
 
-    ``communities`` holds values such as ``color:0:1`` or ``65000:1:1``; ``aigp`` is None if the attribute is absent. Of the AS
-    path, only the length is kept. Its AS numbers matter only for loop detection, which ``candidates.AsPaths`` does.
+    ``communities`` holds values such as ``color:0:1`` or ``65000:1:1``; ``aigp`` is None if the attribute is absent. Of
+    the AS path, only the length is kept. Its AS numbers matter only for loop detection (``candidates.AsPaths``).
     """
 
     protocol: Literal["direct", "bgp"]
@@ -48,7 +51,10 @@ class Attributes:
 
 
 class AttributeTable:
-    """Route attributes by ID, with arrays of derived values that are looked up for whole tables of routes."""
+    """Route attributes by ID, with arrays of values derived from them.
+
+    An array serves a whole table of routes in one lookup.
+    """
 
     def __init__(self) -> None:
         self.items: list[Attributes] = []
@@ -59,7 +65,7 @@ class AttributeTable:
         self._memo: dict[Hashable, Ids] = {}
 
     def id_of(self, attributes: Attributes) -> int:
-        """Return the ID of attributes. Attributes that are not in the table get a new ID."""
+        """Return the ID of attributes. New attributes get a new ID."""
         attributes_id = self._ids.get(attributes)
         if attributes_id is None:
             attributes_id = self._ids[attributes] = len(self.items)
@@ -82,7 +88,7 @@ class AttributeTable:
     def having(self, ids: Ids, memo: Hashable, holds: Callable[[frozenset[str]], bool]) -> Mask:
         """Return a mask of the routes whose communities satisfy ``holds``.
 
-        ``memo`` is the cache key: it must identify ``holds`` and everything that its result depends on.
+        ``memo`` is the cache key. It must identify ``holds`` and everything that the result of ``holds`` depends on.
         """
         known = self._memo.get(memo)
         if known is None or len(known) < len(self._set_ids):
@@ -94,7 +100,7 @@ class AttributeTable:
     def map(self, memo: Hashable, ids: Ids, function: Callable[[Attributes], Attributes]) -> Ids:
         """Return the IDs of each route's attributes after ``function`` is applied.
 
-        ``memo`` is the cache key: it must identify ``function`` and everything that its result depends on.
+        ``memo`` is the cache key. It must identify ``function`` and everything that its result depends on.
         """
         known = self._memo.get(memo)
         if known is None or len(known) < len(self._keys):
@@ -121,12 +127,13 @@ def _key(attributes: Attributes) -> int:
 
 
 REASONS = ("none", "only", "local", "local-preference", "aigp", "as-path", "multipath", "metric")
-"""The reasons why a route is the best. The index in this tuple is the code.
+"""The reasons why a route is the best route. The index in this tuple is the reason's code.
 
 - ``none``: there is no route.
 - ``only``: there is no other candidate.
 - ``local``: the prefix is on the device itself.
-- ``local-preference``, ``aigp``, ``as-path``: the first attribute that is better than that of the next best route.
+- ``local-preference``, ``aigp``, ``as-path``: the first attribute in which the route is better than the next best
+  route.
 - ``multipath``: every candidate is in the next-hop group.
 - ``metric``: paths over other links are longer (IS-IS).
 """
@@ -149,7 +156,10 @@ def reasons(best: NDArray[np.int64], runner_up: NDArray[np.int64], candidates: N
 
 
 def as_sent(attributes: Attributes, *, aigp: bool) -> Attributes:
-    """Return the attributes that an external neighbor receives: AS path longer by 1, no local preference, and AIGP only with ``aigp``."""
+    """Return the attributes that an external neighbor receives. The AS path is longer by 1, and local preference is removed.
+
+    AIGP is kept only if ``aigp`` is True.
+    """
     return replace(
         attributes,
         protocol="bgp",

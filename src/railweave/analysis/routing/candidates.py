@@ -1,4 +1,4 @@
-"""The routes from which a device chooses. Sessions that received the same routes are combined into one candidate."""
+"""The routes from which a device chooses. Sessions that received the same routes are one candidate."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def originated(config: DeviceConfig) -> list[str]:
 class Origins:
     """The prefixes that each device originates while some links and devices are down, as masks over all ``count`` prefixes.
 
-    Prefixes that several leaves of a layer-2 network share are left out: see ``railweave.analysis.routing.table``. If
+    Prefixes that several leaves of a layer-2 network share are left out (see ``railweave.analysis.routing.table``). If
     two VRFs hold the same prefix, ``count`` is greater than the number of names in ``place``.
     """
 
@@ -92,7 +92,7 @@ T = TypeVar("T")
 class Memo:
     """A cache on top of the cache ``known``.
 
-    It reads from both and adds values only to itself, so that new values are discarded with this object.
+    It reads from both caches and adds values only to itself. So new values are discarded with this object.
     """
 
     def __init__(self, known: Memo | None = None) -> None:
@@ -111,7 +111,10 @@ class Memo:
 
 @dataclass(eq=False)
 class RouteColumn:
-    """A route for each prefix, as the ID of its attributes. These include the length of the AS path but not its AS numbers."""
+    """A column of routes: one route for each prefix, as the ID of its attributes.
+
+    The attributes include the length of the AS path but not its AS numbers.
+    """
 
     ids: Ids
 
@@ -127,9 +130,9 @@ class RouteColumn:
 
 
 class Loops:
-    """Sets of prefixes by number. Each set is an array of indexes as bytes.
+    """Sets of prefix indexes, each identified by a number. A set is stored as the bytes of an index array.
 
-    ``content`` has all sets one after another. Set i, that of ``numbers[i]``, begins at ``starts[i]``.
+    ``content`` has all sets one after another. The set of ``numbers[i]`` begins at ``starts[i]``.
     """
 
     def __init__(self, numbers: Sequence[int], starts: Sequence[int], content: NDArray[np.int32]) -> None:
@@ -151,14 +154,14 @@ class Loops:
 
 @dataclass(eq=False)
 class PathColumn:
-    """The AS path of the route for each prefix, as the ID of the path."""
+    """A column of AS paths: the AS path of the route for each prefix, as the ID of the path."""
 
     ids: NDArray[np.int32]
     _paths: AsPaths
 
     @cached_property
     def loops(self) -> Loops:
-        """The prefixes whose path contains an AS number, by that number."""
+        """For each AS number, the prefixes whose path contains the number."""
         return self._paths.places_by_asn(self.ids)
 
 
@@ -171,7 +174,7 @@ class Advertisements:
 
 
 class InternedColumns:
-    """A cache of columns in which equal columns are the same object, so that columns can be compared by identity."""
+    """A cache of columns. Equal columns are the same object, so that columns can be compared by identity."""
 
     def __init__(self, paths: AsPaths, memo: Memo) -> None:
         self._as_paths, self._memo = paths, memo
@@ -212,7 +215,10 @@ class AsPaths:
         return np.array(path_ids, dtype=np.int32)[inverse]
 
     def _new(self, packed: int) -> int:
-        """Return the ID of a new path, after its first number and the ID of the rest, in one number, have been taken apart."""
+        """Return the ID of a new path.
+
+        ``packed`` combines the path's first AS number and the ID of the rest in one integer.
+        """
         path_id = self._ids[packed] = self._count
         self._count += 1
         asn, path = packed >> 31, packed & (1 << 31) - 1
@@ -246,10 +252,10 @@ NOWHERE = b""
 
 
 class Candidate(NamedTuple):
-    """The routes that a device receives over one or more sessions of a group that its rules treat alike.
+    """The routes that a device receives over one or more sessions of a group, all treated alike by the group's rules.
 
-    ``refused`` are the prefixes whose path contains the device's AS number (indexes, as the bytes of an array). ``looped`` is
-    True if the neighbor itself has this number.
+    ``refused`` are the prefixes whose path contains the device's AS number (indexes, as the bytes of an array).
+    ``looped`` is True if the neighbor itself has the device's AS number.
     """
 
     group: int
@@ -264,7 +270,7 @@ class Candidates(NamedTuple):
 
     - ``rows``: the indexes of the sessions of each candidate.
     - ``senders``: for each candidate, the AS number of the neighbor on its first session, and the AS paths that this
-      neighbor sent. These paths are passed on if the candidate wins.
+      neighbor sent. If the candidate has the best route, these paths are advertised further.
     """
 
     received: tuple[Candidate, ...]
@@ -283,7 +289,7 @@ class InboundSessions:
 
 
 class _Bundle(NamedTuple):
-    """Sessions of one kind that receive the same routes. ``sender`` is the AS number of the neighbor on the first session."""
+    """Sessions of one kind that receive the same routes. ``sender`` is the AS number of the neighbor on the first of them."""
 
     via: ReceivingGroup
     advertised: Advertisements
@@ -294,10 +300,10 @@ class _Bundle(NamedTuple):
 def candidates(
     inbound: InboundSessions, advertised: AdvertisedByGroup, down: Collection[int], memo: Memo
 ) -> Candidates:
-    """Return the routes that a device receives over its sessions, without the sessions whose indexes are in ``down``.
+    """Return the routes that a device receives over its sessions. Sessions whose indexes are in ``down`` are left out.
 
-    Leaves of a stripe, and spines of a path color, have the same neighbors in the same order, so most work is done once for all
-    of them.
+    Leaves of a stripe, and spines of a path color, have the same neighbors in the same order. So most work is done once
+    for all of them.
     """
     received = tuple(map(advertised.__getitem__, inbound.senders))
     lost = tuple(sorted(down))

@@ -8,8 +8,8 @@ decision process of RFC 4271 section 9.1 with:
 - multipath over different AS paths of equal length (``multipath multiple-as``, ``bestpath as-path multipath-relax``),
 - the rules of BGP deterministic path forwarding (docs/load-balancing.md).
 
-If several best routes are equal, the route of the first session in configuration order is passed on. Real routers
-choose by router IDs and addresses instead, which changes no preferred next hop in these fabrics.
+If several best routes are equal, the route of the first session in configuration order is advertised further. Real
+routers choose by router IDs and addresses instead. In these fabrics, that changes no preferred next hop.
 """
 
 from __future__ import annotations
@@ -81,9 +81,10 @@ def unlike_links(configs: Iterable[DeviceConfig]) -> frozenset[str]:
 
 
 class ReceivingGroup(NamedTuple):
-    """The group of the receiving device over which it has a session with a neighbor. ``place`` is the group's index in the configuration.
+    """The receiving device's group on which it has a session with a neighbor. ``place`` is the group's index in the configuration.
 
-    ``aigp`` is True if the neighbor sends this attribute. ``looped`` is True if the neighbor has the device's own AS number.
+    ``aigp`` is True if the neighbor sends this attribute. ``looped`` is True if the neighbor has the device's own AS
+    number.
     """
 
     place: int
@@ -110,7 +111,7 @@ class Peer(NamedTuple):
 
 
 class _Side:
-    """A group of a device, with what its sessions have in common."""
+    """A group of a device, with the properties that its sessions share."""
 
     def __init__(self, config: DeviceConfig, place: int, group: BgpGroup) -> None:
         self.config = config
@@ -119,7 +120,7 @@ class _Side:
         self._accepted: dict[int, bool] = {}
 
     def accepts(self, session: Session, asn: int) -> bool:
-        """Return whether the device accepts a neighbor's AS number on a session of the group."""
+        """Return True if the device accepts a neighbor's AS number on a session of the group."""
         if self.group.peer_as_list is None:
             return session.peer_as == asn
         accepted = self._accepted.get(asn)
@@ -131,7 +132,10 @@ class _Side:
 
 
 def pair_sessions(configs: Mapping[str, DeviceConfig]) -> dict[str, list[Peer]]:
-    """Return the sessions of each device that come up: both ends are on the same cable and accept each other's AS number."""
+    """Return the sessions of each device that come up.
+
+    Both ends must be on the same cable and accept each other's AS number.
+    """
     ends: dict[str, list[tuple[_Side, Session]]] = {}
     for config in configs.values():
         for place, group in enumerate(config.bgp.groups if config.bgp else ()):
@@ -182,10 +186,10 @@ class _State(NamedTuple):
 class ControlPlane:
     """The control plane of a network, computed from its device configurations.
 
-    ``routes(down)`` returns the state after convergence with some links and devices down. The state without failures is
-    cached. Other states are computed from this state, starting at the devices that lose a session or receive different
-    routes. ``absent`` holds links and devices that are down in every state, because of ``status:`` in the fabric file
-    (``Network.absent``). Links whose ends have different speeds are also always down.
+    ``routes(down)`` returns the state after convergence while some links and devices are down. The state without
+    failures is cached. Other states are computed from this state, starting at the devices that lose a session or
+    receive different routes. ``absent`` holds links and devices that are down in every state, because of ``status:`` in
+    the fabric file (``Network.absent``). Links whose ends differ in speed are also down in every state.
     """
 
     def __init__(self, configs: Iterable[DeviceConfig], absent: Iterable[str] = ()) -> None:
@@ -242,7 +246,7 @@ class ControlPlane:
         return self._collect(state, failed)
 
     def _from_nothing(self, down: frozenset[str]) -> _State:
-        """Return the converged state, computed without any earlier state."""
+        """Return the converged state, computed without an earlier state."""
         nothing = self._decisions.nothing
         advertised = {
             (name, place): nothing
@@ -272,9 +276,10 @@ class ControlPlane:
         lost: Mapping[str, set[int]],
         decisions: Decisions,
     ) -> None:
-        """Let devices advertise changes to their neighbors until nothing changes. Then compute the forwarding tables that may have changed.
+        """Advertise changes between neighbors until nothing changes. Then compute the forwarding tables that may have changed.
 
-        ``dirty`` holds the devices that must decide first, and ``lost`` the sessions that are down.
+        ``dirty`` holds the devices that must decide first. ``lost`` holds the indexes of the sessions that each device
+        has lost.
         """
         chosen: dict[str, tuple[Pattern, Candidates]] = {}
         for _ in range(MAXIMUM_ROUNDS):
@@ -346,7 +351,7 @@ def _by_policy(config: DeviceConfig) -> DeviceConfig:
 
 
 def down_parts(network: Network, names: Iterable[str]) -> list[str]:
-    """Return the names of the links, switches and servers in ``names``, in the network's form. In ``names``, either end of a link may come first.
+    """Return the links, switches and servers in ``names``, as the network names them. In ``names``, either end of a link may come first.
 
     Raises ``InputError`` for an unknown name.
     """

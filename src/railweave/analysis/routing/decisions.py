@@ -1,7 +1,7 @@
-"""Decisions of devices: the best routes, the routes to pass on, the next hops, and the rules of path colors.
+"""Decisions of devices: the best routes, the routes to advertise further, the next hops, and the rules of path colors.
 
-A decision depends on a device's rules, on the prefixes that it originates and on the routes that it receives. Devices with equal
-inputs, such as the spines of a path color, have equal decisions, so each decision is computed once.
+A decision depends on a device's rules, on the prefixes that it originates and on the routes that it receives. Devices
+with equal inputs, such as the spines of a path color, have equal decisions, so each decision is computed once.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def advertised(
     - ``color``: the name and the community value of the group's color.
     - ``own_prefixes``: a mask of the device's own prefixes, over ``places``.
     - ``passed``: the routes that the export policy accepted.
-    - ``kept``: the routes of ``passed`` without those of other colors.
+    - ``kept``: the routes of ``passed``, except routes of other colors.
     - ``places``: the indexes of the prefixes to which all these arrays refer.
     """
     name, mine = color
@@ -84,10 +84,10 @@ def color_value(config: DeviceConfig, group: BgpGroup) -> str:
 
 
 _MANY = 4096
-"""The smallest number of received routes for which equal columns are searched."""
+"""The smallest number of received routes at which the computation looks for equal columns."""
 
 _FACTOR = 0x1E3779B97F4A7C15
-"""A multiplier that spreads hashes: 2^64 divided by the golden ratio, without the sign bit."""
+"""A multiplier that distributes hash values evenly: 2^64 divided by the golden ratio, without the sign bit."""
 
 
 class GroupRules(NamedTuple):
@@ -100,17 +100,17 @@ class GroupRules(NamedTuple):
 
 
 class CommonRules(NamedTuple):
-    """The rules by which a device decides on the prefixes of other devices."""
+    """The rules for a device's decisions on the prefixes of other devices."""
 
     groups: tuple[GroupRules, ...]
     compare_aigp: bool
 
 
 class Rules(NamedTuple):
-    """The rules by which a device decides, independent of its name, its AS numbers and its neighbors.
+    """The rules for a device's decisions. They do not contain its name, its AS numbers or its neighbors.
 
-    If ``exports_connected`` is True, export policies apply to the device's own prefixes directly. Otherwise BGP has only those of
-    its own prefixes that ``redistribute`` accepts.
+    If ``exports_connected`` is True, export policies apply to the device's own prefixes directly. Otherwise BGP has
+    only those of its own prefixes that ``redistribute`` accepts.
     """
 
     common: CommonRules
@@ -122,7 +122,7 @@ class Rules(NamedTuple):
 class Decision(NamedTuple):
     """A device's decision on some or all prefixes.
 
-    - ``passed``: for each group, the routes that the device passes on to the group's neighbors.
+    - ``passed``: for each group, the routes that the device advertises to the group's neighbors.
     - ``winner``: for each prefix, the candidate with the best route.
     - ``pattern``: for each prefix, the candidates over whose sessions packets are sent.
     """
@@ -133,7 +133,10 @@ class Decision(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """A device's decision on all prefixes. ``learned`` holds the indexes of the prefixes that the device also announces to its neighbors."""
+    """A device's decision on all prefixes.
+
+    ``learned`` holds the indexes of the received prefixes that the device advertises further.
+    """
 
     routes: tuple[candidates.RouteColumn, ...]
     learned: NDArray[np.intp]
@@ -184,7 +187,7 @@ class Decisions:
         self.nothing = self._columns.advertised(no_routes, self._no_paths)
 
     def further(self) -> Decisions:
-        """Return a new cache that also reads from this cache. Decisions added to the new cache are discarded with it."""
+        """Return a new cache that also reads from this cache. Decisions in the new cache are discarded with it."""
         return Decisions(self._table, self._policies, self._paths, self._place, Memo(self.memo))
 
     def decide(self, rules: Rules, local: Mask, choice: candidates.Candidates) -> Outcome:
@@ -194,11 +197,11 @@ class Decisions:
         return self.memo(key, lambda: self._decide(rules, local, choice.received, weights))
 
     def let_in(self, rules: Rules, candidate: candidates.Candidate) -> Mask:
-        """Return a mask of the prefixes that a device accepts from a session."""
+        """Return a mask of the prefixes that a device accepts on the sessions of a candidate."""
         return self.memo(("let in", id(rules.common), candidate), lambda: self.admitted(rules, candidate) != NONE)
 
     def admitted(self, rules: Rules, candidate: candidates.Candidate) -> Ids:
-        """Return the attributes of the routes that a device accepts from a session, one ID for each prefix."""
+        """Return the attributes of the routes that a device accepts on the sessions of a candidate, one ID for each prefix."""
         common = rules.common
         return self.memo(("admitted", id(common), candidate), lambda: self._accepted(common, (candidate,))[0])
 
@@ -213,10 +216,10 @@ class Decisions:
     def _decide(
         self, rules: Rules, local: Mask, received: tuple[candidates.Candidate, ...], weights: tuple[int, ...]
     ) -> Outcome:
-        """Return the decision on all prefixes. Devices with common rules, such as the leaves of a stripe, share most of it.
+        """Return the decision on all prefixes. Devices with common rules, such as the leaves of a stripe, share most of the decision.
 
-        Each device decides separately only on its own prefixes and on those that it refuses. ``weights`` are the numbers of
-        sessions of the candidates.
+        Each device decides separately only on its own prefixes and on the prefixes that it refuses. ``weights`` are the
+        numbers of sessions of the candidates.
         """
         common = rules.common
         alike = tuple(candidate._replace(refused=NOWHERE) for candidate in received)
@@ -300,7 +303,7 @@ class Decisions:
     def _extended(
         self, outcome: Outcome, senders: tuple[tuple[int, candidates.PathColumn], ...]
     ) -> candidates.PathColumn:
-        """Return the AS paths of the routes to pass on: the paths that the winners sent, with the sender's AS number prepended."""
+        """Return the AS paths of the routes to advertise further: the path that the winner's neighbor sent, with that neighbor's AS number prepended."""
         paths = np.full(self._count, EMPTY, dtype=np.int32)
         at = outcome.learned
         winner = outcome.winner[at]
@@ -311,7 +314,8 @@ class Decisions:
     def _accepted(self, common: CommonRules, received: tuple[candidates.Candidate, ...], places: Places = ALL) -> Ids:
         """Return the received routes that a device accepts, one row for each candidate.
 
-        Loops and routes of other colors are removed first, then the import policy applies. All refused prefixes must be among ``places``.
+        Loops and routes of other colors are removed first. Then the import policy applies. All refused prefixes must be
+        among ``places``.
         """
         count = self._count if isinstance(places, slice) else len(places)
         rows = np.full((len(received), count), NONE, dtype=np.int32)
@@ -339,9 +343,9 @@ class Decisions:
 
 
 def _different(rows: Ids) -> tuple[NDArray[np.intp], NDArray[np.intp]] | None:
-    """Return (the indexes of the distinct columns, the distinct column that equals each column), so that equal prefixes are decided once.
+    """Return (indexes of the distinct columns, the distinct column that equals each column). So equal prefixes are decided once.
 
-    Returns None if there are few routes, or if hashes of different columns collide.
+    Return None if there are few routes, or if hashes of different columns collide.
     """
     if rows.size < _MANY:
         return None

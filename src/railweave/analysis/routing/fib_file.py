@@ -1,4 +1,4 @@
-"""Forwarding tables as a file: the routes that routers hold, for ``railweave sim --fib``.
+"""Forwarding tables as a file, for ``railweave sim --fib``: the routes that routers have installed.
 
 ::
 
@@ -8,9 +8,9 @@
         "devices": {"stripe1-leaf1": {"fc00:2:1:1::/64": 0, "fc00:1:1:1::/64": "local"}},
     }
 
-A group is a next-hop group: the names of its links (either end first), all of equal weight. A device has, for each prefix, the index
-of its group, or ``local`` if the prefix is on the device itself. Prefixes that the device cannot reach are left out. Every switch of
-the network is in the file; a switch that is down has an empty table.
+A group is a next-hop group: the names of its links (either end first), all of equal weight. A device has, for each
+prefix, the index of its group, or ``local`` if the prefix is on the device itself. Prefixes that the device cannot
+reach are left out. Every switch of the network is in the file; a switch that is down has an empty table.
 """
 
 from __future__ import annotations

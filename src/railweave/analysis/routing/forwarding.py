@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 _BITS = 63
-"""The number of rows from which the columns no longer fit into 64-bit integers."""
+"""The number of candidates (rows) from which a column of flags no longer fits into a 64-bit integer."""
 
 
 class Groups:
@@ -47,8 +47,8 @@ class Groups:
     def of_choice(self, device: str, width: int, sets: Sets, rows: Rows, links: Sequence[str]) -> NDArray[np.int32]:
         """Return an array with the group ID of each set of candidates. A group has at most ``width`` links.
 
-        ``rows`` holds the session indexes of each candidate, and ``links`` the link of each session. The array ends
-        with ``LOCAL`` and ``UNREACHABLE``, so that these values, which are negative, select themselves when used as
+        ``rows`` holds the session indexes of each candidate; ``links`` holds the link of each session. The array ends
+        with ``LOCAL`` and ``UNREACHABLE``. These values are negative, so they select themselves when they are used as
         indexes.
         """
         key = (device, width, sets, rows)
@@ -70,7 +70,7 @@ class Groups:
 class Pattern(NamedTuple):
     """A forwarding table in terms of candidates. For each prefix, ``best`` and ``second`` are indexes into ``sets``.
 
-    They can also be ``UNREACHABLE`` or ``LOCAL``, which are negative. ``reason`` is a code of ``REASONS``.
+    They can also be ``UNREACHABLE`` or ``LOCAL``, which are negative. ``reason`` holds codes of ``REASONS``.
     """
 
     sets: Sets
@@ -79,7 +79,7 @@ class Pattern(NamedTuple):
     reason: NDArray[np.uint8]
 
     def patched(self, places: NDArray[np.intp], part: Pattern) -> Pattern:
-        """Return the pattern with the prefixes at ``places`` replaced by those of ``part``."""
+        """Return the pattern with the values of ``part`` at the prefixes ``places``."""
         best, second, reason = self.best.copy(), self.second.copy(), self.reason.copy()
         more = len(self.sets)
         best[places] = np.where(part.best < 0, part.best, part.best + more)
@@ -88,7 +88,10 @@ class Pattern(NamedTuple):
         return Pattern(self.sets + part.sets, best, second, reason)
 
     def spread(self, places: NDArray[np.intp]) -> Pattern:
-        """Return the pattern expanded to more prefixes. ``places`` holds, for each new prefix, the index in this pattern of its values."""
+        """Return the pattern expanded to more prefixes.
+
+        ``places`` holds, for each new prefix, the index of its values in this pattern.
+        """
         return Pattern(self.sets, self.best[places], self.second[places], self.reason[places])
 
 
@@ -97,7 +100,7 @@ def pattern(keys: NDArray[np.int64], local: Mask, weights: tuple[int, ...]) -> P
 
     ``keys`` has one row per candidate; ``weights`` holds the number of sessions of each candidate.
 
-    Packets to a prefix go to every candidate with the best key. The backup is every candidate with the second best key.
+    Packets to a prefix go to every candidate with the best key. The backup is every candidate with the second-best key.
     """
     if local.all():
         there, nowhere = np.full(len(local), LOCAL, np.int32), np.full(len(local), UNREACHABLE, np.int32)
@@ -121,16 +124,20 @@ def pattern(keys: NDArray[np.int64], local: Mask, weights: tuple[int, ...]) -> P
 
 
 def forwarding(name: str, device_pattern: Pattern, rows: Rows, links: Sequence[str], width: int, groups: Groups) -> Fib:
-    """Return the forwarding table of one device. ``rows`` holds the session indexes of each candidate, ``links`` the links of all sessions.
+    """Return the forwarding table of one device.
 
-    A next-hop group has the links of all candidates in a set, in the order of sessions, but at most ``width``.
+    ``rows`` holds the session indexes of each candidate, and ``links`` the links of all sessions. A next-hop group has
+    the links of all candidates in a set, in the order of sessions, but at most ``width`` links.
     """
     ids = groups.of_choice(name, width, device_pattern.sets, rows, links)
     return Fib(name, ids[device_pattern.best], ids[device_pattern.second], device_pattern.reason)
 
 
 def _sets(members: Mask) -> tuple[Sets, NDArray[np.int32]]:
-    """Return (the distinct sets of rows that occur as columns, the index of each column's set). Equal columns are processed once."""
+    """Return (the distinct sets of rows that occur as columns, the index of each column's set).
+
+    So equal columns are processed once.
+    """
     if len(members) < _BITS:
         columns = (np.int64(1) << np.arange(len(members))) @ members
     else:

@@ -1,13 +1,14 @@
 """The headers of a queue pair's packets on each link of its path, and of the congestion notifications that return.
 
-A packet of RDMA data leaves its NIC as RoCEv2 (UDP 4791). On a fabric with tenants the first leaf puts the packet into
+A packet of RDMA data leaves its NIC as RoCEv2 (UDP 4791). In a fabric with tenants, the first leaf puts the packet into
 VXLAN (UDP 4789), spines forward it by the outer address, and the last leaf removes the outer headers. The EVPN test
 report shows the same headers ("How DCQCN was tested", tables 3 to 8). If queues are long, a switch marks the packet
 (ECN). The receiver answers with a congestion notification packet (CNP), which takes the same path back in the same VNI.
 
-If a tenant's prefix is routed (EVPN type 5, RFC 9136), both leaves decrement the TTL of the inner packet, and the inner Ethernet
-header is from leaf to leaf. If a layer-2 network is bridged (type 2), the inner packet remains as the NIC sent it. The outer ECN bits
-are copied from the inner ones, and an outer mark is copied back to the inner ones (RFC 6040, section 4).
+A tenant's prefix can be routed (EVPN type 5, RFC 9136). Both leaves then decrement the TTL of the inner packet, and the
+inner Ethernet header has the MAC addresses of the two leaves. If a layer-2 network is bridged (type 2), the inner
+packet remains as the NIC sent it. The outer ECN bits are copied from the inner ones, and an outer mark is copied back
+to the inner ones (RFC 6040, section 4).
 """
 
 from __future__ import annotations
@@ -39,10 +40,10 @@ if TYPE_CHECKING:
     from railweave.model.network.model import Network
 
 HOP_LIMIT = 255
-"""The TTL or hop limit of queue pairs and of their answers, as NCCL and perftest set it."""
+"""The TTL or hop limit that NCCL and perftest set for packets of queue pairs and for their answers."""
 
 TUNNEL_TTL = 64
-"""The TTL of a tunnel's outer header (assumed, because no switch documentation states a different value)."""
+"""The TTL of a tunnel's outer header. It is assumed, because no switch documentation states a value."""
 
 ROCE_PORT, VXLAN_PORT = 4791, 4789
 """UDP ports (InfiniBand specification, annex A17; RFC 7348)."""
@@ -70,8 +71,8 @@ class Wire:
 
     - ``of``: the number of links over which the traffic of this hop is distributed.
     - ``eth_from`` and ``eth_to``: the owners of the MAC addresses of the outermost Ethernet header.
-    - ``traffic_class`` and ``queue``: the class and queue in which the packet waits at the sender; for a NIC, ``queue``
-      is the priority.
+    - ``traffic_class`` and ``queue``: the class and queue in which the packet waits at the sender. If the sender is a
+      NIC, ``queue`` is the priority.
     - ``marks``: the header in which the sender marks the packet if its queue is long.
     - ``copies``: the direction in which the sender copied ECN bits.
     """
@@ -114,7 +115,7 @@ class Wire:
         }
 
     def to_text(self) -> str:
-        """Return a line with the link, and below it a line for each header, for the queue, and for ECN bits."""
+        """Return a line with the link, followed by a line for each header, for the queue, and for ECN bits."""
         lines = [("Ethernet", f"{self.eth_from} -> {self.eth_to}")]
         around = self.tunnel
         if around is not None:
@@ -147,8 +148,8 @@ _MARKS = {"ip": "the IP header", "inner": "the inner IP header", "outer": "the o
 class Walk(JsonObject):
     """A queue pair's data packet on each link, and the congestion notification that answers it.
 
-    Both are empty if there is no path. Either is also empty if a leaf's configuration lacks something that a tunnel needs, such
-    as a VRF with the prefix.
+    Both are empty if there is no path. One of them is empty if a leaf's configuration lacks a part that a tunnel needs,
+    such as a VRF with the prefix.
     """
 
     data: tuple[Wire, ...]
@@ -164,7 +165,7 @@ class Walk(JsonObject):
 
 @dataclass(frozen=True)
 class Connection:
-    """The paths of a connection's queue pairs, and, if requested, the packet headers on each path.
+    """The paths of a connection's queue pairs and, if requested, the packet headers on each path.
 
     ``notes`` are sentences about parts of the network that are out of service, and about ports of the source NIC whose
     queue pairs use other ports.
@@ -176,7 +177,7 @@ class Connection:
 
     @property
     def complete(self) -> bool:
-        """Return whether every queue pair has a path."""
+        """Return True if every queue pair has a path."""
         return all(path.hops for path in self.paths)
 
     def to_text(self) -> str:
@@ -203,7 +204,10 @@ def connection(
     *,
     headers: bool = False,
 ) -> Connection:
-    """Return the paths between two NICs, with the packets on each. For the arguments, see ``queue_pair_paths`` and ``walk``."""
+    """Return the paths between two NICs, with the packets on each path if ``headers`` is True.
+
+    For the other arguments, see ``queue_pair_paths`` and ``walk``.
+    """
     src, dst = ends
     paths = queue_pair_paths(network, routes, src, dst, qps, family)
     walks = [walk(network, routes, path, src, dst, configs) for path in paths] if headers else []
@@ -215,7 +219,10 @@ def connection(
 
 
 def _reason_without_path(network: Network, routes: Routes, src: str, dst: str) -> str:
-    """Return a sentence with the reason why queue pairs between two NICs have no path, or an empty string if only ``verify`` can tell."""
+    """Return a sentence with the reason why queue pairs between two NICs have no path.
+
+    Return "" if only ``verify`` can find the reason.
+    """
     (source, sources), (target, targets) = find_ports(network, src), find_ports(network, dst)
     here, there = sources[0], targets[0]
     fabric = network.fabric(here.fabric)
@@ -252,9 +259,10 @@ def walk(
     dst: str,
     configs: Mapping[str, DeviceConfig] | None = None,
 ) -> Walk:
-    """Return the packets on a queue pair's path between two NICs (``SERVER:NIC``), as ``queue_pair_paths`` found it.
+    """Return the packets on a queue pair's path between two NICs (``SERVER:NIC``). ``path`` comes from ``queue_pair_paths``.
 
-    If several links share the traffic, the first link is followed. ``configs`` are switch configurations that replace the designed ones.
+    If several links share the traffic, the first link is followed. ``configs`` are switch configurations that replace
+    the designed ones.
     """
     here, there = path.src_gid, path.dst_gid
     source, target = _with(network, src, here), _with(network, dst, there)
@@ -302,9 +310,9 @@ class _Scene:
         dscp: int,
         qos: HostQos,
     ) -> tuple[Wire, ...]:
-        """Return the packet on each link in one direction, or an empty tuple if a leaf cannot put it into a tunnel.
+        """Return the packet on each link in one direction. Return an empty tuple if a leaf cannot put the packet into a tunnel.
 
-        ``addresses`` are the source and destination address, and ``dscp`` and ``qos`` are those of the sending NIC.
+        ``addresses`` are the source and destination address; ``dscp`` and ``qos`` are those of the sending NIC.
         """
         wires: list[Wire] = []
         ttl, tunnel, end, tunnelled = HOP_LIMIT, None, "", False
@@ -356,7 +364,7 @@ class _Scene:
         return tuple(wires)
 
     def _links(self, start: str, hops: tuple[tuple[LinkShare, ...], ...]) -> Iterator[tuple[str, int, str, str]]:
-        """Yield the links of one path through the hops as (name, number of links that share the hop, sending device, receiving device)."""
+        """Yield (name, number of links that share the hop, sending device, receiving device) for each link of one path through the hops."""
         at = start
         for hop in hops:
             for link_share in hop:
@@ -373,7 +381,7 @@ class _Scene:
         return self.network.segment_of(*nic).subnet_of(nic_address)
 
     def _bridged(self, source: tuple[str, Nic], target: tuple[str, Nic], addresses: tuple[str, str]) -> bool:
-        """Return whether both NICs are on one layer-2 network, so that switches do not change the packet."""
+        """Return True if both NICs are in one layer-2 network. Switches then do not change the packet."""
         if source[1].network or target[1].network:
             return (source[1].tenant, source[1].network) == (target[1].tenant, target[1].network)
         same = source[1].leaf == target[1].leaf and source[1].vlan == target[1].vlan is not None
@@ -397,7 +405,7 @@ class _Scene:
         addresses: tuple[str, str],
         ahead: list[str],
     ) -> tuple[Tunnel, str] | None:
-        """Return (the tunnel into which a leaf puts a packet, the leaf at its end), or None if a configuration lacks a necessary part.
+        """Return (tunnel into which a leaf puts a packet, leaf at its end). Return None if a configuration lacks a necessary part.
 
         ``ahead`` are the devices on the rest of the path.
         """
@@ -428,7 +436,7 @@ class _Scene:
 def _endpoint(config: DeviceConfig, prefix: str | None = None) -> str | None:
     """Return the first tunnel endpoint of a leaf. With ``prefix``, return the endpoint of that prefix's path color.
 
-    Returns None if the leaf has no endpoint, or no gateway with the prefix.
+    Return None if the leaf has no endpoint, or no gateway with the prefix.
     """
     ends = config.overlay.endpoints if config.overlay else ()
     number: int | None = 0
@@ -445,7 +453,7 @@ def _endpoint(config: DeviceConfig, prefix: str | None = None) -> str | None:
 
 
 def _class(config: DeviceConfig, dscp: int) -> tuple[str, int | None, bool]:
-    """Return (class of a DSCP on a switch, its queue or None, whether a long queue marks packets with ECN)."""
+    """Return (class of a DSCP on a switch, its queue or None, True if a long queue marks packets with ECN)."""
     if config.qos is None:
         return "", None, False
     classes = config.qos.classes

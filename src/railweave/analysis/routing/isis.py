@@ -1,4 +1,4 @@
-"""Routes of IS-IS or OSPF: shortest paths over links on which both ends run it (ISO 10589; RFC 1195, RFC 5305; RFC 2328).
+"""Routes of IS-IS or OSPF: shortest paths over links with the protocol at both ends (ISO 10589; RFC 1195, RFC 5305; RFC 2328).
 
 The computation assumes that every device knows every link. IS-IS has one level-2 area. All OSPF areas are treated as a
 single area, but both ends of a link must be in the same area. A device sends packets over every link that begins a
@@ -36,7 +36,7 @@ class Adjacency(NamedTuple):
 
 
 def adjacencies(configs: Mapping[str, DeviceConfig], down: frozenset[str]) -> dict[str, list[Adjacency]]:
-    """Return the adjacencies that come up: both ends of a link are up and run the same protocol in the same area."""
+    """Return the adjacencies that come up. Both ends of the link must be up and run the same protocol in the same area."""
     ends: dict[str, list[tuple[str, str, int]]] = {}
     for name, config in configs.items():
         running = _running(config)
@@ -54,7 +54,7 @@ def adjacencies(configs: Mapping[str, DeviceConfig], down: frozenset[str]) -> di
 
 
 def _running(config: DeviceConfig) -> Isis | Ospf | None:
-    """Return the link-state protocol of a device: IS-IS, else OSPF, or None."""
+    """Return the link-state protocol of a device: IS-IS if configured, otherwise OSPF, or None if it has neither."""
     return config.isis or config.ospf
 
 

@@ -1,9 +1,9 @@
 """Tenant prefixes over the underlay: the effects of EVPN type-5 routes, and the resulting forwarding tables.
 
-A leaf advertises the prefixes of a VRF with its route targets. The next hop is the tunnel endpoint of the prefix's path color. Spines
-pass the route on with the next hop unchanged (RFC 9136, section 4.4.1; RFC 7432, section 7). A leaf imports the route into every VRF
-that imports one of the targets. In the fabric a packet is forwarded by its outer address, so a switch sends a tenant's prefix to the
-next hops of the tunnel endpoint.
+A leaf advertises the prefixes of a VRF with its route targets. The next hop is the tunnel endpoint of the prefix's path
+color. Spines advertise the route further with an unchanged next hop (RFC 9136, section 4.4.1; RFC 7432, section 7). A
+leaf imports the route into every VRF that imports one of the targets. Fabric switches forward a packet by its outer
+address. So a switch sends packets for a tenant's prefix to the next hops of the tunnel endpoint.
 """
 
 from __future__ import annotations
@@ -43,10 +43,11 @@ class _Origin:
 def _sessions(
     configs: Mapping[str, DeviceConfig], pairs: Collection[tuple[str, str]]
 ) -> dict[str, set[tuple[str, str]]]:
-    """Return the overlay sessions that both ends configure, by device, as (neighbor, cable). The cable is empty between loopbacks.
+    """Return the overlay sessions that both ends configure, by device, as (neighbor, cable). The cable is empty for sessions of loopbacks.
 
-    A neighbor is identified by its address, because its description can be any text. ``pairs`` are the underlay sessions that
-    come up, as (device, cable): they carry EVPN routes too if both ends are configured so (``OverlayConfig.links``).
+    A neighbor is identified by its address, because its description can be any text. ``pairs`` are the underlay
+    sessions that come up, as (device, cable). They also carry EVPN routes if both ends are configured so
+    (``OverlayConfig.links``).
     """
     owners: dict[Address, list[tuple[str, str]]] = {}
     on_cable: dict[str, list[str]] = {}
@@ -118,8 +119,8 @@ class OverlayPlane:
         """Return (forwarding tables with tenant prefixes, the prefixes that each VRF holds, the prefixes that several leaves share).
 
         - ``fibs``: the forwarding tables of the underlay, by device.
-        - ``local``: returns, for the name of a device, a Boolean array over all prefixes: True for each prefix that has a
-          gateway on the device with at least one port that is up.
+        - ``local``: a function that takes the name of a device and returns a mask over all prefixes. It is True for
+          prefixes that have a gateway on the device with at least one port that is up.
         - ``down``: the names of links that are down.
         """
         if not self._origins:
@@ -151,9 +152,9 @@ class OverlayPlane:
         return {neighbor for neighbor in near if self._reflects(neighbor)}
 
     def _joined(self, reflecting: Mapping[str, set[str]]) -> dict[str, set[str]]:
-        """Return, by device, the groups of connected route reflectors that receive the device's routes, each named by one reflector.
+        """Return, by device, the groups of connected route reflectors that receive the device's routes. One reflector stands for each group.
 
-        Reflectors of a group pass routes on to each other, over all tiers.
+        The reflectors of a group advertise routes to each other, over all tiers.
         """
         first: dict[str, str] = {}
         for name in reflecting:
@@ -166,7 +167,10 @@ class OverlayPlane:
         return {name: {first[neighbor] for neighbor in near if neighbor in first} for name, near in reflecting.items()}
 
     def _is_up(self, name: str, far: str, link: str, fibs: Mapping[str, Fib], down: frozenset[str]) -> bool:
-        """Return whether a session is up: its link is up or, for a session between loopbacks, both ends have a route to the other."""
+        """Return True if a session is up.
+
+        Its link must be up. For a session between loopbacks, both ends must have a route to the other end.
+        """
         if far not in fibs:
             return False
         if link:
@@ -175,10 +179,10 @@ class OverlayPlane:
         return all(int(way) != UNREACHABLE for way in ways)
 
     def _held(self, name: str, vrf: Vrf, live: Mapping[str, Mask], senders: set[str]) -> Mask:
-        """Return a mask of the prefixes that a VRF holds: its own live prefixes, and imported ones.
+        """Return a mask of the prefixes that a VRF holds: its own live prefixes, and imported prefixes.
 
-        A prefix is imported if it has a route target that the VRF imports and comes from a leaf whose routes the device receives
-        (``senders``).
+        A prefix is imported if its route has a route target that the VRF imports, and comes from a leaf whose routes
+        the device receives (``senders``).
         """
         held = np.zeros(self._size, dtype=np.bool_)
         for origin in self._origins:
@@ -190,7 +194,10 @@ class OverlayPlane:
         return held
 
     def _takes(self, name: str, vrf: Vrf, other: Vrf) -> bool:
-        """Return whether a device can forward by routes that ``vrf`` imports from ``other``. Some devices need equal VNIs."""
+        """Return True if a device can forward along routes that ``vrf`` imports from ``other``.
+
+        Some devices need equal VNIs for this.
+        """
         return self._leaks[name] or vrf.vni == other.vni
 
     def _reflects(self, name: str) -> bool:
@@ -200,7 +207,8 @@ class OverlayPlane:
     def _with_tenants(self, fib: Fib, known: Mask, live: Mask) -> Fib:
         """Return a forwarding table in which tenant prefixes have the next hops of their tunnel endpoints.
 
-        ``known`` is a mask of the prefixes that the device's VRFs hold, and ``live`` one of its own prefixes that are up.
+        ``known`` is a mask of the prefixes that the device's VRFs hold. ``live`` is a mask of its own prefixes that are
+        up.
         """
         places, by = self._tenant, self._endpoint[self._tenant]
         group, backup, reason = fib.group.copy(), fib.backup.copy(), fib.reason.copy()
@@ -220,7 +228,10 @@ def overlay_loopbacks(config: DeviceConfig) -> list[str]:
 
 
 def placed(config: DeviceConfig, vrf: Vrf) -> list[str]:
-    """Return the prefixes of a VRF that exist on only one leaf. Prefixes of layer-2 networks are not among them (see ``table.shared``)."""
+    """Return the prefixes of a VRF that exist on only one leaf.
+
+    Prefixes of layer-2 networks are left out (see ``table.shared``).
+    """
     anycast = {prefix for gateway in config.gateways if gateway.mac for prefix in gateway.prefixes}
     return [prefix for prefix in vrf.own_prefixes() if prefix not in anycast]
 

@@ -1,7 +1,7 @@
-"""NICs by name, and the path of each queue pair: its GIDs, and every link that it may cross, with the share of its traffic.
+"""NICs by name, and the path of each queue pair: its GIDs, and every link that it may use, with the share of its traffic.
 
-Queue pair i of a connection uses path color i mod P, where P is the number of colors (docs/load-balancing.md). Its source and
-destination addresses are in prefixes of that color, so its return path has the same color.
+Queue pair i of a connection uses path color i mod P, where P is the number of colors (docs/load-balancing.md). Its
+source and destination addresses are in prefixes of that color, so its return path has the same color.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ PINNED = {
     "switches": "pinned to its switches; parallel links between two of them share its packets",
     "": "not pinned",
 }
-"""The description of how a path is pinned: to links, to switches, or not at all."""
+"""The description of a pinned path: pinned to links, to switches, or not at all."""
 
 
 def find_nic(network: Network, name: str) -> tuple[str, Nic]:
@@ -82,23 +82,24 @@ def find_ports(network: Network, name: str) -> tuple[str, tuple[Nic, ...]]:
 
 
 def nic_number(network: Network, nic: Nic) -> tuple[str, int]:
-    """Return (fabric, number of the NIC on that fabric).
+    """Return (fabric, number of the NIC on that fabric), which identifies a NIC of a server.
 
-    The ports of a NIC give the same value, and different NICs of a server give different values.
+    All ports of a NIC give the same value.
     """
     return nic.fabric, network.fabric(nic.fabric).nic_number(nic.rail)
 
 
 def plane_of(network: Network, nic: Nic) -> int:
-    """Return the number of a port on its NIC, from 0, which is also the number of its plane."""
+    """Return the number of a port on its NIC, from 0. It is also the number of the port's plane."""
     adapters = network.fabric(nic.fabric).adapters
     return (nic.rail - 1) // adapters if adapters else 0
 
 
 def port_pairs(network: Network, sources: tuple[Nic, ...], targets: tuple[Nic, ...]) -> list[tuple[Nic, Nic]]:
-    """Return the pairs of ports of two NICs that send to each other: ports in the same plane, in the order of ``sources``.
+    """Return the pairs of ports of two NICs that send to each other.
 
-    If both NICs have a single port, the two ports are a pair in any plane.
+    These are ports in the same plane, in the order of ``sources``. If both NICs have a single port, the two ports are a
+    pair in any plane.
     """
     if len(sources) == len(targets) == 1:
         return [(sources[0], targets[0])]
@@ -132,8 +133,8 @@ class LinkShare:
 class QueuePairPath(JsonObject):
     """The path of one queue pair. ``hops`` is empty if the destination cannot be reached.
 
-    If a hop has several links, a hash or DLB chooses among them. Each link's share is then only an expected value, and ``pinned``
-    is False. ``pinned_to`` has three values:
+    If a hop has several links, a hash or DLB chooses among them. Each link's share is then only an expected value, and
+    ``pinned`` is False. ``pinned_to`` has three values:
 
     - ``links``: the path always uses these links.
     - ``switches``: the path always uses the same switches, because the links of each hop are parallel.
@@ -151,13 +152,13 @@ class QueuePairPath(JsonObject):
 
     @property
     def pinned_to(self) -> Literal["links", "switches", ""]:
-        """The parts of the path that stay the same as long as its links are up: links, switches, or an empty string for none."""
+        """The parts of the path that stay the same as long as its links are up: links or switches. Empty if neither does."""
         if self.pinned:
             return "links"
         return "switches" if self.hops and all(len(by_ends(hop)) == 1 for hop in self.hops) else ""
 
     def title(self) -> str:
-        """Return a line with the queue pair's path color, its GIDs, and how its path is pinned."""
+        """Return a line with the queue pair's path color, its GIDs, and the extent to which its path is pinned."""
         pinned = PINNED[self.pinned_to] if self.hops else "no path"
         return f"qp {self.qp}  {self.color}  {self.src_gid} -> {self.dst_gid}  {pinned}"
 
@@ -194,12 +195,12 @@ def queue_pair_paths(
 ) -> list[QueuePairPath]:
     """Return the path of each of ``qps`` queue pairs from NIC ``src`` to NIC ``dst`` (``SERVER:NIC``).
 
-    For NICs with several ports, ``SERVER:PORT+PORT`` names the N ports that are one device to the job. Queue pair q then uses port q mod N
-    and path color q div N. N does not count ports that are absent by ``status:``. If a port has no path, its queue pairs use the remaining
-    ports on the same path color, as with port failover.
+    For NICs with several ports, ``SERVER:PORT+PORT`` names the N ports that a job uses as one device. Queue pair q then
+    uses port q mod N and path color q div N. N does not count ports that are absent by ``status:``. If a port has no
+    path, its queue pairs use the remaining ports on the same path color, as with port failover.
 
-    ``family`` is the address family of their GIDs; default: the family that jobs use. Raises ``InputError`` if a NIC is unknown,
-    unconnected or without an address of the family, or if the NICs have no family in common.
+    ``family`` is the address family of the GIDs. By default it is the family that jobs use. Raises ``InputError`` if a
+    NIC is unknown, unconnected or without an address of the family, or if the NICs have no family in common.
     """
     if not 1 <= qps <= MOST_QUEUE_PAIRS:
         raise InputError([Problem(Option("--qps"), f"{qps} queue pairs", f"give 1 to {MOST_QUEUE_PAIRS:,}")])
@@ -268,7 +269,7 @@ def queue_pair_paths(
 
 
 def ports_without_path(network: Network, routes: Routes, src: str, dst: str, family: Family | None = None) -> list[str]:
-    """Return the ports of ``src`` (``SERVER:PORT``) that are absent or have no path, so that their queue pairs use other ports."""
+    """Return the ports of ``src`` (``SERVER:PORT``) that are absent or have no path. Their queue pairs use other ports."""
     (source, sources), (target, targets) = find_ports(network, src), find_ports(network, dst)
     both = port_pairs(network, sources, targets)
     wanted = family or network.job_family(sources[0].fabric, sources[0].tenant)
@@ -279,8 +280,8 @@ def ports_without_path(network: Network, routes: Routes, src: str, dst: str, fam
 class _Lanes:
     """The ports that the queue pairs of a connection use: ports that exist on both NICs and have a path.
 
-    The simulator chooses in the same way (``prediction.simulation.model.addresses``). If no port has a path, all ports remain in
-    use.
+    The simulator chooses ports in the same way (``prediction.simulation.model.addresses``). If no port has a path, all
+    ports remain in use.
     """
 
     def __init__(
@@ -301,7 +302,7 @@ class _Lanes:
             self._ports = max(counts) or len(both)  # as NCCL has it: the number of the NIC that has more of them
 
     def of(self, qp: int) -> tuple[int, tuple[Nic, Nic]]:
-        """Return, for queue pair ``qp``, (its turn on the port, which selects the path color; its ports at both ends)."""
+        """Return (turn of queue pair ``qp`` on its port, the port at both ends). The turn selects the path color."""
         turn, lane = divmod(qp, self._ports)
         return turn, self.pairs[lane % len(self.pairs)]
 
@@ -344,7 +345,7 @@ def _second(network: Network, nic: Nic) -> str:
 def ways(
     network: Network, routes: Routes, source: tuple[str, Nic], target: tuple[str, Nic], address: str
 ) -> tuple[tuple[LinkShare, ...], ...]:
-    """Return the hops from one NIC to an address of another, or an empty tuple if there is no path.
+    """Return the hops from a NIC to an address of another NIC. Return an empty tuple if there is no path.
 
     NICs are given as (server name, NIC).
     """
@@ -392,12 +393,12 @@ def _hops(
 def _start(
     network: Network, routes: Routes, source: tuple[str, Nic], target: tuple[str, Nic], there: NicAddress
 ) -> dict[_State, float]:
-    """Return the initial states of packets at the source's leaf, with the share of each. Empty if the leaf has no route.
+    """Return the initial states of packets at the source's leaf, with the share of each state. Return {} if the leaf has no route.
 
-    A state is (device, prefixes to follow one after the other). Packets to a routed NIC follow the NIC's prefix. On a layer-2
-    network they follow the tunnel endpoint of the NIC's leaf. A leaf without that network sends them to any leaf that has it
-    (type 5), and that leaf sends them on. Between tenants the same tables apply: the source's VRF has a route if the file allows
-    the leak, or by mistake.
+    A state is (device, prefixes to follow one after the other). Packets to a routed NIC follow the NIC's prefix. In a
+    layer-2 network they follow the tunnel endpoint of the NIC's leaf. A leaf without that network sends them to any
+    leaf that has it (type 5), and that leaf sends them on. Between tenants the same tables apply: the source's VRF has
+    a route if the file allows prefixes to leak, or by mistake.
     """
     leaf, nic = source[1].leaf, target[1]
     segment = network.segment_of(*target)

@@ -23,7 +23,7 @@ _UNDEFINED = ""
 class ResolvedTerm(NamedTuple):
     """A term of a policy, with the contents of its prefix lists and communities in place of their names.
 
-    - ``entries``: the entries of a list that is evaluated in order, in place of ``prefixes``.
+    - ``entries``: the entries of a list that is evaluated in order; it replaces ``prefixes``.
     - ``unknown``: the reason why the decision on a route that reaches the term is unknown; empty if the decision is
       known.
     """
@@ -113,7 +113,7 @@ class PolicyEngine:
     def resolved(self, bgp: Bgp, name: str, device: str = "") -> ResolvedPolicy:
         """Return a policy with its lists and communities resolved. An undefined policy has no terms, so the system's default applies.
 
-        ``device`` is the name for messages about unknown terms.
+        ``device`` is the device's name in messages about unknown terms.
         """
         policy = next((policy for policy in bgp.policies if policy.name == name), None)
         values = {community.name: community.value for community in bgp.communities}
@@ -123,7 +123,10 @@ class PolicyEngine:
         return self._resolved.setdefault((terms, bgp.default_accept), ResolvedPolicy(terms, bgp.default_accept))
 
     def _refused(self, bgp: Bgp) -> list[ResolvedTerm]:
-        """Return terms that reject the address families for which no session is active, because neither end sends such routes."""
+        """Return terms that reject the address families for which no session is active.
+
+        Neither end of a session sends such routes.
+        """
         off = [every for family, every in _EVERY.items() if family not in bgp.families]
         return [_REFUSE._replace(prefixes=(every,)) for every in off]
 
@@ -180,7 +183,10 @@ class PolicyEngine:
 
 
 def _others(held: frozenset[str], term: ResolvedTerm) -> frozenset[str]:
-    """Return the communities ``held`` by a route that it keeps. If the term replaces communities, those of the same kinds are removed."""
+    """Return the communities in ``held`` that a route keeps.
+
+    If the term replaces communities, those of the same kinds are removed.
+    """
     kinds = {_kind(community) for community in term.added} if term.replaces else set[str]()
     return frozenset(community for community in held if _kind(community) not in kinds)
 
@@ -190,7 +196,7 @@ def _kind(value: str) -> str:
 
 
 def _asked_for(prefixes: tuple[Prefix, ...], family: Family | None) -> tuple[Prefix, ...]:
-    """Return the prefixes of a list to which a term applies: those of its address family, or all if it has none."""
+    """Return the prefixes of a list to which a term applies: those of its address family, or all if the term has no family."""
     return prefixes if family is None else tuple(prefix for prefix in prefixes if prefix.family == family)
 
 

@@ -37,7 +37,10 @@ class SharedPrefixes:
     endpoints: dict[str, str] = field(default_factory=dict[str, str])
 
     def leaves(self, device: str, vrf: str, prefix: str) -> tuple[str, ...]:
-        """Return the leaves through which a VRF of a device reaches a prefix; only the device itself if it has the prefix."""
+        """Return the leaves through which a VRF of a device reaches a prefix.
+
+        If the device has the prefix itself, return only the device.
+        """
         leaves = self.exits.get((device, vrf), {}).get(prefix, ())
         return (device,) if device in leaves else leaves
 
@@ -83,7 +86,7 @@ def shared(
 
 
 def _own(config: DeviceConfig, vrf: Vrf, down: frozenset[str]) -> Iterable[str]:
-    """Yield the prefixes that a leaf shares with other leaves: subnets with a port that is up, and prefixes of live external sessions."""
+    """Return the prefixes that a leaf shares with other leaves: subnets with a port that is up, and prefixes of live external sessions."""
     running = [
         interface for interface in config.interfaces if interface.link not in down and interface.peer not in down
     ]
@@ -118,19 +121,20 @@ class Fib:
 
 
 def empty_fib(device: str, prefixes: int) -> Fib:
-    """Return the forwarding table of an absent device: it reaches none of the ``prefixes`` (their number), not even its own."""
+    """Return the forwarding table of an absent device. It reaches none of the ``prefixes`` (a number), not even its own."""
     nowhere = np.full(prefixes, UNREACHABLE, np.int32)
     return Fib(device, nowhere, nowhere, np.full(prefixes, REASONS.index("none"), np.uint8))
 
 
 class ReceivedPrefixes(Mapping[tuple[str, str], "NDArray[np.bool_]"]):
-    """The prefixes that each live session received, before import policy: (device, link) mapped to a mask over the prefixes.
+    """The prefixes that each live session received, before import policy: a map from (device, link) to a mask over the prefixes.
 
     - ``advertised``: the routes that groups of devices send.
-    - ``sessions``: the function that returns all sessions. It is called only when all sessions are listed.
-    - ``sender``: the function that returns the group at the far end of a session, or None if the session is down.
-    - ``let_in``: the function that returns the received prefixes that the receiver's policy accepts.
-    - ``attributes``: the function that returns the attributes with which it accepts a prefix, given by its index.
+    - ``sessions``: a function that returns all sessions. It is called only when all sessions are listed.
+    - ``sender``: a function that returns the group at the far end of a session, or None if the session is down.
+    - ``let_in``: a function that returns the received prefixes that the receiver's policy accepts.
+    - ``attributes``: a function that returns the attributes with which the receiver accepts a prefix, given by its
+      index.
     """
 
     def __init__(
@@ -156,7 +160,10 @@ class ReceivedPrefixes(Mapping[tuple[str, str], "NDArray[np.bool_]"]):
         return received if self._let_in is None else self._let_in(key)
 
     def attributes(self, key: tuple[str, str], place: int) -> Attributes | None:
-        """Return the attributes with which the receiver accepts a prefix, given by its index. None if it does not accept it."""
+        """Return the attributes with which the receiver accepts a prefix, given by its index.
+
+        Return None if it does not accept the prefix.
+        """
         try:
             return None if self._sender(key) is None else self._attributes(key, place)
         except KeyError:  # a session that does not come up
@@ -207,8 +214,8 @@ class Routes:
     def counted(self, device: str, mask: NDArray[np.bool_]) -> tuple[int, int]:
         """Return (number of a mask's prefixes on other devices, number on the device itself).
 
-        Many sessions have the same mask, so the prefixes of each mask are counted only once. Then only the few prefixes
-        of the device are looked up.
+        Many sessions have the same mask, so the prefixes of each mask are counted only once. The few prefixes of the
+        device are then looked up separately.
         """
         if device not in self._locals:
             self._locals[device] = np.flatnonzero(self.fibs[device].group == LOCAL)
@@ -218,7 +225,7 @@ class Routes:
         return self._sums[id(mask)][1] - mine, mine
 
     def held(self, device: str, vrf: str, prefix: str) -> bool:
-        """Return whether a VRF of a device holds a prefix. An empty name means the table of all prefixes outside VRFs."""
+        """Return True if a VRF of a device holds a prefix. An empty VRF name means the table of all prefixes outside VRFs."""
         mask = self.holds.get((device, vrf))
         if mask is None:
             return not vrf
@@ -238,7 +245,7 @@ class Routes:
         return self.groups[group] if group >= 0 else ()
 
     def backup(self, device: str, prefix: str) -> tuple[str, ...]:
-        """Return the links that take over if all next hops fail. Empty if there are none."""
+        """Return the links that take over if all next hops fail. Return () if there are none."""
         group = int(self.fibs[device].backup[self.index[prefix]]) if prefix in self.index else UNREACHABLE
         return self.groups[group] if group >= 0 else ()
 
@@ -247,7 +254,7 @@ class Routes:
         return REASONS[int(self.fibs[device].reason[self.index[prefix]])]
 
     def is_local(self, device: str, prefix: str) -> bool:
-        """Return whether the prefix is on the device itself."""
+        """Return True if the prefix is on the device itself."""
         return prefix in self.index and int(self.fibs[device].group[self.index[prefix]]) == LOCAL
 
     def equal(self, other: Routes) -> bool:

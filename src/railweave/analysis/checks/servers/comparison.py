@@ -1,4 +1,4 @@
-"""Readers of a server's files, and the comparison of each file with the designed one."""
+"""Readers of a server's files, and the comparison of each file with the designed file."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ _DEVICE = re.compile(r"(?<=^rdma_rename %k NAME_FIXED )\S+$")
 
 
 def rules(text: str) -> list[entries.Entry]:
-    """Return the entries of a udev rules file: interface names that rules set, with the conditions of each, and all other rules."""
+    """Return the entries of a udev rules file: the interface names that rules set, with their conditions, and all other rules."""
     made: list[entries.Entry] = []
     for number, line in _udev_lines(text):
         words = [(name + operator, value.strip('"')) for name, operator, value in _WORD.findall(line)]
@@ -202,7 +202,7 @@ def rt_tables(text: str) -> list[entries.Entry]:
 
 
 def hostfile(text: str) -> list[entries.Entry]:
-    """Return the entries of ``hostfile``: a server with its slots on each line. The order determines the ranks."""
+    """Return the entries of ``hostfile``: a server with its slots on each line. The order of lines determines the ranks."""
     members: list[entries.Entry] = []
     for number, line in _lines(text, "#"):
         name, *words = line.split()
@@ -321,7 +321,10 @@ def _values(kind: entries.Kind, located: LocatedValue, whose: str = "") -> Itera
 
 
 def _flat(located: LocatedValue, above: str = "") -> Iterator[tuple[str, LocatedValue]]:
-    """Yield the values of a nested mapping as (names of all levels joined by dots, value). ``above`` is the start of the names."""
+    """Yield (names of all levels joined by dots, value) for each value of a nested mapping.
+
+    ``above`` is the start of the names.
+    """
     for name, value in located.named().items():
         if isinstance(value.data, dict):
             yield from _flat(value, f"{above}{name}.")
@@ -341,7 +344,7 @@ def nccl_env(text: str) -> list[entries.Entry]:
 
 
 def grub(text: str) -> list[entries.Entry]:
-    """Return the variables of a drop-in file that ``update-grub`` reads."""
+    """Return the variables of a configuration fragment that ``update-grub`` reads."""
     return _variables(text, COMMAND_LINE)
 
 
@@ -359,9 +362,9 @@ def _variables(text: str, kind: entries.Kind) -> list[entries.Entry]:
 
 
 def _value(text: str) -> str | None:
-    """Return the value of an assignment as a shell reads it. A text with ``$`` is returned unchanged, quotes included.
+    """Return the value of an assignment as a shell reads it. A text with ``$`` is returned unchanged, including quotes.
 
-    Returns None if the text contains more than a value, such as a command.
+    Return None if the text contains more than a value, such as a command.
     """
     try:
         words = shlex.split(text, comments=False)

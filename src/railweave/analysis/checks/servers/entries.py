@@ -1,8 +1,8 @@
-"""Entries of a server's file, for files of any form; the comparison of two lists of entries; and the rules for differences.
+"""Entries of a server's file in any form, the comparison of two lists of entries, and the rules for differences.
 
-An entry is, for example, a route, a variable or a NIC: its fields by name, each with its line. Entries with the same key are
-compared with each other. An entry without a key (a route, rule or address) is compared with the entry that has the most fields in
-common with it, so that a changed field is reported as such.
+An entry is, for example, a route, a variable or a NIC: its fields by name, each with its line. Entries with the same
+key are compared with each other. A route, rule or address has no key. Such an entry is compared with the entry that
+shares the most fields with it, so that a single changed field is reported as such.
 """
 
 from __future__ import annotations
@@ -107,18 +107,18 @@ SERVICE = Rule(
 MOST_PAIRED = 300
 """The largest number of entries without a key that are compared pairwise.
 
-If there are more, they are not paired: each counts as missing or as not designed.
+If there are more, they are not paired. Each is then reported as missing or as not designed.
 """
 
 MOST_ALIGNED = 5000
-"""The largest number of lines in a text for which the positions of missing lines are determined."""
+"""The largest number of lines in a text for which the positions of missing lines are calculated."""
 
 
 @dataclass(frozen=True, eq=False)
 class Kind:
     """A kind of entry.
 
-    - ``called``: its name in findings.
+    - ``called``: the kind's name in findings.
     - ``rule``: the rule for differences in its fields.
     - ``rules``: the rules for single fields, if they differ from ``rule``.
     - ``names``: the names of fields in findings.
@@ -138,7 +138,10 @@ class Kind:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """An entry of a file. ``whose`` is its owner, such as an interface or a section; ``lines`` holds the line of each field."""
+    """An entry of a file.
+
+    ``whose`` is the entry's owner, such as an interface or a section. ``lines`` holds the line of each field.
+    """
 
     kind: Kind
     fields: dict[str, str]
@@ -203,7 +206,7 @@ def differences(designed: Sequence[Entry], actual: Sequence[Entry]) -> list[Diff
 
 
 def placed(made: Sequence[Difference], designed: str, actual: str) -> list[Difference]:
-    """Return the differences sorted by line. A missing entry gets the line of the text that is now at its designed position."""
+    """Return the differences sorted by line. A missing entry gets the line that is now at its designed position."""
     if not any(difference.gone for difference in made):
         return sorted(made, key=lambda difference: difference.line)
     old, new = designed.splitlines(), actual.splitlines()
@@ -257,7 +260,10 @@ def shown(text: str, most: int = 120) -> str:
 
 
 def _paired(designed: Sequence[Entry], actual: Sequence[Entry]) -> dict[int, Entry]:
-    """Return the matching actual entry for each designed entry, by the ``id`` of the designed entry. All entries are of one kind."""
+    """Return the matching actual entry of each designed entry, by ``id`` of the designed entry.
+
+    All entries are of one kind.
+    """
     pairs: dict[int, Entry] = {}
     for same in (_whole, _by_key):
         taken = {id(pair) for pair in pairs.values()}
@@ -316,7 +322,7 @@ def _of_fields(entry: Entry, other: Entry) -> Iterator[Difference]:
 
 
 def _with(entry: Entry) -> str:
-    """Return " (VALUE)" for an entry that has only a key and a value, otherwise an empty string."""
+    """Return " (VALUE)" for an entry that has only a key and a value, and "" for other entries."""
     return f" ({shown(entry.fields['value'])})" if entry.key is not None and set(entry.fields) == {"value"} else ""
 
 

@@ -1,7 +1,7 @@
 """Shell scripts of a server: their values as entries, by row and variable, and their commands in order.
 
 A script of railweave begins with arrays and variables that hold the design. The commands that follow are the same on
-every server. Everything except these arrays and variables is a command.
+every server. Everything except these arrays and variables is treated as a command.
 """
 
 from __future__ import annotations
@@ -61,7 +61,10 @@ def code_lines(text: str) -> list[tuple[int, str]]:
 
 
 def _scan(line: str, open_: list[str]) -> int:
-    """Return the index at which the code of a line ends. ``open_`` holds the open quotes and substitutions, and is updated."""
+    """Return the index at which the code of a line ends.
+
+    ``open_`` holds the open quotes and substitutions, and is updated.
+    """
     at = 0
     while at < len(line):
         letter = line[at]
@@ -90,7 +93,10 @@ def _scan(line: str, open_: list[str]) -> int:
 
 
 class Columns(NamedTuple):
-    """The columns of an array's rows: the kind of entry, the function that splits a row, and the column that identifies the row."""
+    """The columns of an array's rows.
+
+    The fields are the kind of entry, the function that splits a row, and the column that identifies the row.
+    """
 
     kind: Kind
     split: Callable[[str], dict[str, str]]
@@ -133,7 +139,10 @@ def _address(row: str) -> dict[str, str]:
 
 
 def _words(row: str) -> dict[str, str]:
-    """Return the fields of a row ``family|to via … dev … table …|more``. Its middle part has pairs of words, like ``ip route``."""
+    """Return the fields of a row ``family|to via … dev … table …|more``.
+
+    The middle part has pairs of words, as in ``ip route``.
+    """
     family, _, rest = row.partition("|")
     middle, _, more = rest.partition("|")
     words = middle.split()
@@ -216,9 +225,10 @@ _DESIGN = "design"
 
 
 def form_of(file: str) -> Form:
-    """Return how a script is read, by its file name: its arrays, the kind of its variables, and the rules of its findings.
+    """Return the form of a script by its file name: its arrays, the kind of its variables, and the rules of its findings.
 
-    A script with an unknown name is read as ``OTHER``: it has no arrays, and all findings about it have the same rule.
+    A script with an unknown name has the form ``OTHER``: it has no arrays, and all findings about it have the same
+    rule.
     """
     return MPIRUN if file.startswith("mpirun") else FORMS.get(file, OTHER)
 
@@ -226,7 +236,8 @@ def form_of(file: str) -> Form:
 def about(form: Form, text: str) -> Rule:
     """Return the rule for commands that differ from the design. ``text`` is the text of these commands.
 
-    The rule is chosen by the first subject that the text mentions (MTU, rules, addresses, routes, QoS), or else by the form.
+    The first subject that the text mentions (MTU, rules, addresses, routes, QoS) determines the rule. Without a
+    subject, it is the rule of the form.
     """
     return next((rule for pattern, rule in _SUBJECTS if re.search(pattern, text)), form.command)
 
@@ -295,7 +306,10 @@ _PRIORITY = Kind("priority of", QOS)
 
 
 def _values(line: str) -> dict[str, str] | None:
-    """Return the variables that a line assigns, with their values. None if the line has other content or a value is not plain."""
+    """Return the variables that a line assigns, with their values.
+
+    Return None if the line has other content or a value is not plain.
+    """
     filled = _FILLED.fullmatch(line)
     if filled and not re.search(r"[$`;|&<>'\"]", filled[2]):
         return {filled[1]: filled[2]}

@@ -36,13 +36,13 @@ SECOND = Rule(
 
 NETPLAN, SYSCTL, NAMES, NCCL = "netplan.yaml", "sysctl.conf", "70-railweave-net.rules", "nccl.env"
 INSTALLED = {NETPLAN: "60-railweave.yaml", SYSCTL: "70-railweave.conf", NAMES: NAMES}
-"""The names that designed files have on the server. They determine the order in which files are read."""
+"""The names of the designed files on the server. The names determine the order in which files are read."""
 
 
 def changed_by(name: str, text: str, designed: Mapping[str, str]) -> list[Difference]:
-    """Return the changes that an additional file makes to the designed files of its server, by line. The list is empty if the file changes nothing.
+    """Return the changes that an additional file makes to the designed files of its server, by line. The result is empty if there are none.
 
-    ``name`` is the path of the file in the server's folder; ``designed`` holds the designed files by such paths.
+    ``name`` is the path of the file in the server's folder. ``designed`` maps such paths to the designed files.
     """
     file = name.rpartition("/")[2]
     above = name.rpartition("/")[0].removesuffix(".d")
