@@ -1,1 +1,1 @@
-"""The messages that NCCL and RCCL send between NICs for a collective, and the messages for which each message waits (docs/engine.md)."""
+"""The messages that NCCL and RCCL send between NICs for a collective, and for each message the messages that it waits for (docs/engine.md)."""

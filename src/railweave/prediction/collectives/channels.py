@@ -1,18 +1,18 @@
-"""Channels: their number, and the NICs by which the ring of each channel enters and leaves a server.
+"""Channels: their number, and the NICs through which the ring of each channel enters and leaves a server.
 
 NCCL searches the server's PCIe tree for paths (``graph/search.cc``) and then doubles the paths that it found
 (``graph/connect.cc``). This module does not search. For servers with a NIC next to every GPU the result of the search
 is known:
 
 - NCCL finds one search channel for each NIC and doubles it: two channels per NIC, with channel c on NIC c modulo NICs.
-- With PXN, the last GPU of the ring passes its data over NVLink to the GPU next to the NIC by which the ring entered
-  the server, so a ring stays on its rail. With ``NCCL_CROSS_NIC`` 2, the default, a ring changes NICs only if this is
+- With PXN, a ring stays on its rail: the last GPU of the ring passes its data over NVLink to the GPU next to the NIC
+  through which the ring entered the server. With ``NCCL_CROSS_NIC`` 2, the default, a ring changes NICs only if this is
   an advantage. On these servers it is not, so 2 acts like 0.
-- With ``NCCL_CROSS_NIC=1``, or 2 without PXN, a ring leaves a server by a different NIC than it entered. Channels then
-  form pairs, and every second server swaps the two NICs of a pair, so that rings stay on their rails between servers
-  (`ncclTopoPostset`).
-- Without PXN and with ``NCCL_CROSS_NIC=0``, a ring leaves a server by the NIC by which it entered, and crosses PCIe.
-  PCIe is assumed to be as fast as NVLink.
+- With ``NCCL_CROSS_NIC=1``, or 2 without PXN, a ring leaves a server through a different NIC than it entered. Channels
+  then form pairs, and every second server swaps the two NICs of a pair, so that rings stay on their rails between
+  servers (`ncclTopoPostset`).
+- Without PXN and with ``NCCL_CROSS_NIC=0``, a ring leaves a server through the NIC through which it entered, and
+  crosses PCIe. PCIe is assumed to be as fast as NVLink.
 - RCCL has no PXN by default and crosses rails: the ring of channel c enters next to GPU c and leaves next to the c-th
   GPU from the end. Two lines of the log in the Thor2 guide (section 8.7.3.3) show this for channels 0 and 1; it is
   assumed for the other channels.
@@ -42,12 +42,12 @@ With more queue pairs, posting a message probably takes more time.
 
 @dataclass(frozen=True, slots=True)
 class Pace:
-    """The times of the steps of one collective.
+    """The durations of the steps of one collective.
 
     - ``launch_ps``: the time before the first byte.
     - ``gpu_hop_ps``, ``network_hop_ps``: the latency of a hop to the next GPU of a server, and to the next server.
-    - ``ps_per_byte``: the time per byte of one channel between GPUs. All channels are assumed to be busy, so each
-      gets an equal part of the link.
+    - ``ps_per_byte``: the time per byte of one channel between GPUs. All channels are assumed to be busy, so each gets
+      an equal part of the link.
     """
 
     launch_ps: int
@@ -57,7 +57,7 @@ class Pace:
 
     @classmethod
     def of(cls, job: Job, choice: Choice) -> Pace:
-        """Return the times for the algorithm and protocol chosen for a job."""
+        """Return the durations for the algorithm and protocol chosen for a job."""
         ps_per_byte = 8000 / job.servers[0].link.gbps * choice.channels
         return cls(choice.launch_ps, choice.gpu_hop_ps, choice.network_hop_ps, ps_per_byte)
 
@@ -66,7 +66,10 @@ class Pace:
     @overload
     def hops(self, count: int | NDArray[np.int64], size_bytes: NDArray[np.int64]) -> NDArray[np.int64]: ...
     def hops(self, count: int | NDArray[np.int64], size_bytes: int | NDArray[np.int64]) -> int | NDArray[np.int64]:
-        """Return the time in ps for ``count`` hops between GPUs of a server. Each hop first receives all ``size_bytes``, then sends."""
+        """Return the time in ps for ``count`` hops between GPUs of a server.
+
+        In each hop, a GPU receives all ``size_bytes`` before it sends.
+        """
         time = count * (self.gpu_hop_ps + size_bytes * self.ps_per_byte)
         return round(time) if isinstance(time, float | int) else time.astype("int64")
 
@@ -79,7 +82,7 @@ COLLECTIVES: tuple[Collective, ...] = get_args(Collective)
 def bus_factor(collective: Collective, ranks: int) -> float:
     """Return the factor from algorithm bandwidth to bus bandwidth for ``ranks`` ranks.
 
-    For a single rank, the factor is 0 if the collective then moves no data.
+    With a single rank, most collectives move no data, and the factor is 0.
     """
     if collective == "all-reduce":
         return 2 * (ranks - 1) / ranks
@@ -96,15 +99,18 @@ MOST_CHANNELS = 32
 class Rings:
     """The NICs that the ring of each channel uses.
 
-    ``enter``: the NIC by which the ring enters each server, as an index within that server. A row per channel, a column
-    per server.
+    ``enter`` holds the NIC through which the ring enters each server, as an index within that server. It has a row per
+    channel and a column per server.
     """
 
     enter: NDArray[np.int64]
     leave: NDArray[np.int64]
-    """The NIC by which the ring leaves each server, as an index within that server. ``enter`` has the same shape."""
+    """The NIC through which the ring leaves each server, as an index within that server.
+
+    The array has the shape of ``enter``.
+    """
     hops: int
-    """The number of GPU-to-GPU hops in a server, from the GPU that receives to the GPU that sends."""
+    """The number of GPU-to-GPU hops in a server, from the receiving GPU to the sending GPU."""
 
     @property
     def channels(self) -> int:
@@ -124,13 +130,13 @@ def nic_of_channel(job: Job, channels: int) -> NDArray[np.int64]:
 
 
 def _crosses(job: Job, nccl: Parameters) -> bool:
-    """Return whether a ring can leave a server by another NIC than the one by which it entered."""
+    """Return True if a ring can leave a server through a different NIC than the one through which it entered."""
     asked = nccl["NCCL_CROSS_NIC"] == 1 or (nccl["NCCL_CROSS_NIC"] == 2 and nccl["NCCL_PXN_DISABLE"] == 1)
     return job.nics_per_server > 1 and asked
 
 
 def ring_hops(job: Job, nccl: Parameters) -> int:
-    """Return the number of GPU-to-GPU hops in a server, from the GPU that receives to the GPU that sends.
+    """Return the number of GPU-to-GPU hops in a server, from the receiving GPU to the sending GPU.
 
     PXN adds one hop.
     """
@@ -157,11 +163,11 @@ def rings(job: Job, nccl: Parameters, channels: int) -> Rings:
 
 
 def ring_order(job: Job, enter: int, leave: int) -> list[int]:
-    """Return the GPUs of a server in ring order, for a ring that enters by NIC ``enter`` and leaves by NIC ``leave``.
+    """Return the GPUs of a server in ring order, for a ring that enters through NIC ``enter`` and leaves through NIC ``leave``.
 
-    The ring begins at a GPU next to ``enter`` and ends at a GPU next to ``leave``. The other GPUs are between them,
-    in ascending order (assumed: the order does not matter if all GPUs reach each other equally well). If both are the
-    same NIC, the first GPU is followed by all others in ascending order.
+    The ring begins at a GPU next to ``enter`` and ends at a GPU next to ``leave``. The other GPUs are between them, in
+    ascending order (assumed: the order does not matter if all GPUs reach each other equally well). If both are the same
+    NIC, the first GPU is followed by all others in ascending order.
     """
     gpus = job.gpus_per_server
     first = job.gpus_beside(enter)[0]

@@ -1,6 +1,6 @@
-"""Creation of the ``Program`` of a job's collective. This is the entry point of the package.
+"""Creation of the ``Program`` of a job's collective. This module is the entry point of the package.
 
-The module also has the messages of rings, broadcasts and transfers between ranks.
+It also makes the messages of rings, broadcasts and transfers between ranks.
 """
 
 from __future__ import annotations
@@ -46,14 +46,14 @@ if TYPE_CHECKING:
 
 
 SHARED_STEPS = 16
-"""Number of buffers that all transfers of a channel share (`NCCL_SHARED_STEPS`)."""
+"""The number of buffers that all transfers of a channel share (`NCCL_SHARED_STEPS`)."""
 PART_GRAIN = 4096
-"""Parts begin at multiples of this number of bytes (`ncclP2pPartBounds`)."""
+"""The unit in bytes of the size of parts. Parts begin at multiples of this number (`ncclP2pPartBounds`)."""
 
 
 @dataclass(frozen=True)
 class Transfers:
-    """The transfers of point-to-point communication: pairs of ranks, where one sends to the other.
+    """The transfers of point-to-point communication. In each transfer, one rank sends to another.
 
     - ``source``, ``target``: the sending and the receiving rank of each transfer.
     - ``turn``: the round of each transfer.
@@ -72,7 +72,7 @@ class Transfers:
 def everyone(job: Job, size_bytes: int, turns: schedule.Rounds, *, of_one: bool = False) -> Transfers:
     """Return the transfers between servers of an all-to-all in which every rank sends ``size_bytes`` to every rank.
 
-    ``of_one``: return only those that the first server sends.
+    With ``of_one``, return only the transfers that the first server sends.
     """
     gpus, servers = job.gpus_per_server, len(job.servers)
     senders = 1 if of_one else servers
@@ -89,7 +89,10 @@ def everyone(job: Job, size_bytes: int, turns: schedule.Rounds, *, of_one: bool 
 
 
 def neighbors(job: Job, size_bytes: int, turns: schedule.Rounds) -> Transfers:
-    """Return the transfers between servers of nccl-tests' send/recv: every rank sends to the next rank, and the last rank sends to the first."""
+    """Return the transfers between servers of nccl-tests' send/recv.
+
+    Every rank sends to the next rank, and the last rank to the first.
+    """
     gpus = job.gpus_per_server
     source = np.arange(job.ranks)
     target = (source + 1) % job.ranks
@@ -114,9 +117,9 @@ def transfers(
 ) -> Draft:
     """Return the messages of transfers.
 
-    - ``all_pairs``: True for an all-to-all. The messages of a batch of rounds then wait for the previous batch on
-      their channel.
-    - ``whole``: send each part of a transfer as a single message, instead of one message per chunk.
+    - ``all_pairs``: True for an all-to-all. The messages of a batch of rounds then wait for the previous batch on their
+      channel.
+    - ``whole``: True to send each part of a transfer as a single message, instead of one message per chunk.
     """
     count, size = len(wanted.source), wanted.size_bytes
     peers = job.ranks - 1 if all_pairs else 1
@@ -171,10 +174,10 @@ def transfers(
 
 
 def _launched_ps(job: Job, wanted: Transfers, pace: Pace, peers: int) -> NDArray[np.int64]:
-    """Return, for each transfer, the time in ps from which its data can leave: the kernels of both its GPUs are running then.
+    """Return, for each transfer, the time in ps from which its data can leave. The kernels of both its GPUs must be running.
 
-    A process of RCCL launches the kernels of its GPUs one after another, and the last kernel runs after
-    ``launch_ps``. GPUs whose kernels run earlier also send earlier. NCCL's kernels all begin after ``launch_ps``.
+    A process of RCCL launches the kernels of its GPUs one after another. The last kernel runs after ``launch_ps``. GPUs
+    whose kernels run earlier also send earlier. NCCL's kernels all begin after ``launch_ps``.
     """
     each_ps = (
         round(launch_of_others_us(job, peers) * 1e6) // max(job.gpus_per_process - 1, 1) if job.library == "RCCL" else 0
@@ -193,7 +196,7 @@ def _chunk(nccl: Parameters, size: int, step: int) -> int:
 def _nics(
     job: Job, nccl: Parameters, wanted: Transfers
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.bool_]]:
-    """Return, for each transfer, its sending NIC, its receiving NIC, and True if PXN first moves its data to another GPU.
+    """Return, for each transfer, its sending NIC, its receiving NIC, and True if PXN first moves its data to a different GPU.
 
     NICs are indexes in ``Job.nics``.
     """
@@ -252,9 +255,9 @@ def _batches(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return, for each stream, its batch and the streams that must arrive before the batch begins.
 
-    A stream is one part of a transfer. The second result has a row of up to 8 streams per stream, filled with -1. A
-    rank begins a batch of a channel when it has received the previous batch. NCCL also waits for the rank's own
-    sends. The model leaves this out, because a server cannot see when its sends are done.
+    A stream is one part of a transfer. The second result has a row of up to 8 streams per stream, filled up with -1. A
+    rank begins a batch of a channel when it has received the previous batch. NCCL also waits for the rank's own sends.
+    The model omits this, because the receiving server cannot see when these sends are done.
     """
     turns = schedule.rounds(job, p2p)
     number, count = len(turns.base), len(wanted.source)
@@ -275,7 +278,10 @@ def _batches(
 
 
 def _scatter(message: NDArray[np.int64], values: NDArray[np.int64], total: int) -> NDArray[np.int64]:
-    """Return values that are in order of stream and chunk in order of ``message``, the message number of each stream and chunk."""
+    """Return values in the order of ``message``. The input values are in the order of streams and chunks.
+
+    ``message`` holds the message number of each stream and chunk.
+    """
     placed = np.empty(total, np.int64)
     placed[message.ravel()] = values
     return placed
@@ -284,7 +290,7 @@ def _scatter(message: NDArray[np.int64], values: NDArray[np.int64], total: int) 
 def _without_empty(draft: Draft) -> Draft:
     """Return the draft without messages of 0 bytes, which the last part of a transfer can have.
 
-    A message that waited for an empty message now waits for the last message before it in the same stream.
+    A message that waited for an empty message then waits for the last message before it in the same stream.
     """
     kept = draft.bytes > 0
     assert draft.stream is not None  # noqa: S101 - transfers always have streams
@@ -318,7 +324,7 @@ def broadcast(
 ) -> Draft:
     """Return the messages of a broadcast from rank ``root``.
 
-    ``whole``: send all bytes of a connection in one message.
+    With ``whole``, all bytes of a connection are sent in one message.
     """
     how = cut(nccl, choice.protocol, ring=False)
     servers, nics, gpus = len(job.servers), job.nics_per_server, job.gpus_per_server
@@ -366,7 +372,10 @@ def broadcast(
 def ring(
     job: Job, nccl: Parameters, collective: Collective, size_bytes: int, choice: Choice, rings: Rings, pace: Pace
 ) -> Draft:
-    """Return the messages of a ring collective. ``size_bytes`` is the size as nccl-tests counts it. ``pace`` has the times of steps."""
+    """Return the messages of a ring collective.
+
+    ``size_bytes`` is the size as nccl-tests counts it; ``pace`` has the durations of steps.
+    """
     how = cut(nccl, choice.protocol, ring=True)
     ranks, gpus, servers = job.ranks, job.gpus_per_server, len(job.servers)
     share = _shares(collective, size_bytes, choice.channels, ranks)
@@ -403,7 +412,7 @@ def ring(
 def ring_loads(
     job: Job, collective: Collective, size_bytes: int, choice: Choice, rings: Rings
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the connections of a ring collective (sending NIC, receiving NIC, channel), and the total bytes of each.
+    """Return the connections of a ring collective as (sending NIC, receiving NIC, channel), and the total bytes of each.
 
     The bytes are computed from the mean chunk of the ranks, rounded to a byte.
     """
@@ -424,7 +433,7 @@ def _shares(collective: Collective, size_bytes: int, channels: int, ranks: int) 
 def inside_one_server(choice: Choice, steps: int) -> int:
     """Return the latency in ps of ``steps`` steps in a ring of GPUs.
 
-    This latency is added to the time in which the links between the GPUs transfer the bytes.
+    The latency is added to the time that the links between the GPUs need for the bytes.
     """
     return choice.launch_ps + steps * choice.gpu_hop_ps
 
@@ -482,10 +491,10 @@ def program(
     """Return the messages of a collective of ``size_bytes``, as nccl-tests counts the size.
 
     - ``root``: the rank that a broadcast comes from.
-    - ``credit``: also send the messages by which receivers report free buffers. They matter on long paths.
-    - ``launch_ps``: the time before the first byte, instead of NCCL's own figure.
-    - ``of_one``: for an all-to-all, return only the messages that the first server sends. All other servers send in
-      the same pattern.
+    - ``credit``: True to include the messages by which receivers report free buffers. They matter on long paths.
+    - ``launch_ps``: the time in ps before the first byte, instead of NCCL's own figure.
+    - ``of_one``: True to return only the messages that the first server sends in an all-to-all. All other servers send
+      in the same pattern.
 
     Raises ``InputError`` if the collective is unknown, the size is below 1 or the root is not a rank.
     """
@@ -517,9 +526,9 @@ def program(
 
 @dataclass(frozen=True)
 class Loads:
-    """The total bytes of each connection of a collective, without single messages, for a fluid model.
+    """The total bytes of each connection of a collective, without single messages. It is the input of a fluid model.
 
-    ``connections`` and the other fields have the same meaning as in ``Program``.
+    All fields except ``bytes`` have the same meaning as in ``Program``.
     """
 
     connections: NDArray[np.uint32]

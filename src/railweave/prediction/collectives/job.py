@@ -1,6 +1,6 @@
 """A job: the servers of a communicator in order, with the GPUs and NICs of each.
 
-This module is plain data and knows nothing about networks. Ranks are numbered server by server, and within a server in
+This module has only plain data, independent of any network. Ranks are numbered server by server, and within a server in
 the order of its GPUs. A hostfile with one slot per GPU gives the same order.
 """
 
@@ -17,7 +17,7 @@ Library = Literal["NCCL", "RCCL"]
 
 
 class JobError(InputError):
-    """The error for servers that cannot form a job, for example because they differ."""
+    """The error for servers that cannot form a job, for example because their numbers of NICs differ."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,9 +44,9 @@ def gpu_link(gpu: str) -> GpuLink:
 class Nic:
     """A NIC of a server.
 
-    - ``name``: its name in the server.
-    - ``rail``: the rail that it is cabled to.
-    - ``rate_mbps``: line rate in 10^6 bit/s, summed over its ``ports``.
+    - ``name``: the NIC's name in the server.
+    - ``rail``: the rail that the NIC is cabled to.
+    - ``rate_mbps``: the line rate in 10^6 bit/s, summed over the NIC's ``ports``.
     """
 
     name: str
@@ -76,8 +76,8 @@ class Server:
 class Job:
     """The servers of a communicator, in order.
 
-    All servers must have the same GPUs, NICs and rails. With different servers, NCCL would limit every server to the
-    capabilities of the weakest; this is not modelled. Raises ``JobError`` if the servers differ.
+    All servers must have the same GPUs, NICs and rails. If servers differed, NCCL would limit every server to the
+    capabilities of the weakest server; this is not modelled. Raises ``JobError`` if the servers differ.
     """
 
     servers: tuple[Server, ...]
@@ -120,7 +120,10 @@ class Job:
 
     @cached_property
     def ports(self) -> int:
-        """The number of ports of a NIC that NCCL merges into one device. If NICs differ, the largest number applies (``net_ib``)."""
+        """The number of ports of a NIC that NCCL merges into one device.
+
+        If NICs differ, this is the largest number (``net_ib``).
+        """
         return max(nic.ports for server in self.servers for nic in server.nics)
 
     @property
@@ -153,7 +156,10 @@ class Job:
 
 
 def _wrong(servers: tuple[Server, ...]) -> list[tuple[str, str]]:
-    """Return the differences between servers that forbid a job, as pairs of error message and fix; empty if there are none."""
+    """Return the differences between servers that prevent a job, as pairs of error message and fix.
+
+    The result is empty if there are none.
+    """
     if not servers:
         return [("it has no server", "name at least one")]
     wrong: list[tuple[str, str]] = []

@@ -1,4 +1,4 @@
-"""NCCL's and RCCL's parameters with their defaults, named like their environment variables.
+"""NCCL's and RCCL's parameters with their defaults. Their names are those of the environment variables.
 
 The sources are files of NCCL 2.23.4, and of RCCL if it differs. ``parameters`` reads values in the form that
 ``railweave sim --nccl`` accepts.
@@ -24,7 +24,7 @@ ALGORITHMS = ("Tree", "Ring", "PAT")
 IF_NAMED = ("NVLS", "NVLSTree")
 """Algorithms that are used only if ``NCCL_ALGO`` names them.
 
-They are modelled, but the modelled rates at which NVSwitches add up data were not compared with published results.
+They are modelled, but the modelled rate of reductions in NVSwitches was not compared with published results.
 """
 PROTOCOLS = ("LL", "LL128", "Simple")
 
@@ -32,7 +32,7 @@ KIB, MIB = 1 << 10, 1 << 20
 
 
 class NcclError(InputError):
-    """An unknown parameter, or a value that a parameter does not allow."""
+    """The error for an unknown parameter, or for a value that a parameter does not allow."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +130,7 @@ RCCL_NUMBERS = {"NCCL_PXN_DISABLE": 1, "NCCL_IB_TIMEOUT": 18, "NCCL_PAT_ENABLE":
 
 @dataclass(frozen=True)
 class Parameters:
-    """The values of all parameters, given or default. Index by name for a number; call ``names`` for a list."""
+    """The values of all parameters, given or default. An index by name returns a number; ``names`` returns a list."""
 
     numbers: dict[str, int]
     lists: dict[str, tuple[str, ...]]
@@ -139,7 +139,7 @@ class Parameters:
         return self.numbers[key]
 
     def names(self, key: str) -> tuple[str, ...]:
-        """Return the names that a list parameter selects, or an empty tuple if the parameter was not given."""
+        """Return the names that a list parameter selects. Return an empty tuple if the parameter was not given."""
         return self.lists.get(key, ())
 
     def with_number(self, key: str, value: int) -> Parameters:
@@ -189,7 +189,7 @@ def _unknown(key: str) -> Problem:
 
 
 def _option(key: str) -> Option:
-    """Return the location of a parameter for error messages: option ``--nccl`` with the parameter's name."""
+    """Return the place of a parameter for error messages: option ``--nccl`` with the parameter's name."""
     return Option("--nccl", part=(key,))
 
 

@@ -1,4 +1,4 @@
-"""The messages of a collective, with and without credit messages, and the messages for which each message waits."""
+"""The messages of a collective, with and without credit messages, and for each message the messages that it waits for."""
 
 from __future__ import annotations
 
@@ -20,9 +20,10 @@ MOST = 1 << 50
 
 
 def sizes(text: str) -> list[int]:
-    """Return the sizes in a text, in bytes: ``8G``, ``1M,16M,1G`` or ``8..16G``.
+    """Return the sizes in a text, in bytes. Examples: ``8G``, ``1M,16M,1G``, ``8..16G``.
 
-    A range doubles from the first size up to the last. Raises ``InputError`` if a size is invalid, or a range ends before it begins.
+    A range doubles from the first size up to the last. Raises ``InputError`` if a size is invalid, or a range ends
+    before it begins.
     """
     sizes_bytes: list[int] = []
     for part in text.split(","):
@@ -60,7 +61,7 @@ def written(value: int) -> str:
 
 
 GRAIN = 16
-"""The unit in bytes at which data is divided among channels: each channel's data begins at a multiple of this number."""
+"""The unit in bytes at which data is divided among channels. The data of each channel begins at a multiple of this number."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,8 +70,8 @@ class MessageSplit:
 
     - ``chunk``: the largest number of data bytes that are handled together.
     - ``slices``: the number of messages per chunk.
-    - ``least_slice``: the smallest number of bytes of such a message.
-    - ``window``: the number of messages of a connection that the receive buffer holds.
+    - ``least_slice``: the smallest size of such a message, in bytes.
+    - ``window``: the number of messages of a connection that fit into the receive buffer.
     """
 
     chunk: int
@@ -82,8 +83,8 @@ class MessageSplit:
 def cut(nccl: Parameters, protocol: str, *, ring: bool) -> MessageSplit:
     """Return the chunk and slice sizes of a protocol.
 
-    ``ring``: True for rings that reduce or gather data. A chunk of the protocol Simple then has several steps;
-    otherwise, it has one step.
+    ``ring`` is True for rings that reduce or gather data. A chunk of the protocol Simple then has several steps.
+    Otherwise it has one step.
     """
     steps = nccl["NCCL_STEPS"]
     if protocol == "LL":  # half of every line is flags
@@ -110,7 +111,10 @@ def over_channels(total: int, channels: int) -> NDArray[np.int64]:
 
 
 def sliced(data: NDArray[np.int64], how: MessageSplit) -> NDArray[np.int64]:
-    """Return the slice sizes of chunks of ``data`` bytes, along a new last axis. The last slices may be empty."""
+    """Return the slice sizes of chunks of ``data`` bytes.
+
+    Slices are along a new last axis of the array; the last ones may be empty.
+    """
     share = -(-data // (how.slices * GRAIN)) * GRAIN
     share = np.maximum(share, how.least_slice)
     return np.clip(data[..., None] - np.arange(how.slices) * share[..., None], 0, share[..., None])
@@ -134,10 +138,10 @@ CLEAR_TO_SEND_BYTES = 64
 
 @dataclass(frozen=True)
 class Program:
-    """The messages that a collective puts on the network.
+    """The messages that a collective sends over the network.
 
     Times are in ps. Bytes are payload of RDMA messages, including the flags of LL and LL128. A message of 0 bytes is
-    still sent, as NCCL does.
+    also sent, as in NCCL.
     """
 
     connections: NDArray[np.uint32]
@@ -151,7 +155,8 @@ class Program:
     """The delay of each message in ps, from the start or from the last arrival that it waits for.
 
     In a program with credit messages, a message that waits uses ``after_delay_ps`` instead. After a credit message
-    arrives, it can be sent at once; after data arrives, only when the GPUs have passed the data on.
+    arrives, the waiting message can be sent at once. After data arrives, it is sent when the GPUs have passed the data
+    on.
     """
     after_start: NDArray[np.uint64]
     after: NDArray[np.uint32]
@@ -167,7 +172,7 @@ class Program:
     tail_ps: int
     """The time in ps between the last arrival and the end of the collective, for work inside servers."""
     floor_ps: int
-    """The shortest possible time of the collective in ps: the time that links between GPUs need for their part of the data."""
+    """The shortest possible time of the collective in ps: the time that links between GPUs need for the data inside servers."""
     size_bytes: int
     """The size of the collective as nccl-tests counts it."""
     bus_factor: float
@@ -210,8 +215,8 @@ def waiting_of(program: Program) -> NDArray[np.int64]:
 class Draft:
     """A program to which credit messages can be added.
 
-    - ``waiting``, ``awaited``: pairs of messages. The first waits for the second. These pairs take the place of
-      ``after`` in ``Program``.
+    - ``waiting``, ``awaited``: pairs of messages. The first message of a pair waits for the second. These pairs replace
+      ``after`` of ``Program``.
     - ``stream``: the stream of each message. None means that each connection is a stream.
     - ``window``: the largest number of messages of a stream that may be sent but not yet consumed.
     - ``consume_ps``: the time from the arrival of a message until it is consumed.
@@ -244,7 +249,7 @@ class Pieces:
 
 
 MOST_MESSAGES = 1 << 28
-"""The largest number of messages of a program. With more, the arrays would take tens of gigabytes."""
+"""The largest number of messages of a program. With more messages, the arrays would take tens of gigabytes."""
 
 
 def refuse_beyond(messages: int) -> None:
@@ -263,9 +268,9 @@ def empty(tail_ps: int) -> Draft:
 
 
 def finished(draft: Draft, *, credit: bool) -> Pieces:
-    """Return the arrays of a program from its draft. With ``credit``, add clear-to-send messages.
+    """Return the arrays of a program from its draft. With ``credit``, clear-to-send messages are added.
 
-    Message k of a stream then also waits for a clear-to-send, which the receiving server sends when message k -
+    Message k of a stream then also waits for a clear-to-send message. The receiving server sends it when message k -
     ``window`` is consumed. A message counts as consumed as soon as the next GPU has the data; full buffers at later
     GPUs are not modelled.
     """
@@ -298,7 +303,7 @@ def finished(draft: Draft, *, credit: bool) -> Pieces:
 
 
 def _pairs_of_credit(draft: Draft) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return pairs of messages: a message that the receiver consumes, and the later message that may be sent then.
+    """Return pairs of messages: a message that the receiver consumes, and the later message that may then be sent.
 
     Pairs are in the order of the consumed messages, so that credit messages keep that order.
     """

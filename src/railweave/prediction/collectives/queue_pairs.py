@@ -1,13 +1,13 @@
-"""Splitting of the messages of connections into messages of queue pairs, as NCCL's InfiniBand transport does it.
+"""Splitting of a connection's messages into messages of queue pairs, as in NCCL's InfiniBand transport.
 
-Source: NCCL 2.23 ``net_ib.cc``, `ncclIbMultiSend`. Without splitting, messages use the queue pairs of their
-connection one after another. With splitting, every message uses all queue pairs, in equal parts rounded up to 128
-bytes. Each part is an RDMA write with immediate, and is sent even if it has no bytes. A clear-to-send uses the first
-queue pair of the data connection in the opposite direction.
+Source: NCCL 2.23 ``net_ib.cc``, `ncclIbMultiSend`. Without splitting, messages use the queue pairs of their connection
+one after another. With splitting, every message uses all queue pairs, in equal parts rounded up to 128 bytes. Each part
+is an RDMA write with immediate, and is sent even if it has no bytes. A clear-to-send message uses the first queue pair
+of the data connection in the opposite direction.
 
 NCCL can merge several ports into one device. Each port then has the full number of queue pairs, and consecutive queue
-pairs are on consecutive ports. A message uses at least one queue pair of each port. Clear-to-sends use the first
-queue pair of one port after another (NCCL 2.30 ``net_ib/connect.cc`` and ``common.h``: `nqps`, `nDataQps`).
+pairs are on consecutive ports. A message uses at least one queue pair of each port. Clear-to-send messages use the
+first queue pair of each port in rotation (NCCL 2.30 ``net_ib/connect.cc`` and ``common.h``: `nqps`, `nDataQps`).
 """
 
 from __future__ import annotations
@@ -33,7 +33,10 @@ MOST_QUEUE_PAIRS = 128
 
 @dataclass(frozen=True)
 class Split:
-    """The parts into which messages are split. Part p belongs to message ``message[p]``; parts of a queue pair are in sending order."""
+    """The parts into which messages are split.
+
+    Part p belongs to message ``message[p]``. Parts of a queue pair are in sending order.
+    """
 
     message: NDArray[np.uint32]
     connection: NDArray[np.uint32]
@@ -41,11 +44,14 @@ class Split:
     """The queue pair of each part, as an index within its connection."""
     bytes: NDArray[np.uint64]
     first: NDArray[np.uint64]
-    """The parts of message m are ``first[m]`` to ``first[m + 1] - 1``."""
+    """The index of the first part of each message. The parts of message m are ``first[m]`` to ``first[m + 1] - 1``."""
 
 
 def parts_of(qps_per_connection: int, *, split_data: bool, ports: int = 1) -> int:
-    """Return the number of queue pairs that a data message uses. ``qps_per_connection`` is the number of queue pairs on each port of the NIC."""
+    """Return the number of queue pairs that a data message uses.
+
+    ``qps_per_connection`` is the number on each port of the NIC.
+    """
     return qps_per_connection * ports if split_data else ports
 
 
@@ -89,7 +95,7 @@ def split(program: Program, qps_per_connection: int, *, split_data: bool, ports:
 
 
 def waits(program: Program, parts: Split) -> tuple[NDArray[np.uint64], NDArray[np.uint32], NDArray[np.uint64]]:
-    """Return the parts that must arrive before the parts of each message, as ``after_start``, ``after`` and ``after_delay_ps``.
+    """Return the parts for which the parts of each message wait, as ``after_start``, ``after`` and ``after_delay_ps``.
 
     If message m waits for message n, all parts of m wait for all parts of n.
     """

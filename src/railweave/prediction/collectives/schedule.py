@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from railweave.prediction.collectives.nccl import Parameters
 
 BATCH = {"NCCL": 8, "RCCL": 1}
-"""Number of rounds that a channel works on at a time.
+"""The number of rounds that a channel works on at a time, by library.
 
 NCCL: `NCCL_MAX_DEV_WORK_P2P_PER_BATCH`. In RCCL 2.21, a channel works on one send and one receive at a time
 (`NCCL_MAX_WORK_ELEMENTS_P2P` 2, ``include/device.h``).
@@ -30,7 +30,7 @@ NCCL: `NCCL_MAX_DEV_WORK_P2P_PER_BATCH`. In RCCL 2.21, a channel works on one se
 def deltas(count: int) -> list[int]:
     """Return the distance from sender to receiver in each round: triangular numbers modulo the next power of two, if below ``count``.
 
-    For 16 the result is 0, 1, 3, 6, 10, 15, 5, 12, 4, 13, 7, 2, 14, 11, 9, 8.
+    For ``count`` 16, the result is 0, 1, 3, 6, 10, 15, 5, 12, 4, 13, 7, 2, 14, 11, 9, 8.
     """
     power = 1 << (count - 1).bit_length()
     return [delta for turn in range(power) if (delta := turn * (turn + 1) // 2 % power) < count]
@@ -39,8 +39,8 @@ def deltas(count: int) -> list[int]:
 def rccl_deltas(count: int) -> list[int]:
     """Return the distance from sender to receiver in each round in RCCL 2.21 (``init.cc``).
 
-    The distances begin with 0 and half of ``count``. Then follow, for each of these two, the next larger and the next
-    smaller distance, and so on. For 4 the result is 0, 2, 1, 3.
+    The distances begin with 0 and half of ``count``. For each of these two, the next larger and the next smaller
+    distance follow, and so on. For ``count`` 4, the result is 0, 2, 1, 3.
     """
     order = [
         delta
@@ -69,7 +69,8 @@ class P2pChannels:
 
     - ``total``: all channels.
     - ``per_peer``: the largest number of channels that one transfer may use.
-    - ``least``: the number of channels that a transfer uses unless its parts would be too large or too small.
+    - ``least``: the number of channels that a transfer uses. It changes only if the transfer's parts would be too large
+      or too small.
     """
 
     total: int
@@ -124,8 +125,8 @@ def batches(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return, for each entry, the number of its batch on its channel, and its position in that batch.
 
-    An entry is the use of one channel in one round. ``order``: the sort key of each entry. ``each_batch``: the number
-    of entries per batch.
+    An entry is the use of one channel in one round. ``order`` is the sort key of each entry. ``each_batch`` is the
+    number of entries per batch.
     """
     turn = np.empty(len(order), np.int64)
     for each in np.unique(channel):
@@ -139,7 +140,7 @@ def _power_above(count: int) -> int:
 
 
 def _reversed(number: NDArray[np.int64], power: int) -> NDArray[np.int64]:
-    """Return each number with its low bits reversed, as many bits as ``power`` - 1 has."""
+    """Return each number with its low bits reversed. The number of bits is that of ``power`` - 1."""
     backwards = np.zeros_like(number)
     for bit in range(power.bit_length() - 1):
         backwards = backwards * 2 + (number >> bit & 1)

@@ -1,10 +1,10 @@
 """Trees: the double binary tree (all-reduce of small and medium sizes) and parallel aggregated trees (PAT).
 
 Source: NCCL 2.23 ``graph/trees.cc``, ``graph/connect.cc``, ``device/all_reduce.h``. Servers form two trees. The leaves
-of the first tree are inner nodes of the second. The second tree is the first tree, mirrored (for an even number of
+of the first tree are inner nodes of the second tree. The second tree is the first tree, mirrored (for an even number of
 servers) or shifted by one server (for an odd number). Channels come in pairs: one channel uses the first tree, the
-other the second. Chunks are summed on the way up, and the result is sent down again; each chunk moves as soon as
-possible. In a server, chunks pass along a chain of its GPUs, whose first GPU sends and receives.
+other the second. Chunks are summed on the way up, and the result is sent down again. Each chunk moves as soon as
+possible. In a server, chunks pass along a chain of its GPUs. The first GPU of the chain sends and receives.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def pat(
 ) -> Draft:
     """Return the messages of an all-gather or a reduce-scatter with PAT.
 
-    ``whole``: send all bytes of a connection in one message that waits for nothing.
+    With ``whole``, all bytes of a connection are sent in one message that does not wait.
     """
     servers, gathers = len(job.servers), collective == "all-gather"
     how = cut(nccl, choice.protocol, ring=False)
@@ -93,8 +93,8 @@ def pat(
 def _connections(job: Job, channels: int, ways: NDArray[np.int64], *, gathers: bool) -> NDArray[np.int64]:
     """Return the connections as rows of sending NIC, receiving NIC and channel, sorted by channel, sender and ``ways``.
 
-    ``ways``: how many servers away each receiver is: 1, 2, 4 and so on. ``gathers``: True for an all-gather, which sends
-    forward; a reduce-scatter sends backward.
+    ``ways`` holds the distances to the receivers in servers: 1, 2, 4 and so on. ``gathers`` is True for an all-gather,
+    which sends forward; a reduce-scatter sends backward.
     """
     servers, nics = len(job.servers), job.nics_per_server
     nic = nic_of_channel(job, channels)[:, None, None]
@@ -120,14 +120,14 @@ TREES = ("Tree", "NVLSTree")
 def steps_inside(job: Job, choice: Choice) -> int:
     """Return the number of steps in which data crosses the GPUs of a server.
 
-    A chain of GPUs has one step from each GPU to the next. With NVLSTree there is one step, in which the NVSwitches
-    add up and distribute the data.
+    A chain of GPUs has one step from each GPU to the next. NVLSTree has only one step, in which the NVSwitches reduce
+    and distribute the data.
     """
     return 1 if choice.algorithm == "NVLSTree" else job.gpus_per_server - 1
 
 
 def parents(servers: int) -> tuple[list[int], list[int]]:
-    """Return the parent of each server in the first tree and in the second; -1 for the root."""
+    """Return the parent of each server in the first tree and in the second. The root has the parent -1."""
     plain = [_parent(server, servers) for server in range(servers)]
     if servers % 2 == 0:
         last = servers - 1
@@ -137,9 +137,9 @@ def parents(servers: int) -> tuple[list[int], list[int]]:
 
 
 def _parent(server: int, servers: int) -> int:
-    """Return the parent of a server in the plain binary tree, or -1 for the root, server 0.
+    """Return the parent of a server in the plain binary tree. Return -1 for the root, server 0.
 
-    Odd numbers are leaves. Numbers that are divisible by higher powers of two are higher in the tree.
+    Servers with odd numbers are leaves. A number that is divisible by a higher power of two is higher in the tree.
     """
     if server == 0:
         return -1
@@ -150,9 +150,9 @@ def _parent(server: int, servers: int) -> int:
 
 @lru_cache
 def most_edges(servers: int, trees: int) -> float:
-    """Return the number of edges over which the busiest server sends per channel, up and down.
+    """Return the number of edges over which the busiest server sends per channel, upward and downward.
 
-    If ``trees`` is 1, only the first tree counts; if it is 2, the result is the mean of both trees.
+    If ``trees`` is 1, only the first tree counts. If it is 2, the result is the mean of both trees.
     """
     sends = np.zeros(servers, np.int64)
     for parent in parents(servers)[:trees]:
@@ -165,7 +165,7 @@ def most_edges(servers: int, trees: int) -> float:
 def tree(job: Job, nccl: Parameters, size_bytes: int, choice: Choice, pace: Pace, *, whole: bool = False) -> Draft:
     """Return the messages of a tree all-reduce over two or more servers.
 
-    ``whole``: send all bytes of an edge in one message.
+    With ``whole``, all bytes of an edge are sent in one message.
     """
     how = cut(nccl, choice.protocol, ring=False)
     servers, nics, chain = len(job.servers), job.nics_per_server, steps_inside(job, choice)

@@ -1,4 +1,4 @@
-"""The algorithm and protocol that NCCL or RCCL chooses for a size, and the latencies of each.
+"""The algorithm and protocol that NCCL or RCCL chooses for a size, and the latencies of each algorithm and protocol.
 
 The constants are those of NCCL 2.23 (``graph/tuning.cc``), in us and 10^9 byte/s. RCCL has its own base latencies. If
 RCCL has a table for the GPU, ``rccl_estimate_us`` makes the choice. The hop latencies are NCCL's for both libraries,
@@ -43,7 +43,7 @@ CORRECTION = {
 
 
 def rccl_estimate_us(job: Job, collective: Collective, algorithm: str, protocol: str, size_bytes: int) -> float:
-    """Return RCCL's own estimate of the time in us. It is infinite for LL128, which RCCL does not use on this GPU."""
+    """Return RCCL's own estimate of the time in us. The result is infinite for LL128, which RCCL does not use on this GPU."""
     if protocol == "LL128":
         return float("inf")
     servers, ranks = len(job.servers), job.ranks
@@ -82,7 +82,7 @@ RCCL_PEER_US = 2.0
 Fitted: docs/validation.md, "What was fitted".
 """
 RCCL_NEXT_GPU_US, RCCL_NEXT_GPU_PEER_US = 1.52, 0.35
-"""The extra launch time in us for each GPU of a process after its first: a fixed time, and a time per peer that it sends to.
+"""The extra launch time in us for each GPU of a process after its first GPU: a fixed time, and a time per peer that it sends to.
 
 A process launches the kernels of its GPUs one after another. Fitted: docs/validation.md, "What was fitted".
 """
@@ -108,7 +108,7 @@ those of NCCL 2.28.
 """
 ONLY_SIMPLE = ("PAT", "NVLS", "NVLSTree")
 SWITCH_EFFICIENCY = {"H100": 0.85, "H200": 0.85, "B200": 0.74, "B300": 0.74}
-"""The fraction of the link rate that NVSwitches reach when they add up data (`nvlsEfficiency`), by GPU."""
+"""The fraction of the link rate that NVSwitches reach when they reduce data (`nvlsEfficiency`), by GPU."""
 PAT_GBYTES = 0.75
 """The fraction of the tree bandwidth that PAT reaches (``graph/tuning.cc``).
 
@@ -117,16 +117,19 @@ For two servers with one GPU each, the tree bandwidth is twice the NIC's.
 RCCL_TREE_HOP_US = {"LL": 2.2, "Simple": 25.0}
 """Latencies in us from one server to the next in RCCL's trees.
 
-LL is fitted (docs/validation.md, "What was fitted"); Simple is from RCCL's own table. Other values of that table are
-weights, such as 320 us for a ring's Simple hop, so NCCL's latencies are used instead.
+LL is fitted (docs/validation.md, "What was fitted"). Simple is from RCCL's own table. Other values of that table are
+only weights, such as 320 us for a ring's Simple hop. NCCL's latencies are used in their place.
 """
 
 THREADS = {"LL": "NCCL_NTHREADS", "LL128": "NCCL_LL128_NTHREADS", "Simple": "NCCL_NTHREADS"}
 BYTES_PER_THREAD = {"LL": 8, "LL128": 8, "Simple": 64}
-"""The smallest number of bytes per thread at which NCCL still adds a channel. For LL in a ring, multiply by the number of ranks."""
+"""The smallest number of bytes per thread at which NCCL still adds a channel.
+
+For LL in a ring, it is multiplied by the number of ranks.
+"""
 
 SLOW_RING_GBYTES, SLOW_RING_THREADS = 12.5, 256
-"""The highest ring bandwidth, in 10^9 byte/s, at which the protocol Simple uses fewer threads, and the number of threads then.
+"""The highest ring bandwidth, in 10^9 byte/s, at which the protocol Simple uses fewer threads, and this number of threads.
 
 The bandwidth is that of PCIe 3.0 (`PCI_BW`). NCCL counts a 100G NIC as 12 GB/s instead of 12.5.
 """
@@ -182,7 +185,7 @@ TREE_CORRECTION = {
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """The algorithm, protocol and channels of a collective, with their times.
+    """The algorithm, protocol and channels of a collective, with their durations.
 
     ``launch_ps`` is the time before the first byte. The other times in ps are per hop.
     """
@@ -202,8 +205,8 @@ def choose(
 ) -> Choice:
     """Return NCCL's choice for a size: the allowed algorithm and protocol with the lowest of NCCL's own estimates.
 
-    ``launch_ps`` replaces the library's own figure. All-to-all and send/recv are point-to-point and always use Simple over
-    the network, because connections that share buffers have no buffers for LL (``transport/net.cc``).
+    ``launch_ps`` replaces the library's own figure. All-to-all and send/recv are point-to-point and always use Simple
+    over the network, because connections that share buffers have no buffers for LL (``transport/net.cc``).
     """
     if collective in {"all-to-all", "send-recv"}:
         peers = job.ranks - 1 if collective == "all-to-all" else 1
@@ -346,9 +349,9 @@ def choice_of(
     time_us: float = 0.0,
     peers: int = 0,
 ) -> Choice:
-    """Return the times of a given algorithm and protocol on ``channels`` channels, instead of NCCL's own choice.
+    """Return the durations for a given algorithm and protocol on ``channels`` channels, instead of NCCL's own choice.
 
-    ``peers``: the number of ranks that each rank sends to directly.
+    ``peers`` is the number of ranks that each rank sends to directly.
     """
     place = PROTOCOLS.index(protocol)
     launch_us, gpu_hop_us = BASE_US[job.library][algorithm][place], GPU_HOP_US[algorithm][place]

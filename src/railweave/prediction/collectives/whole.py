@@ -1,11 +1,12 @@
-"""Collectives of very large jobs: one message for all the bytes of a connection, for the flow engine.
+"""Collectives of very large jobs, with one message for all the bytes of a connection, for the flow engine.
 
-A ring over 32,768 ranks sends 65,534 chunks on each of its connections, which do not fit in memory. So the waits
-between chunks are replaced by a time:
+A ring over 32,768 ranks sends 65,534 chunks on each of its connections, which do not fit in memory. So a time replaces
+the waits between chunks:
 
 - In a ring, all servers advance step by step at the same pace. The time of the collective is the time of its bytes or
   the time of its steps, whichever is longer (``Program.floor_ps``).
-- In a tree, chunks follow one another up and down, so the time of one chunk's path is added (``Program.tail_ps``).
+- In a tree, chunks follow one another up and down. The time of one chunk's path is therefore added
+  (``Program.tail_ps``).
 """
 
 from __future__ import annotations
@@ -27,10 +28,10 @@ if TYPE_CHECKING:
 
 
 def messages(job: Job, collective: Collective, size_bytes: int, nccl: Parameters) -> int:
-    """Return the approximate number of queue-pair messages of ``program`` with credit messages; 0 for collectives not in ``RINGS``.
+    """Return the approximate number of queue-pair messages of ``program`` with credit messages. Return 0 for collectives not in ``RINGS``.
 
-    A data message uses all queue pairs of its connection. A credit message uses one queue pair; there is one credit
-    message for each data message after those that fill the receive buffer. With one server the result is 0.
+    A data message uses all queue pairs of its connection, and a credit message uses one. There is one credit message
+    for each data message after those that fill the receive buffer. With one server the result is 0.
     """
     if len(job.servers) == 1 or collective not in RINGS:
         return 0
@@ -92,7 +93,10 @@ def ring_loops(job: Job, size_bytes: int, choice: Choice, chunk: int) -> int:
 
 
 def ring_ps(job: Job, nccl: Parameters, collective: Collective, size_bytes: int, choice: Choice) -> int:
-    """Return the time in ps of a ring's steps if no link is ever full. In each step, a server waits for the data that it receives."""
+    """Return the time in ps of a ring's steps if no link is ever full.
+
+    In each step, a server waits for the data that it receives.
+    """
     how, pace = cut(nccl, choice.protocol, ring=True), Pace.of(job, choice)
     loops = ring_loops(job, size_bytes, choice, how.chunk)
     chunk = min(how.chunk, -(-size_bytes // (choice.channels * job.ranks * loops)))
@@ -103,7 +107,7 @@ def ring_ps(job: Job, nccl: Parameters, collective: Collective, size_bytes: int,
 
 
 def _tree_ps(job: Job, nccl: Parameters, choice: Choice) -> int:
-    """Return the time in ps in which a chunk goes up and down a tree of servers, including the GPUs of the servers at both ends."""
+    """Return the time in ps that a chunk takes up and down a tree of servers, including the GPUs of the servers at both ends."""
     chunk, pace = cut(nccl, choice.protocol, ring=False).chunk, Pace.of(job, choice)
     levels = len(job.servers).bit_length() - 1
     level = pace.network_hop_ps + pace.hops(1, chunk) + wire_ps(job, chunk)
@@ -111,5 +115,5 @@ def _tree_ps(job: Job, nccl: Parameters, choice: Choice) -> int:
 
 
 def wire_ps(job: Job, size_bytes: int) -> int:
-    """Return the time in ps in which a NIC sends ``size_bytes`` bytes."""
+    """Return the time in ps that a NIC needs to send ``size_bytes`` bytes."""
     return size_bytes * 8_000_000 // job.servers[0].nics[0].rate_mbps

@@ -1,8 +1,8 @@
 """Creation of the graph of a training step.
 
 Communications and their order are those of Megatron-LM, or with ``zero: 3`` those of FSDP. Sizes are those of
-docs/predict.md#training-steps. Communication inside a server counts as part of the computation that waits for it. Communication between
-servers is a separate operation on the stream of its kind.
+docs/predict.md#training-steps. Communication inside a server counts as part of the computation that waits for it.
+Communication between servers is a separate operation, on the stream of its kind.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ WIDTH = 2
 
 @dataclass(frozen=True, slots=True)
 class LayerCommunication:
-    """A communication of a layer; ``kind`` and size are as in ``graph.Communication``."""
+    """A communication of a layer. ``kind`` and ``size_bytes`` are as in ``graph.Communication``."""
 
     kind: str
     collective: Collective
@@ -33,7 +33,7 @@ class LayerCommunication:
 
 
 Piece = float | LayerCommunication
-"""A piece of a layer's work: a computation, as its time in ps, or a communication."""
+"""A part of a layer's work: a computation, as its time in ps, or a communication."""
 
 
 class Layers:
@@ -91,10 +91,10 @@ class Layers:
         return None if given is None else (given[place] / 2, given[place] / 2, 0.0)
 
     def _tensor(self, compute: float) -> list[Piece]:
-        """Return the pieces of a block whose matrices are split over a tensor group. ``compute``: the computing time in ps.
+        """Return the pieces of a block whose matrices are split over a tensor group. ``compute`` is the computing time in ps.
 
-        With ``sequence``, data is gathered before the computation and scattered after it. Otherwise an all-reduce
-        follows it.
+        With ``sequence``, data is gathered before the computation and scattered after it. Without it, an all-reduce
+        follows the computation.
         """
         if self._plan.layout.tensor == 1:
             return [compute]
@@ -104,7 +104,7 @@ class Layers:
         return [LayerCommunication("TP", "all-gather", size), compute, LayerCommunication("TP", "reduce-scatter", size)]
 
     def _context(self, collective: Collective) -> list[Piece]:
-        """Return the exchange of keys and values, or of their gradients, in a context group; empty without context parallelism.
+        """Return the exchange of keys and values, or of their gradients, in a context group. The result is empty without context parallelism.
 
         Source: The Llama 3 Herd of Models, section 3.3.2.
         """
@@ -115,7 +115,7 @@ class Layers:
         return [LayerCommunication("CP", collective, int(values * WIDTH / layout.tensor))]
 
     def _experts(self, layer: int, compute: float) -> list[Piece]:
-        """Return the pieces that send tokens to their experts, compute, and send the results back. ``compute``: the time in ps.
+        """Return the pieces that send tokens to their experts, compute, and send the results back. ``compute`` is the time in ps.
 
         If the ranks of a tensor group share the sequence, each rank sends only its part of the tokens.
         """
@@ -132,7 +132,7 @@ class Layers:
 class Stage:
     """A pipeline stage.
 
-    ``inside_ps``: a function that returns the time of a communication in ps, or None if a group spans several
+    ``inside_ps`` is a function that returns the time of a communication in ps, or None if a group spans several
     servers.
     """
 
@@ -175,7 +175,7 @@ class Stage:
         return Communication(kind, self.number, collective, max(size_bytes, 1), self._groups[kind])
 
     def in_layer(self, sent: LayerCommunication) -> tuple[Communication, int | None]:
-        """Return a layer's communication, and its time in ps if all of it stays inside servers, else None."""
+        """Return a layer's communication, and its time in ps. The time is None if the communication leaves a server."""
         if sent not in self._timed:
             communication = self.communication(sent.kind, sent.collective, sent.size_bytes)
             self._timed[sent] = communication, self._inside_ps(communication)
@@ -184,7 +184,7 @@ class Stage:
     def send(self, communication: Communication, label: str, after: Sequence[int], stream: str) -> int:
         """Add a communication to the graph and return the number of its operation.
 
-        If all of it stays inside servers, the operation has a fixed time.
+        If the communication stays inside servers, the operation has a fixed time.
         """
         time = self._inside_ps(communication)
         number = self._graph.communication(communication) if time is None else None
@@ -214,7 +214,7 @@ class Stage:
 
 @dataclass
 class Chunk:
-    """A turn (one micro-batch in one model part) that is being added to the graph.
+    """A turn (the pass of one micro-batch through one model part) that is being added to the graph.
 
     Computations are merged into one operation until a message leaves the server.
 
@@ -298,9 +298,9 @@ def turns(stage: int, stages: int, microbatches: int, parts: int) -> list[Turn]:
 
 
 def _place(number: int, stages: int, parts: int, *, forward: bool) -> tuple[int, int]:
-    """Return the micro-batch and the part of turn ``number``, counted from 0.
+    """Return the micro-batch and the model part of turn ``number``, counted from 0.
 
-    ``stages`` micro-batches pass through one part, then through the next (Megatron-LM, `schedules.py`).
+    ``stages`` micro-batches pass through one part, then through the next part (Megatron-LM, `schedules.py`).
     """
     if parts == 1:
         return number, 0
@@ -310,7 +310,7 @@ def _place(number: int, stages: int, parts: int, *, forward: bool) -> tuple[int,
 
 
 LEAST_BUCKET, EACH_REPLICA = 40_000_000, 1_000_000
-"""The number of parameters in a gradient bucket: the first value, or the second value times the replicas if that is more.
+"""The number of parameters in a gradient bucket: the larger of the first value, and the second value times the replicas.
 
 Source: Megatron-LM, `distributed_data_parallel_config.py`.
 """
@@ -342,7 +342,7 @@ class Replicas:
     def gather(self, chunk: Chunk, layer: int, *, again: bool) -> None:
         """Make the next pieces of ``chunk`` wait until a layer's parameters are gathered.
 
-        With ``zero: 3``, the parameters are gathered for every use, while the previous layer is computed. ``again``:
+        With ``zero: 3``, the parameters are gathered for every use, while the previous layer is computed. ``again`` is
         True if the parameters were already used in this step.
         """
         if self._zero == 3:
@@ -365,7 +365,7 @@ class Replicas:
             self._pending = []
 
     def finish(self, ended: int) -> None:
-        """Send the remaining gradients and those of the embeddings, when all layers are done. ``ended``: the last operation."""
+        """Send the remaining gradients and those of the embeddings, after all layers. ``ended`` is the last operation."""
         buckets = self._buckets(self._pending) or [[]]
         for bucket in buckets:
             self._reduce(
@@ -407,10 +407,10 @@ class Replicas:
     def _send(
         self, collective: Collective, layers: Sequence[int], width: int, after: Sequence[int], label: str, more: int = 0
     ) -> int | None:
-        """Add a collective over the parameters of layers, and return its operation; None if there is nothing to send.
+        """Add a collective over the parameters of layers, and return its operation. Return None if there is nothing to send.
 
-        ``width``: bytes per parameter. ``more``: the number of additional parameters. Parameters of experts follow in
-        a second collective among other ranks; the result is then the first of the two operations.
+        ``width`` is the size of a parameter in bytes; ``more`` is the number of additional parameters. Parameters of
+        experts follow in a second collective among other ranks; the result is then the first of the two operations.
         """
         each = [self._stage.layers.parameters(layer) for layer in layers]
         experts = self._count // self._stage.plan.layout.expert
@@ -428,7 +428,7 @@ class Replicas:
 def build(plan: JobPlan, inside_ps: Callable[[Communication], int | None]) -> Graph:
     """Return the graph of a step.
 
-    ``inside_ps``: a function that returns the time of a communication in ps, or None if a group spans several
+    ``inside_ps`` is a function that returns the time of a communication in ps, or None if a group spans several
     servers.
     """
     graph, layers = Graph(plan.layout.pipeline), Layers(plan)
@@ -451,7 +451,7 @@ def build(plan: JobPlan, inside_ps: Callable[[Communication], int | None]) -> Gr
 
 
 class _Turning:
-    """A stage and its remaining turns, with the next turn last."""
+    """A stage with its remaining turns. The next turn is last in the list."""
 
     def __init__(self, stage: Stage) -> None:
         plan = stage.plan
@@ -465,11 +465,17 @@ class _Turning:
         self.replicas.begin()
 
     def begins(self) -> bool:
-        """Return whether the next turn waits for no other stage, because it passes forward through the model's first layers."""
+        """Return True if the next turn waits for no other stage.
+
+        Such a turn passes forward through the model's first layers.
+        """
         return self.waiting[-1].forward and self.stage.number == 0 and self.waiting[-1].part == 0
 
     def following(self, turn: Turn) -> tuple[int, Turn] | None:
-        """Return the stage that takes the micro-batch after ``turn``, and the turn there; None if this was the last."""
+        """Return the stage that takes the micro-batch after ``turn``, and the turn there.
+
+        Return None if ``turn`` was the last.
+        """
         stages, parts = self.plan.layout.pipeline, self.plan.layout.virtual
         place = turn.part * stages + self.stage.number + (1 if turn.forward else -1)
         if not 0 <= place < stages * parts:
@@ -478,7 +484,10 @@ class _Turning:
         return stage, Turn(turn.forward, turn.microbatch, part)
 
     def take(self, turn: Turn, arrived: int | None) -> int:
-        """Add a turn to the graph and return its last operation. ``arrived``: the operation that delivers its input, if any."""
+        """Add a turn to the graph and return its last operation.
+
+        ``arrived`` is the operation that delivers the turn's input, if any.
+        """
         chunk = Chunk(self.stage, _name(turn), (*(() if arrived is None else (arrived,)), *self._blocked))
         self._blocked = []
         layout = self.plan.layout

@@ -1,4 +1,4 @@
-"""The graph of a step: the operations of each rank class by stream, and the operations for which each operation waits.
+"""The graph of a step: the operations of each rank class by stream, and for each operation the operations that it waits for.
 
 A rank class is the set of ranks of a pipeline stage, which all do the same at the same time.
 """
@@ -29,14 +29,14 @@ class Communication:
     size_bytes: int
     groups: tuple[tuple[int, ...], ...] = field(compare=False, repr=False)
     place: int = 0
-    """A number that distinguishes communications of a rank class with different groups, such as both directions of a pipeline."""
+    """A number that distinguishes communications with different groups in a rank class, such as both directions of a pipeline."""
 
     @property
     def sent_bytes(self) -> int:
         """Return the total bytes that all ranks send.
 
-        Each rank sends ``size_bytes`` times the factor of the bus bandwidth. With ``send-recv`` only the first rank of each pair
-        sends, all of ``size_bytes``.
+        Each rank sends ``size_bytes`` times the factor of the bus bandwidth. With ``send-recv``, only the first rank of
+        each pair sends: ``size_bytes`` bytes.
         """
         pairs = self.collective == "send-recv"
         return round(
@@ -49,13 +49,13 @@ class Communication:
 
 @dataclass(frozen=True, slots=True)
 class Op:
-    """An operation. It begins when all of ``after`` and the previous operation on its stream have ended.
+    """An operation. It begins when the previous operation on its stream and all operations in ``after`` have ended.
 
     - ``label``: a description for people.
     - ``time_ps``: the time of a computation, including communication inside its server for which the computation waits.
       0 for a communication between servers.
     - ``communication``: the number of a communication between servers; None for other operations.
-    - ``inside``: pairs of kind and time in ps: the part of ``time_ps`` spent on communication inside a server.
+    - ``inside``: the part of ``time_ps`` spent on communication inside a server, as pairs of kind and time in ps.
     - ``inside_bytes``: the bytes that all ranks of the class send inside their servers in this time.
     """
 
@@ -84,7 +84,7 @@ class Graph:
         return len(self.ops) - 1
 
     def communication(self, communication: Communication) -> int:
-        """Return the number of a communication, after adding it if it is new."""
+        """Return the number of a communication. A new communication is added first."""
         if communication not in self._known:
             self._known[communication] = len(self.communications)
             self.communications.append(communication)

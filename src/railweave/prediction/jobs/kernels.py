@@ -1,4 +1,4 @@
-"""The sizes and operations of a transformer, and the computing time of a GPU.
+"""The sizes of a transformer, the operations that it needs, and the computing time of a GPU.
 
 The time follows a roofline model with an efficiency for each class of kernels.
 """
@@ -47,7 +47,7 @@ class Transformer:
     attention_parameters: int | None = None
 
     def sparse(self, layer: int) -> bool:
-        """Return whether a layer (counted from 0) has experts."""
+        """Return True if a layer (counted from 0) has experts."""
         return self.experts > 0 and layer >= self.dense_layers
 
     @property
@@ -73,12 +73,12 @@ class Transformer:
         return self.matrices * self.hidden * self.expert_ffn
 
     def shared_parameters(self, layer: int) -> int:
-        """Return the number of parameters of a layer, not counting its experts. Norms are counted as two vectors."""
+        """Return the number of parameters of a layer without its experts. Norms count as two vectors."""
         return self.attention + self.feed_forward(layer) + 2 * self.hidden
 
     @property
     def embedding(self) -> int:
-        """Parameters of one embedding matrix."""
+        """The number of parameters of one embedding matrix."""
         return self.vocabulary * self.hidden
 
     @property
@@ -95,7 +95,7 @@ class Transformer:
 
     @property
     def score_flops(self) -> int:
-        """The forward operations per token for the attention scores of a layer, over the whole sequence.
+        """The number of forward operations per token for the attention scores of a layer, over the whole sequence.
 
         A causal kernel needs half of them.
         """
@@ -103,12 +103,12 @@ class Transformer:
 
     @property
     def logit_flops(self) -> int:
-        """The forward operations per token for the projection to the vocabulary."""
+        """The number of forward operations per token for the projection to the vocabulary."""
         return 2 * self.embedding
 
     @property
     def step_flops_per_token(self) -> int:
-        """The operations per token of a step, forward and backward, without recomputation.
+        """The number of operations per token of a step, forward and backward, without recomputation.
 
         Attention counts over the whole sequence (SC21, section 5.1), as in Megatron-LM.
         """
@@ -156,7 +156,7 @@ class LayerTimes:
     attention: float
     """The time of projections, scores and norm."""
     scores: float
-    """The part of ``attention`` spent on scores. Selective recomputation repeats it."""
+    """The part of ``attention`` spent on scores. Selective recomputation computes the scores again."""
     feed_forward: float
     """The time of the dense block, or of router and shared experts, including the norm."""
     experts: float
@@ -165,7 +165,7 @@ class LayerTimes:
 BACKWARD = 2.0
 """The number of backward operations per forward operation, for gradients of inputs and of weights."""
 ATTENTION_BACKWARD = 2.5
-"""The number of backward operations per forward operation in fused attention, which computes scores again.
+"""The number of backward operations per forward operation in fused attention. The backward pass computes the scores again.
 
 Source: FlashAttention-2, section 2.2: five matrix products instead of two.
 """
@@ -173,7 +173,7 @@ Source: FlashAttention-2, section 2.2: five matrix products instead of two.
 
 @dataclass(frozen=True, slots=True)
 class Kernels:
-    """The times of kernels for a model on a GPU, with its layers divided among ranks.
+    """The times of kernels for a model on a GPU, with the model's layers divided among ranks.
 
     - ``tokens``: tokens of a micro-batch on a rank, before division by ``tensor``.
     - ``tensor``: the number of ranks that share a layer's matrices.
@@ -226,7 +226,7 @@ class Kernels:
         )
 
     def logits(self) -> float:
-        """Return the forward time in ps from the last layer to the loss."""
+        """Return the forward time in ps from the end of the last layer to the loss."""
         return self._matrices(self.model.logit_flops) + self._moved(2 * self.model.vocabulary / self.tensor)
 
     def optimizer(self, parameters: float) -> float:
@@ -253,7 +253,7 @@ class Kernels:
         )
 
     def _norm(self) -> float:
-        """Return the time in ps of a norm and the addition of the residual, which read or write five vectors."""
+        """Return the time in ps of a norm and the addition of the residual. Together they read or write five vectors."""
         return self._moved(5 * self.model.hidden / (self.tensor if self.sequence_parallel else 1))
 
     def _moved(self, values_per_token: float) -> float:

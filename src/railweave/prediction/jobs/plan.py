@@ -46,7 +46,7 @@ class Layout:
         """Return the groups of one kind in a pipeline stage, with ranks in order.
 
         - ``TP``, ``CP``, ``EP``: groups of tensor, context and expert parallelism.
-        - ``DP``: ranks that hold the same parameters. They span data and context.
+        - ``DP``: ranks that hold the same parameters. They span data and context parallelism.
         - ``EDP``: ranks that hold the same experts.
         - ``PP``: pairs of a rank and its counterpart in the next stage. The last stage is paired with the first.
         """
@@ -156,7 +156,10 @@ def transformer(job: TrainingJob) -> Transformer | None:
 
 
 def planned(read: ReadJobs, number: int, gpu_name: str, gpu_count: int) -> JobPlan | list[Problem]:
-    """Return the plan of job ``number`` of a file on ``gpu_count`` GPUs of one kind, or its problems with their lines."""
+    """Return the plan of job ``number`` of a file on ``gpu_count`` GPUs of one kind.
+
+    Return its problems, with their lines, if there are any.
+    """
     job = read.jobs[number]
 
     def problem(place: str, message: str, fix: str = "") -> Problem:
@@ -213,8 +216,8 @@ def planned(read: ReadJobs, number: int, gpu_name: str, gpu_count: int) -> JobPl
 def spread(layers: int, stages: int, parts: int) -> tuple[tuple[tuple[int, ...], ...], ...]:
     """Return the layer numbers by stage and part.
 
-    If the layers do not divide evenly, the first and last parts get fewer, because they also have embeddings (as in
-    Llama 3).
+    If the layers do not divide evenly, the first and last parts get fewer layers, because they also have embeddings (as
+    in Llama 3).
     """
     total = stages * parts
     least, more = divmod(layers, total)

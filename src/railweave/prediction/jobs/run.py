@@ -1,4 +1,7 @@
-"""Computation of the times of all operations of a step. Streams run in order, and communications that share links slow each other."""
+"""Computation of the begin and end of every operation of a step.
+
+Operations of a stream run in order; communications on shared links slow down.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +29,7 @@ class Network(Protocol):
     def paces(self, active: tuple[int, ...]) -> Sequence[float]:
         """Return the pace of each communication in ``active`` while all of them run.
 
-        The pace 1 is the pace of a communication that runs without others.
+        A pace of 1 is that of a communication that runs without others.
         """
         ...
 
@@ -57,8 +60,7 @@ def run(graph: Graph, network: Network) -> Times:
 class _Running:
     """A step in progress.
 
-    - ``left``: for each communication in progress, the time in ps that it would still need without other
-      communications.
+    - ``left``: for each communication in progress, the remaining time in ps if it ran without other communications.
     - ``fixed``: the times at which computations end.
     """
 
@@ -83,7 +85,7 @@ class _Running:
         self._known: dict[tuple[int, ...], Sequence[float]] = {}
 
     def begin_ready(self) -> bool:
-        """Begin all operations that are ready, and return whether any began."""
+        """Begin all operations that are ready. Return True if any began."""
         began, sent = bool(self.ready), False
         for number in self.ready:
             op = self.graph.ops[number]
@@ -98,7 +100,7 @@ class _Running:
         return began
 
     def advance(self) -> bool:
-        """Advance to the next operation that ends, and return whether there was one."""
+        """Advance to the next end of an operation. Return True if there was one."""
         then = min((self.now + left / self.pace[op] for op, left in self.left.items()), default=float("inf"))
         then = min(then, self.fixed[0][0] if self.fixed else float("inf"))
         if then == float("inf"):
@@ -132,7 +134,7 @@ class _Running:
 
 
 def exposed(graph: Graph, times: Times) -> list[dict[str, int]]:
-    """Return, for each rank class, the times in ps of which a step consists: the time of ``compute``, and the time without computation by cause.
+    """Return, for each rank class, the time in ps of each part of a step: ``compute``, and the time without computation by cause.
 
     - A kind of communication (such as ``DP``): the next computation waited for a communication of this kind.
     - ``bubble``: the GPUs waited for other ranks to compute, or for the end of the step.
@@ -148,7 +150,10 @@ def exposed(graph: Graph, times: Times) -> list[dict[str, int]]:
         previous[op.rank_class, op.stream] = number
 
     def waited(number: int, since: int, until: int, into: dict[str, int]) -> None:
-        """Divide the time in which operation ``number`` waited, ``since`` to ``until``, by cause, and add it to ``into``."""
+        """Divide the time that operation ``number`` waited, from ``since`` to ``until`` in ps, by cause.
+
+        Add the parts to ``into``.
+        """
         while until > since:
             op, preceding = graph.ops[number], before[number]
             causes = [*op.after, *([] if preceding is None else [preceding])]
@@ -196,7 +201,7 @@ def exposed(graph: Graph, times: Times) -> list[dict[str, int]]:
 
 
 def _kind(graph: Graph, op: Op) -> str | None:
-    """Return the kind of communication of an operation, between servers or inside one; None for a computation."""
+    """Return the kind of communication of an operation, between servers or inside a server. Return None for a computation."""
     if op.communication is not None:
         return graph.communications[op.communication].kind
     return op.inside[0][0] if op.inside and op.stream != COMPUTE else None

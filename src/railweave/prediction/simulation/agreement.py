@@ -1,7 +1,7 @@
-"""The cost of congestion control, which flows do not model, estimated from packet runs of a small case.
+"""The cost of congestion control, which flows do not model. It is estimated from packet runs of a small case.
 
-If ``auto`` would choose flows, both engines run a small case of the same design. The case has fewer of the same
-servers with as many bytes for each peer; if it is still too large, each peer gets fewer bytes.
+If ``auto`` would choose flows, both engines run a small case of the same design. The case has fewer of the same servers
+with as many bytes for each peer; if it is still too large, each peer gets fewer bytes.
 
 The cost is the difference between the time with packets and the time with flows. For the whole run, the cost is at
 least the cost in the small case, and at most this cost scaled by the ratio of the times with flows. If these two bounds
@@ -24,16 +24,22 @@ if TYPE_CHECKING:
     from railweave.prediction.simulation.prediction import Prediction
 
 SMALL_PACKET_HOPS = 20_000_000
-"""The largest number of packet hops of a small case. They take some seconds."""
+"""The largest number of packet hops of a small case. Such a run takes some seconds."""
 
 MOST_SLOW_HOPS = 1_000_000_000
-"""The largest number of packet hops for which the whole run uses packets if flows are too uncertain. They take some minutes."""
+"""The largest number of packet hops for which the whole run uses packets if flows are too uncertain.
+
+Such a run takes some minutes.
+"""
 
 FEWEST, MOST_SERVERS = 4, 8
 """The smallest and the largest number of servers of a small case. The number of messages grows with the square of the servers."""
 
 ALIKE = 0.03
-"""The relative difference up to which the engines agree in the small case. The engines can differ by this much even without congestion."""
+"""The relative difference up to which the engines agree in the small case.
+
+They can differ by this much even without congestion.
+"""
 
 ALLOWED = 0.1
 """The largest relative uncertainty from congestion control at which flows are still used, not counting ``ALIKE``."""
@@ -69,14 +75,15 @@ class Run(Protocol):
     """A function that runs ``predict`` with all other arguments fixed."""
 
     def __call__(self, bed: SimulatedNetwork, size_bytes: int, engine: str, nccl: Mapping[str, str]) -> Prediction:
-        """Return the prediction for these arguments. ``bed``: the prepared network."""
+        """Return the prediction for these arguments. ``bed`` is the prepared network."""
         ...
 
 
 def small_case(bed: SimulatedNetwork, size_bytes: int, packet_hops: int, most_servers: int = MOST_SERVERS) -> Case:
     """Return the largest case of the same design that packets can run in some seconds.
 
-    ``packet_hops``: the packet hops of the whole run. ``most_servers``: the largest number of servers of the case.
+    ``packet_hops`` is the number of packet hops of the whole run; ``most_servers`` is the largest number of servers of
+    the case.
     """
     servers = len(bed.job.servers)
     # with as much for each peer, everyone sends to everyone, and a ring has as many steps as ranks
@@ -98,7 +105,7 @@ def small_case(bed: SimulatedNetwork, size_bytes: int, packet_hops: int, most_se
 def learnt(case: Case, flows_ps: int, nccl: Mapping[str, str], run: Run) -> Loss:
     """Return the cost of congestion control for a collective that takes ``flows_ps`` with flows.
 
-    ``nccl``: parameters that make the small case use the algorithm of the whole run.
+    ``nccl`` has parameters that make the small case use the algorithm of the whole run.
     """
     packets = run(case.bed, case.size_bytes, "packet", nccl)
     marked = (packets.counters or {}).get("ecn_marked_packets", 0)
@@ -119,7 +126,7 @@ def learnt(case: Case, flows_ps: int, nccl: Mapping[str, str], run: Run) -> Loss
 def agreed(network: Network, collective: str, size_bytes: int, *, bed: SimulatedNetwork, **asked: Any) -> Prediction:  # noqa: ANN401 - as ``predict`` has them
     """Return the result of ``predict``. If ``auto`` chose flows, add the cost of congestion control, or run packets instead.
 
-    ``asked``: the other arguments of ``predict``. If they have ``most_hops``, flows are used above that number of
+    ``asked`` has the other arguments of ``predict``. If they contain ``most_hops``, flows are used above that number of
     packet hops even if they are uncertain. Raises the errors of ``predict``.
     """
     prediction = predict(network, collective, size_bytes, bed=bed, **asked)
@@ -151,7 +158,7 @@ def agreed(network: Network, collective: str, size_bytes: int, *, bed: Simulated
 
 
 def _with(prediction: Prediction, loss: Loss) -> Prediction:
-    """Return a prediction of flows with the cost of congestion control added."""
+    """Return a flow prediction with the cost of congestion control added."""
     time_ps = prediction.time_ps + loss.likely_ps
     note = f"{loss.note}: so {loss.likely_ps / 1e6:,.0f} us are added here, or between {loss.least_ps / 1e6:,.0f} and {loss.most_ps / 1e6:,.0f}"
     band = prediction.band

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from railweave.prediction.simulation.model.wiring import Wiring
 
 ENDLESS_BYTES = 10**12
-"""The number of bytes of an endless message: the bytes that a 400G link sends in 20 s. Engines accept this number."""
+"""The number of bytes of an endless message: the bytes that a 400G link sends in 20 s. The engines accept this number."""
 
 NOTE = (
     "background: every port sends to one on its rail half way round the servers, or where `to` says, at a steady rate, from the beginning on; "
@@ -33,7 +33,7 @@ NOTE = (
 def with_background(fabric: PacketFabric, traffic: Traffic, wanted: Background) -> Traffic:
     """Return the traffic of a job with background traffic appended.
 
-    Raises ``InputError`` if ports do not exist, or have no other port to send to.
+    Raises ``InputError`` if ports do not exist, or if they have no other port to send to.
     """
     both = ends(fabric.wiring, wanted)
     sources = np.repeat(np.array([src for src, _ in both], np.uint32), wanted.qps)
@@ -68,8 +68,8 @@ def ends(wiring: Wiring, wanted: Background) -> list[tuple[int, int]]:
     """Return the pairs of sender and receiver of background traffic, as indexes of NICs.
 
     By default, the ports with the same name form a ring, and each port sends to the port half way around the ring. All
-    ports with a unique name form one such ring together. Raises ``InputError`` if ports do not exist, or have no other
-    port to send to.
+    ports with a unique name form one such ring together. Raises ``InputError`` if ports do not exist, or if they have
+    no other port to send to.
     """
     chosen = _matching(wiring.nics, wanted.ports or ("*",), "ports")
     if isinstance(wanted.to, tuple):
@@ -106,7 +106,7 @@ def _matching(nics: tuple[str, ...], patterns: tuple[str, ...], part: str) -> li
 
 
 def _given(nics: tuple[str, ...], sources: list[int], targets: list[int]) -> list[tuple[int, int]]:
-    """Return the pairs of sender and receiver if the user names the receivers. Senders use the receivers one after another.
+    """Return the pairs of sender and receiver if the user names the receivers. Senders use the receivers in rotation.
 
     No NIC sends to itself: a sender that is also the only receiver does not send.
     """
@@ -123,8 +123,8 @@ def _given(nics: tuple[str, ...], sources: list[int], targets: list[int]) -> lis
 def _by_stripe(wiring: Wiring, rails: Mapping[str, list[int]], *, within: bool) -> list[tuple[int, int]]:
     """Return the pairs of sender and receiver on the same rail, as indexes of NICs. ``rails`` has the NICs of each rail.
 
-    With ``within``, a NIC sends to another NIC on its leaf, so inside its stripe. Otherwise it sends to the NIC in
-    the same position on the next leaf.
+    With ``within``, a NIC sends to another NIC on its leaf, and so stays inside its stripe. Otherwise it sends to the
+    NIC in the same position on the next leaf.
     """
     leaf_of = {int(a): int(b) for a, b in wiring.cables[:, :2].tolist() if a < len(wiring.nics)}
     pairs: list[tuple[int, int]] = []

@@ -1,4 +1,4 @@
-"""The bottleneck of a collective: the busiest link, a NIC's proxy or the links inside servers, and the fraction of time it is busy."""
+"""The bottleneck of a collective (the busiest link, a NIC's proxy, or the links inside servers), and the fraction of time that it is busy."""
 
 from __future__ import annotations
 
@@ -91,9 +91,9 @@ class Load:
         """Return the load of a finished run in which each port sent ``sent_bytes``.
 
         - ``nic_of``: for each port of a NIC, the port that represents the whole NIC, because one proxy posts for all
-          its ports. None means that each port has its own proxy.
-        - ``used``: by port, True if the job's messages use it (``collective.job_links``). Other links cannot delay the
-          job. None means all ports.
+          ports of a NIC. None means that each port has its own proxy.
+        - ``used``: for each port, True if the job's messages use it (``collective.job_links``). Other links cannot
+          delay the job. None means all ports.
         """
         # a frame's bytes, without the 20 of preamble and gap: for full packets half a percent less than the wire is busy
         rates = wiring.cables[wiring.port_cable, 2].astype(np.float64)
@@ -109,9 +109,9 @@ class Load:
 
 @dataclass(frozen=True)
 class Bottleneck:
-    """The part that was busy for the largest fraction of the time, and the part with the second largest fraction.
+    """The part that was busy for the largest fraction of the time, and the part with the second-largest fraction.
 
-    If no part is busy nearly all the time, the bottleneck is latency or congestion.
+    If no part is busy nearly all the time, latency or congestion is the bottleneck.
     """
 
     kind: str

@@ -1,6 +1,6 @@
 """The prediction of one collective on a designed network: its messages, the engine, the run and the bottleneck.
 
-``predict`` calls the functions below it, one per phase, in order.
+``predict`` calls the other functions of this module in order. Each is one phase.
 """
 
 from __future__ import annotations
@@ -62,10 +62,10 @@ def job_links(
     until_ps: int,
     set_parameters: Callable[[FlowArguments], FlowArguments],
 ) -> NDArray[np.bool_]:
-    """Return, for each port, True if it sends a message of these queue pairs with any of the forwarding tables in use up to ``until_ps``.
+    """Return, for each port, True if it sends a message of these queue pairs by any forwarding table in use up to ``until_ps``.
 
-    The flow engine hashes like the packet engine, so a run with one byte on each queue pair finds the links of the
-    pair. ``set_parameters`` adds the parameters of the run, because the seed decides the hashes.
+    The flow engine hashes like the packet engine. A run with one byte on each queue pair therefore finds the links of
+    each queue pair. ``set_parameters`` adds the parameters of the run, because the seed decides the hashes.
     """
     used = np.zeros(len(fabric.wiring.port_cable), np.bool_)
     traffic = at_once(pairs, 1)
@@ -78,10 +78,13 @@ def job_links(
 A = TypeVar("A", "Arguments", "FlowArguments")
 
 LONG_PACKET_HOPS = 20_000_000
-"""The number of packet hops from which a run of packets is stopped early when its rounds have equal times. Such a run takes some seconds."""
+"""The number of packet hops from which a packet run is stopped early when its rounds have equal times.
+
+Such a run takes some seconds.
+"""
 
 MOST_FLOW_MESSAGES = 4_000_000
-"""The largest number of messages that are run as separate flows, because more would take gigabytes.
+"""The largest number of messages that are run as separate flows. More messages would take gigabytes.
 
 With more messages, there is one flow for each connection and queue pair (``prediction.collectives.whole``).
 """
@@ -90,7 +93,7 @@ With more messages, there is one flow for each connection and queue pair (``pred
 MANY_RANKS = 200
 """The number of ranks from which only one server of a uniform all-to-all is run (``rotation``).
 
-Transfers grow with the square of the ranks.
+The number of transfers grows with the square of the ranks.
 """
 
 
@@ -136,11 +139,11 @@ class _Workload:
 
 @dataclass(frozen=True, eq=False)
 class _Plan:
-    """The choice of flows or packets for a run, and what the engine needs.
+    """The choice of flows or packets for a run, and the arguments for the engine.
 
     - ``arguments``: the arguments of the flow engine.
     - ``post_ps``: the time in ps that the proxy needs to post one message.
-    - ``posting``: the engine parameter that sets this time for NICs with several ports; empty for others.
+    - ``posting``: the engine parameter that sets this time for NICs with several ports; empty for other NICs.
     """
 
     arguments: FlowArguments
@@ -153,8 +156,8 @@ class _Plan:
 class _Attempt:
     """A finished run with its inputs.
 
-    - ``posts``: the largest number of messages that a NIC's proxy posts in the whole collective. None: the run itself had all
-      posts.
+    - ``posts``: the largest number of messages that a NIC's proxy posts in the whole collective. None means that the
+      run itself had all posts.
     - ``errors``: see ``Prediction.errors``.
     """
 
@@ -203,17 +206,19 @@ def predict(
 ) -> Prediction:
     """Run a collective over all servers of a network with the packet engine or the flow engine.
 
-    - ``qps``: queue pairs per connection. Default: the fabric file's number, or one per path color.
+    - ``qps``: the number of queue pairs per connection. By default, it is the fabric file's number, or one per path
+      color.
     - ``nccl``: NCCL parameters by name.
     - ``lb``: the load balancing of switches, in place of the designed load balancing (``model.fabric.override``).
     - ``settings``: further engine parameters (docs/sim.md).
     - ``engine``: packet, flow or auto (``engines.choice``). With auto, flows are used above ``most_hops`` packet hops.
-    - ``exact``: do not stop a long run of packets early when its rounds have equal times (``engines.packets``).
+    - ``exact``: True to prevent that a long packet run is stopped early when its rounds have equal times
+      (``engines.packets``).
     - ``progress``: called with the number of messages that arrived, and the number of all messages.
     - ``announce``: called with the expected time and memory of a long run.
     - ``bed``: the network if it is already prepared. Its load balancing then applies, and ``lb`` is ignored.
     - ``conditions``: faults and background traffic, for example of a job whose collective begins at ``at_ps``.
-    - ``watch``: also collect time series (``Prediction.measured``).
+    - ``watch``: True to collect time series (``Prediction.measured``).
 
     Raises ``InputError`` if an argument is invalid or the collective cannot run on the network.
     """
@@ -252,8 +257,8 @@ def _soonest(
 ) -> _Attempt:
     """Run the collective and return the attempt with the shorter time.
 
-    If NICs lose ports during the run, the collective is also run without these ports from the beginning, because that
-    can be faster than to wait for the lost ports.
+    If NICs lose ports during the run, the collective is also run without these ports from the beginning. That can be
+    faster than waiting for the lost ports.
     """
     workload = _workload(request)
     plan = _plan(request, workload)
@@ -313,7 +318,7 @@ def _rotation(request: _Request) -> Rotation | None:
 
 
 def _plan(request: _Request, workload: _Workload) -> _Plan:
-    """Choose the engine and prepare its arguments. The choice depends on the arguments of the flow engine."""
+    """Choose the engine and prepare its arguments."""
     if workload.rotation is not None:
         arguments = workload.rotation.arguments
     else:
@@ -380,7 +385,7 @@ def _next_loss(attempt: _Attempt) -> int | None:
 
 
 def _prediction(network: Network, attempt: _Attempt, begin: float) -> Prediction:
-    """Return the prediction from an attempt. ``begin``: the clock reading in seconds when the prediction began."""
+    """Return the prediction from an attempt. ``begin`` is the clock reading in seconds at the beginning of the prediction."""
     request, workload, run, time_ps = attempt.request, attempt.workload, attempt.run, attempt.time_ps
     fabric, job, traffic = request.bed.fabric, request.bed.job, workload.job_traffic
     floor_ps = workload.program.floor_ps
@@ -425,7 +430,10 @@ def _prediction(network: Network, attempt: _Attempt, begin: float) -> Prediction
 
 
 def _job_links(attempt: _Attempt) -> NDArray[np.bool_] | None:
-    """Return, by port, True if the job's messages use it. None: there is no background traffic, so only the job uses ports."""
+    """Return, for each port, True if the job's messages use it.
+
+    Return None without background traffic, because then only the job uses ports.
+    """
     request, pairs = attempt.request, attempt.workload.job_traffic.pairs
     if request.conditions.background is None:
         return None
@@ -435,7 +443,7 @@ def _job_links(attempt: _Attempt) -> NDArray[np.bool_] | None:
 
 
 def _notes(attempt: _Attempt, load: Load) -> tuple[str, ...]:
-    """Return the assumptions and omissions of the prediction, as sentences."""
+    """Return the assumptions and omissions of the prediction as sentences."""
     request, rotated = attempt.request, attempt.workload.rotation
     fabric, conditions = request.bed.fabric, request.conditions
     notes = [*fabric.notes, *conditions.notes]
@@ -450,7 +458,10 @@ def _notes(attempt: _Attempt, load: Load) -> tuple[str, ...]:
 
 
 def _band(attempt: _Attempt) -> Band:
-    """Return the range of the time. If there are faults or background traffic, it says that no published result covers them."""
+    """Return the range of the time.
+
+    With faults or background traffic, the range says that no published result covers them.
+    """
     request = attempt.request
     conditions, job = request.conditions, request.bed.job
     faults = conditions.timeline.changes or conditions.timeline.tables
@@ -467,10 +478,10 @@ def _band(attempt: _Attempt) -> Band:
 
 
 def _posting(post_ps: int, traffic: Traffic, addresses: Addresses) -> dict[str, str]:
-    """Return the engine parameter for the cost of a post if NICs use several ports, else an empty dict.
+    """Return the engine parameter for the cost of a post if NICs use several ports. Return {} for other NICs.
 
-    In reality one proxy posts for all ports of a NIC. The engines have a proxy for each port, so its cost is
-    multiplied by the number of ports.
+    In reality one proxy posts for all ports of a NIC. The engines have a proxy for each port, so the cost is multiplied
+    by the number of ports.
     """
     ports = addresses.ports_in_use(traffic.pairs[:, 0])
     return {"host.post-cost": f"{post_ps * ports}ps"} if ports > 1 else {}
@@ -479,7 +490,7 @@ def _posting(post_ps: int, traffic: Traffic, addresses: Addresses) -> dict[str, 
 def proxy_note(message_ps: int, qps: int) -> str:
     """Return the note for a result that NCCL's proxies limit.
 
-    The note states the source of the assumed time per posted message, and if fewer queue pairs would help.
+    The note states the source of the assumed time per posted message. It also states if fewer queue pairs would help.
     """
     note = f"the proxies limit the result: each post takes {message_ps / 1e6:g} us, a figure fitted on two published rows (docs/validation.md)"
     more = f"; {qps} queue pairs are more than were compared, and a post then likely costs more: compare with fewer (--compare qps=1,2,4)"

@@ -60,12 +60,12 @@ class Comparison:
 
     @property
     def complete(self) -> bool:
-        """Return whether all variants completed."""
+        """Return True if all variants completed."""
         return all(outcome.answer.complete for outcome in self.outcomes)
 
     @property
     def ranked(self) -> list[Outcome]:
-        """The outcomes sorted from fastest to slowest. Those that never complete come last."""
+        """The outcomes sorted from fastest to slowest. Outcomes that never complete come last."""
         return sorted(self.outcomes, key=lambda outcome: (not outcome.answer.complete, outcome.answer.time_ps))
 
     @property
@@ -160,7 +160,7 @@ def longest_run(job_prediction: JobPrediction) -> Prediction:
 
 
 def crosses_spine(job_prediction: JobPrediction) -> bool:
-    """Return True if any bytes were sent between switches, or if links were not measured."""
+    """Return True if any bytes were sent between switches, or if the links' bytes were not measured."""
     for run in job_prediction.own_runs():
         measured = run.prediction.measured
         if measured is None:
@@ -202,9 +202,10 @@ def comparison(
     watch: bool = False,
     progress: Callable[[str], None] = silent,
 ) -> Comparison:
-    """Return the results of variants, which run in parallel with at most one process per core. Raises ``InputError`` if a variant is invalid.
+    """Return the results of variants. Variants run in parallel, with at most one process per core.
 
-    ``name``: the parameter that varies. ``watch``: also collect time series.
+    ``name`` is the parameter that varies. With ``watch``, time series are also collected. Raises ``InputError`` if a
+    variant is invalid.
     """
     predictions: dict[str, JobPrediction] = {}
     workers = min(len(wanted), os.cpu_count() or 1)
@@ -217,7 +218,7 @@ def comparison(
 
 
 _here: list[Network] = []
-"""The network of a worker process, sent to it once."""
+"""The network of a worker process. It is sent to each process once."""
 
 
 def _begin(network: SharedValue[Network]) -> None:
@@ -225,7 +226,7 @@ def _begin(network: SharedValue[Network]) -> None:
 
 
 def _run(asked: Question, watch: bool) -> JobPrediction:
-    """Run a variant and return its prediction without the messages of its collectives, to save memory."""
+    """Run a variant and return its prediction. The messages of its collectives are dropped to save memory."""
     network = _here[0]
     with in_force(network.catalog):  # it runs in a process of its own, which has the package's catalog
         prediction = answer(network, asked, watch=watch, name_costs=False)

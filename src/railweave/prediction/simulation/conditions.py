@@ -1,4 +1,4 @@
-"""Networks prepared for simulation runs, with faults and background traffic during a collective."""
+"""Networks prepared for simulation runs, and the faults and background traffic during a collective."""
 
 from __future__ import annotations
 
@@ -33,8 +33,7 @@ class SimulatedNetwork:
     """A network in the engines' form, and the job of all its servers.
 
     - ``hosts``: for each NIC of the job, the number of the engine's host.
-    - ``plane``: the control plane. None if forwarding tables were read from a file, because such tables cannot be
-      recomputed.
+    - ``plane``: the control plane. None if forwarding tables were read from a file; such tables cannot be recomputed.
     """
 
     plane: ControlPlane | None
@@ -82,7 +81,7 @@ def bed_of(
 class Conditions:
     """The faults and background traffic during a job. Times of ``timeline`` count from the beginning of the job.
 
-    ``lost_until_ps``: NIC ports that lose their path before this time count as lost from the beginning of a
+    ``lost_until_ps`` is a time. NIC ports that lose their path before this time count as lost from the beginning of a
     collective (``model.ports``).
     """
 
@@ -97,7 +96,7 @@ def conditions_of(
 ) -> Conditions:
     """Return the conditions for runs on a network. Raises ``InputError`` if outages overlap.
 
-    ``reroute_ps``: the time after a fault until routes have adapted; None means the default.
+    ``reroute_ps`` is the time after a fault until routes have adapted; None means the default.
     """
     notes: list[str] = []
     if not faults:

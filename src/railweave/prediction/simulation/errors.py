@@ -18,7 +18,7 @@ from railweave.json_values import JsonObject
 TABLE = Path(__file__).with_name("errors.json")
 
 FEW = 5
-"""The number of rows below which the largest error is used, because fewer rows are too few for a 90th percentile."""
+"""The number of rows below which the largest error is used. A 90th percentile needs more rows."""
 
 
 TEN = 10
@@ -29,7 +29,7 @@ TEN = 10
 class Group(JsonObject):
     """The errors of predictions against published results of one kind, as absolute values in percent.
 
-    ``servers``, ``bytes``: the smallest and the largest value in the group.
+    ``servers`` and ``bytes`` are the smallest and the largest value in the group.
     """
 
     library: str
@@ -44,7 +44,10 @@ class Group(JsonObject):
 
     @property
     def error(self) -> float:
-        """The relative error that nine of ten predictions of this kind do not exceed. With fewer than ``FEW`` rows, it is the largest error."""
+        """The relative error that nine of ten predictions of this kind do not exceed.
+
+        With fewer than ``FEW`` rows, it is the largest error.
+        """
         return (self.p90_abs_percent if self.rows >= FEW else self.max_abs_percent) / 100
 
 
@@ -82,7 +85,7 @@ class Band(JsonObject):
         return text + (f"  not compared   {self.outside}\n" if self.outside else "")
 
     def sentence(self) -> str:
-        """Return the band as a sentence."""
+        """Return the band as a sentence for reports."""
         low, high = f"{self.low_ps / 1e6:,.1f}", f"{self.high_ps / 1e6:,.1f}"
         sure = f"The time is between {low} and {high} us: {self.compared}, to {self.error:.1%}" if self.error else ""
         sure = sure or f"How far off the time is, nothing tells: {self.compared}"
@@ -113,9 +116,10 @@ def band(
 ) -> Band:
     """Return the range in which the real time should lie, for a predicted time in picoseconds.
 
-    Its width is the error of similar predictions against published results. Without any, both limits are ``time_ps`` and ``error`` is None.
+    Its width is the error of similar predictions against published results. Without any, both limits are ``time_ps``
+    and ``error`` is None.
 
-    ``others``: conditions of the run that no published result covers, such as ``faults``.
+    ``others`` describes conditions of the run that no published result covers, such as ``faults``.
     """
     alike = [group for group in groups() if (group.library, group.collective) == (library, collective)]
     mine = [group for group in alike if group.engine == engine]
@@ -150,19 +154,25 @@ def band(
 
 
 def how_near(count: int, rows: str) -> str:
-    """Return a phrase on the errors of ``count`` results, which ``rows`` names, such as "nine of ten of ROWS were as near"."""
+    """Return a phrase on the errors of ``count`` results, such as "nine of ten of ROWS were as near".
+
+    ``rows`` names the results.
+    """
     if FEW <= count < TEN:
         return f"the ninth decile of the errors of {rows}"
     return f"{'nine of ten' if count >= TEN else 'all'} of {rows} were as near"
 
 
 def _between(low_ps: int, high_ps: int, error: float | None) -> tuple[int, int]:
-    """Return the range of the real time if predictions are off by at most this relative error. None adds nothing."""
+    """Return the range of the real time if predictions deviate by at most this relative error.
+
+    None keeps the range unchanged.
+    """
     return (low_ps, high_ps) if error is None else (round(low_ps / (1 + error)), round(high_ps * (1 + error)))
 
 
 def _beyond(value: int, between: tuple[int, int]) -> float:
-    """Return the factor by which a value is outside a range, above 1; 0 if it is inside."""
+    """Return the factor (above 1) by which a value is outside a range. Return 0 if it is inside."""
     low, high = between
     return low / max(value, 1) if value < low else value / max(high, 1) if value > high else 0.0
 

@@ -1,7 +1,7 @@
 """A grid of predictions in which several parameters vary at once.
 
-If the size varies, a straight line over the sizes is fitted to the times of each row of the grid. The row also shows
-the bus bandwidth that follows from the slope of this line. Measured points can be shown next to the predictions.
+If the size varies, a straight line over the sizes is fitted to the times in each row of the grid. The row also shows
+the bus bandwidth that the slope of this line gives. Measured points can be shown next to the predictions.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ MOST_CELLS = 400
 """The largest number of predictions of a grid. A larger grid is refused because it would take hours."""
 
 TIME, BUS = "time_us", "bus_bandwidth_GBps"
-"""The two columns of a file of measured points. A file needs one of these two columns."""
+"""The two possible columns for the result in a file of measured points. A file needs one of them."""
 
 COLUMNS = (
     Column("time us", "number", TIME),
@@ -43,7 +43,7 @@ COLUMNS = (
     Column("bus bandwidth GB/s", "number", BUS),
     Column("engine", "text", "engine"),
 )
-"""The columns of predictions, after those of the varied settings."""
+"""The columns of predictions. They follow the columns of the varied settings."""
 
 
 @dataclass(frozen=True)
@@ -86,7 +86,7 @@ class GridCell:
 
     @property
     def time_cell(self) -> Cell | None:
-        """The predicted time as a table cell. If the job does not complete, the cell shows the word never."""
+        """The predicted time as a table cell. If the job does not complete, the cell shows "never"."""
         return formatted(self.time_us) if self.answer.complete else NEVER
 
 
@@ -94,8 +94,8 @@ class GridCell:
 class Point:
     """A measured time for given values of some dimensions.
 
-    ``bus_gbytes``: the measured bus bandwidth if the file has no times, from which ``time_us`` is then computed; None
-    if the file has times.
+    ``bus_gbytes`` is the measured bus bandwidth in 10^9 byte/s if the file has bandwidths instead of times; ``time_us``
+    is then computed from it. It is None if the file has times.
     """
 
     values: Mapping[str, str]
@@ -107,7 +107,7 @@ class Point:
 class Fit:
     """A straight line through times over sizes.
 
-    - ``bus_gbytes``: the bus bandwidth that follows from the slope, in 10^9 byte/s.
+    - ``bus_gbytes``: the bus bandwidth that the slope gives, in 10^9 byte/s.
     - ``start_us``: the time at size 0.
     """
 
@@ -134,14 +134,17 @@ class Grid:
 
     @property
     def across(self) -> Dimension:
-        """The horizontal axis: size if it varies, else the numeric dimension with the most values, else the first dimension."""
+        """The horizontal axis: the size if it varies, else the numeric dimension with the most values, else the first dimension."""
         numeric = [dimension for dimension in self.dimensions if dimension.numbers is not None]
         by_size = [dimension for dimension in numeric if dimension.name == "size" and len(dimension.values) > 1]
         return (by_size or sorted(numeric, key=lambda dimension: -len(dimension.values)) or list(self.dimensions))[0]
 
     @property
     def by(self) -> Dimension | None:
-        """The dimension whose values are separate lines: the first dimension other than ``across``. None if there is no other dimension."""
+        """The dimension whose values have separate lines: the first dimension other than ``across``.
+
+        None if there is no other dimension.
+        """
         return next((dimension for dimension in self.dimensions if dimension is not self.across), None)
 
     @property
@@ -175,7 +178,10 @@ class Grid:
         return [{**each, **by_value} for each in self.apart for by_value in by_values]
 
     def fit(self, fixed: Mapping[str, str]) -> Fit | None:
-        """Return the straight line through the times of a line over sizes; None if it has fewer than two points or does not rise."""
+        """Return the straight line through the times of a line over sizes.
+
+        Return None if there are fewer than two points or times do not rise.
+        """
         cells = self.line(fixed)
         if self.across.name != "size" or len(cells) < 2:
             return None
@@ -219,8 +225,8 @@ class Grid:
     def times(self) -> Table:
         """The table of times in us, with a row for each line of the charts and a column for each value on the axis.
 
-        Measured values are in rows below the predicted values, and the last column has the bus bandwidth that follows
-        from the slope.
+        Measured values are in rows below the predicted values. The last column has the bus bandwidth that the slope
+        gives.
         """
         across, fits = self.across, [self.fit(line) for line in self.lines()]
         heads = [Column("time us", "text", "line")]
@@ -312,7 +318,7 @@ def grid(
 ) -> Grid:
     """Predict every combination of values of the dimensions ``wanted``, in parallel processes.
 
-    ``given``: the options of ``predict`` that do not vary, by name. ``measured``: a CSV file of measured points
+    ``given`` has the options of ``predict`` that do not vary, by name. ``measured`` is a CSV file of measured points
     (``read_points``). Raises ``InputError`` for invalid options or values and, with the line, for errors in the file.
     """
     bare = Grid(tuple(wanted), ())
@@ -334,9 +340,9 @@ def grid(
 def read_points(path: Path, bare: Grid) -> list[Point]:
     """Read measured points from a CSV file with columns for dimensions, and ``time_us`` or ``bus_bandwidth_GBps``.
 
-    Other columns are ignored. A point with a bandwidth gets the time 0; ``_timed`` computes its time later. ``bare``: a
-    grid with the dimensions; its cells are not used. Raises ``InputError`` if the file is missing, and with the line if
-    a row is invalid.
+    Other columns are ignored. A point with a bandwidth gets the time 0; ``_timed`` computes its time later. ``bare`` is
+    a grid with the dimensions; its cells are not used. Raises ``InputError`` if the file is missing, and with the line
+    if a row is invalid.
     """
     names = {dimension.name for dimension in bare.dimensions}
     points: list[Point] = []

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 ALTERNATE = "stripes-alternate"
-"""The word for the order of servers that alternates between stripes.
+"""The word for an order of servers that alternates between stripes.
 
 With two stripes, every hop of a ring between servers then crosses the spines.
 """
@@ -37,7 +37,7 @@ def ordered(stripes: Mapping[str, str], asked: str | None) -> list[str]:
 
     - ``stripes``: the stripe of each server of the network, in the network's order.
     - ``asked``: None for all servers in the network's order, ``stripes-alternate``, the number of servers to take from
-      the beginning, or names and lists of names: ``H100-01,H100-[03-04],H100-02``.
+      the beginning, or a list of names and host lists: ``H100-01,H100-[03-04],H100-02``.
 
     Raises ``InputError`` for a name that is unknown or occurs twice, and for too many servers.
     """
@@ -102,10 +102,10 @@ def lists(text: str) -> list[str]:
 
 
 def job_network(network: Network, fabric: str | None = None) -> Network:
-    """Return the network reduced to one fabric and its servers. ``fabric``: the name of the fabric; None means the fabric of the GPUs' NICs.
+    """Return the network reduced to one fabric and its servers. If ``fabric`` is None, the fabric is that of the GPUs' NICs.
 
-    Raises ``InputError`` if no fabric has this name, or if several fabrics connect GPUs and ``fabric`` is None, because
-    GPUs on different fabrics cannot reach each other.
+    Raises ``InputError`` if no fabric has this name. Also raises it if ``fabric`` is None and several fabrics connect
+    GPUs, because GPUs on different fabrics cannot reach each other.
     """
     known = [fabric.name for fabric in network.fabrics]
     beside_gpus = fabrics(network)
@@ -190,7 +190,10 @@ def job_of(
 
 
 def _used(there: int, asked: int | None) -> int:
-    """Return how many of a server's ``there`` GPUs take part: ``asked``, or all for None. Raises ``InputError`` if it has fewer."""
+    """Return the number of a server's ``there`` GPUs that take part: ``asked``, or all for None.
+
+    Raises ``InputError`` if it has fewer.
+    """
     if asked is None:
         return there
     if not 1 <= asked <= there:
@@ -199,14 +202,14 @@ def _used(there: int, asked: int | None) -> int:
 
 
 def _nic(wiring: Wiring, host: int, ports: Sequence[int], rails: Mapping[str, int], rates: Sequence[int]) -> Nic:
-    """Return a NIC of a job. ``ports``: the hosts of its ports; those that do not exist are left out."""
+    """Return a NIC of a job. ``ports`` has the hosts of its ports; absent ports are left out."""
     there = [port for port in ports if port != NONE]
     name = wiring.nics[host]
     return Nic(name.partition(":")[2], rails[name], sum(rates[port] for port in there), len(there))
 
 
 def _without(lost: Mapping[str, Sequence[str]]) -> Problem:
-    """Return the problem that some servers differ from the others because their status marks NICs as absent."""
+    """Return the problem that some servers differ from the others because ``status:`` marks NICs as absent."""
     shown = ", ".join(f"{name}:{nic}" for name, nics in lost.items() for nic in nics)
     description = (
         f"by `status:` of the fabric file these NICs are absent, and a job needs servers that are alike: {shown:.300}"
@@ -227,9 +230,9 @@ def _of_option(problem: Problem) -> Problem:
 
 
 def _tenant(network: Network, asked: str | None) -> str:
-    """Return the tenant that owns the job: ``asked``, or the only tenant; empty if the network has no tenants.
+    """Return the tenant that owns the job: ``asked``, or the only tenant. Return "" if the network has no tenants.
 
-    Raises ``InputError`` if the tenant is unknown, or if there are several and none is named.
+    Raises ``InputError`` if the tenant is unknown, or if there are several tenants and none is named.
     """
     known = [tenant.name for fabric in network.fabrics for tenant in fabric.tenants]
     if asked is not None and asked not in known:

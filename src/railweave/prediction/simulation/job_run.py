@@ -41,18 +41,18 @@ class JobStep:
 class JobPrediction:
     """The prediction for a job.
 
-    ``steps``: all collectives in order. Equal collectives that ran in the same state of the network share a
+    ``steps`` has all collectives in order. Equal collectives that ran in the same state of the network share a
     prediction.
     """
 
     name: str
     steps: tuple[JobStep, ...]
     compute_ps: int
-    """The total computing time between collectives."""
+    """The total computing time between collectives, in ps."""
     events: tuple[tuple[int, str], ...] = ()
     """The beginnings and ends of faults: the time in ps from the beginning of the job, and a description."""
     seeds_ps: tuple[int, ...] = ()
-    """The job's time with each of several seeds; empty if only one seed was run."""
+    """The job's time in ps with each of several seeds. Empty if only one seed was run."""
 
     @property
     def complete(self) -> bool:
@@ -61,13 +61,13 @@ class JobPrediction:
 
     @property
     def time_ps(self) -> int:
-        """Job completion time: from the beginning to the end of the last collective."""
+        """The job completion time in ps: from the beginning of the job to the end of the last collective."""
         last = self.steps[-1]
         return last.at_ps + last.prediction.time_ps
 
     @property
     def between_ps(self) -> tuple[int, int]:
-        """The range of the job's time in ps: lowest and highest.
+        """The range of the job's time in ps, as (lowest, highest).
 
         The range is the sum of the ranges of the collectives (``Band``) and of the computing time, which is exact.
         """
@@ -109,9 +109,10 @@ class JobPrediction:
 
     @property
     def queues(self) -> Columns:
-        """The time series of switch queues, with a row for each recorded moment and nonempty queue. The table is empty if ``watch`` was not set.
+        """The time series of switch queues, with a row for each recorded time and nonempty queue. The table is empty if ``watch`` was not set.
 
-        Columns are ``step``, ``time_us``, ``link``, ``from``, ``to``, ``class`` (number of the traffic class) and ``queued_bytes``.
+        Columns are ``step``, ``time_us``, ``link``, ``from``, ``to``, ``class`` (number of the traffic class) and
+        ``queued_bytes``.
         """
         return self._columns("queues")
 
@@ -125,7 +126,7 @@ class JobPrediction:
         return self._columns("rates")
 
     def own_runs(self) -> list[JobStep]:
-        """Return the steps whose collective was actually run: the first of the steps that share a prediction."""
+        """Return the steps whose collective was run: the first of the steps that share a prediction."""
         seen: dict[int, JobStep] = {}
         for step in self.steps:
             seen.setdefault(id(step.prediction), step)
@@ -232,12 +233,12 @@ def run_job(
     exact: bool = False,
     most_hops: int | None = None,
 ) -> JobPrediction:
-    """Run the traffic of a scenario, with its overrides of NCCL and the engine. Load balancing is the load balancing of ``bed``.
+    """Run the traffic of a scenario, with its overrides of NCCL and the engine. The load balancing is that of ``bed``.
 
-    ``engine``, ``exact`` and ``most_hops`` are as in ``predict``.
+    For ``engine``, ``exact`` and ``most_hops``, see ``predict``.
 
     If a collective equals an earlier one and runs in the same unchanging state of the network, it gets the earlier
-    result without another run. Packets that are still queued at the end of a collective are dropped before the next.
+    result and is not run again. Packets that are still queued at the end of a collective are dropped before the next.
     Raises the errors of ``predict``.
     """
     if not scenario.traffic:

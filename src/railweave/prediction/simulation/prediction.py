@@ -1,4 +1,4 @@
-"""The prediction for a collective as text and JSON: times, rates, the bottleneck and the range."""
+"""The prediction for a collective as text and JSON: times, rates, the bottleneck and the range of the time."""
 
 from __future__ import annotations
 
@@ -35,31 +35,34 @@ class Prediction:
     complete: bool
     """True if every message arrived."""
     choice: Choice
-    """The ``engine`` that ran the collective, and the reason."""
+    """The ``engine`` that ran the collective, and the reason for the choice."""
     steady: Steady | None
-    """The time at which a steady run was stopped, and the largest error. None if the run was not stopped."""
+    """The time at which a steady run was stopped, and its largest error. None if the run was not stopped."""
     counters: dict[str, int] | None
     """The packet counters over the whole network; None if flows were run."""
     load: Load
-    """Busy times in ps of the busiest link, the busiest NIC's proxy and the links between GPUs. The bottleneck follows from them."""
+    """The busy times in ps of the busiest link, the busiest NIC's proxy and the links between GPUs.
+
+    They determine the bottleneck.
+    """
     wall_s: float
     """The time that the computation of the prediction took, in seconds."""
     notes: tuple[str, ...]
     """The assumptions and omissions of the prediction."""
     remarks: tuple[str, ...] = ()
-    """The notes that ``to_text`` also shows, about features of the network that the simulation ignores."""
+    """The notes about features of the network that the simulation ignores. ``to_text`` shows them too."""
     hosts: tuple[str, ...] = ()
     """The servers, in the order of their ranks."""
     order: str = ""
     """The order of servers as text, with the number of hops of a ring that cross the spines."""
     errors: tuple[str, ...] = ()
-    """Events that happened although a correct configuration excludes them: dropped packets of a lossless class."""
+    """Events that a correct configuration excludes: dropped packets of a lossless class."""
     timeout_ps: int = 0
-    """The retransmission timeout of NICs: the time for which they wait for an acknowledgement."""
+    """The retransmission timeout of NICs in ps: the time for which they wait for an acknowledgement."""
     measured: PacketCounts | None = None
-    """The measured tables of the run. ``JobPrediction`` joins those of all its collectives."""
+    """The measured tables of the run. ``JobPrediction`` joins the tables of all its collectives."""
     ideal: Ideal | None = None
-    """The shortest times that the hardware allows; None if not computed."""
+    """The shortest times that the hardware allows. None if they were not computed."""
     band: Band | None = None
     """The range of the time, from the errors against published results and from several seeds."""
 
@@ -70,17 +73,17 @@ class Prediction:
 
     @property
     def bus_bandwidth_gbytes(self) -> float:
-        """The bus bandwidth in 10^9 byte/s; 0 if the collective never completes."""
+        """The bus bandwidth in 10^9 byte/s. It is 0 if the collective never completes."""
         return self.program.bus_bandwidth_gbytes(self.time_ps) if self.complete else 0.0
 
     @property
     def bus_bandwidth_text(self) -> str:
-        """The bus bandwidth as text; a dash if the collective never completes."""
+        """The bus bandwidth as text. It is a dash if the collective never completes."""
         return shown(self.bus_bandwidth_cell)
 
     @property
     def bus_bandwidth_cell(self) -> Cell | None:
-        """The bus bandwidth as a table cell; None if the collective never completes."""
+        """The bus bandwidth as a table cell. It is None if the collective never completes."""
         return formatted(self.bus_bandwidth_gbytes, ",.2f") if self.complete else None
 
     def to_text(self) -> str:
@@ -107,7 +110,7 @@ class Prediction:
         )
 
     def _no_time(self) -> str:
-        """Return the text for a collective that never completes. The text has no rate."""
+        """Return the text for a collective that never completes. It contains no rate."""
         return (
             f"  time           never completes: {NO_END}\n"
             f"                 (of those that do, the last arrives after {self.time_ps / 1e6:.1f} us)\n"

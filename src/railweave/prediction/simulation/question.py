@@ -1,6 +1,6 @@
-"""Requests for predictions, from a scenario file, options or both, and the runs that answer them.
+"""Requests for predictions, from a scenario file, options or both, and the runs that answer the requests.
 
-The module also finds the extra time caused by splitting messages.
+The module also determines the extra time that splitting messages causes.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 
 POSTING = 0.5
-"""The share of the time spent on posting from which the cost of splitting messages is computed.
+"""The fraction of the time spent on posting from which the cost of splitting messages is computed.
 
 If the setting for splitting differs from the design's, the cost is always computed.
 """
@@ -48,7 +48,7 @@ def with_split_costs(
 ) -> JobPrediction:
     """Add a remark to each collective that takes more than ``COSTLY`` longer because its messages are split.
 
-    The collective is predicted again without splitting, in a small case if it is large. Raises the errors of
+    The collective is predicted a second time without splitting, in a small case if it is large. Raises the errors of
     ``predict``.
     """
     told: dict[int, Prediction] = {}
@@ -114,7 +114,7 @@ class Question:
     - ``engine``, ``exact``, ``most_hops``: see ``collective.predict``.
     - ``tenant``: the tenant that owns the job, if there are several.
     - ``configs``: running configurations of switches, in place of the designed configurations.
-    - ``gpus``: the number of GPUs of each server that take part, if not all do.
+    - ``gpus``: the number of GPUs of each server that take part; None means all.
     """
 
     scenario: Scenario
@@ -157,7 +157,7 @@ def background(text: str) -> Background:
 def questions(network: Network, given: Mapping[str, Any]) -> list[Question]:
     """Return one request for each size. Options override the scenario file.
 
-    ``given`` has options under the parameter names of ``railweave.simulate``; an option that is missing or None has its
+    ``given`` has options under the parameter names of ``railweave.simulate``. An option that is missing or None has its
     default. The collective comes either from the scenario or from the options. Raises ``InputError`` for an invalid
     option and, with the line, for an error in the scenario file.
     """
@@ -193,7 +193,7 @@ def questions(network: Network, given: Mapping[str, Any]) -> list[Question]:
 
 
 def _traffic(given: Mapping[str, Any]) -> list[tuple[Step]]:
-    """Return the steps for each size: one list entry per size, with a single collective."""
+    """Return the steps for each size. The list has one entry per size, with a single collective."""
     name, qps = given.get("collective") or "all-reduce", given.get("qps")
     if name not in COLLECTIVES:
         known = ", ".join(COLLECTIVES)
@@ -218,9 +218,9 @@ def answer(
 ) -> JobPrediction:
     """Run a request and return its prediction.
 
-    - ``watch``: also collect time series.
+    - ``watch``: True to collect time series.
     - ``announce``: called with the expected time and memory of a long run before it begins.
-    - ``name_costs``: add remarks on a setting that costs more than ``COSTLY``. This takes additional runs.
+    - ``name_costs``: True to add remarks on a setting that costs more than ``COSTLY``. This takes additional runs.
 
     Raises ``InputError`` for an invalid request and, with the line, for an error in the scenario file.
     """
@@ -271,10 +271,7 @@ def _events(faults: tuple[FaultTarget, ...]) -> tuple[tuple[int, str], ...]:
 
 
 def _placed(asked: Question, file: ScenarioFile, problem: Problem) -> Problem:
-    """Return an option's problem, moved to the line of the scenario file if the wrong value comes from the file.
-
-    If the value comes from the command line, the problem is unchanged.
-    """
+    """Return an option's problem. If the wrong value comes from the scenario file, the place is its line in that file."""
     if not isinstance(problem.place, Option):
         return problem
     given, written = (scenario.model_dump(by_alias=True) for scenario in (asked.scenario, file.scenario))

@@ -1,4 +1,4 @@
-"""The choice of the number of queue pairs per connection, by predictions of some collectives with each number."""
+"""The choice of the number of queue pairs per connection. Some collectives are predicted with each number."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ The time of the first is limited by posting, of the second by links, and of the 
 """
 
 SERVERS = 6
-"""The largest number of servers used for these predictions, which then take a second in total.
+"""The largest number of servers for these predictions. With it, all predictions together take a second.
 
 With eight servers they take twice as long and give the same choice.
 """
 
 
 MOST = 8
-"""The largest number of queue pairs that is tried where load balancing has no path colors."""
+"""The largest number of queue pairs that is tried if load balancing has no path colors."""
 
 
 @dataclass(frozen=True)
@@ -42,10 +42,11 @@ class QueuePairs:
 
 
 def queue_pairs(network: Network) -> QueuePairs:
-    """Return the number of queue pairs with the lowest product of predicted times, from 1, 2, 4, … up to one per path color, or 8 without path colors.
+    """Return the number of queue pairs with the lowest product of predicted times.
 
-    The predictions use up to six servers, with at most as many bytes per peer as in the whole job. If there are
-    tenants, they use servers of the first one. Raises the errors of ``predict``.
+    The numbers tried are 1, 2, 4, … up to one per path color, or 8 without path colors. The predictions use up to six
+    servers, with at most as many bytes per peer as in the whole job. If there are tenants, they use servers of the
+    first tenant. Raises the errors of ``predict``.
     """
     with in_force(network.catalog):
         return _chosen(network)

@@ -15,7 +15,10 @@ if TYPE_CHECKING:
     from railweave.prediction.simulation.prediction import Prediction
 
 FULL = 0.9
-"""The fraction of time from which a busy link, proxy or server is the bottleneck. If none is this busy, waiting is the limit."""
+"""The fraction of time from which a busy link, proxy or server is the bottleneck.
+
+If none is this busy, waiting is the limit.
+"""
 
 
 NEVER_ARRIVED = "Some messages never arrived: their queue pairs have no path that works, or came to a standstill."
@@ -30,7 +33,7 @@ def _binds(prediction: Prediction) -> str:
 
 
 def reasons(prediction: Prediction) -> list[str]:
-    """Return sentences about the bottleneck, followed by sentences about counted congestion, loss and waiting."""
+    """Return sentences about the bottleneck, followed by sentences about congestion, loss and waiting."""
     statements = [_binds(prediction) if prediction.complete else NEVER_ARRIVED]
     measured, counted = prediction.measured, prediction.counters
     if measured is None or counted is None:

@@ -1,7 +1,7 @@
-"""All-to-all among servers that all behave alike: only one server is simulated, and the result holds for all.
+"""All-to-all among servers that all behave in the same way. Only one server is simulated, and the result is valid for all.
 
 NCCL's rounds are rotations: in each round, every rank sends to the rank at the same distance in servers and GPUs. If no
-link between switches can fill and all NICs are alike, moving every server by one changes no rate. So every server gets
+link between switches can fill and all NICs are equal, moving every server by one changes no rate. So every server gets
 the same result as the first.
 
 The run has two servers that send to each other. Each of them sends all the data that the first server of the whole
@@ -55,11 +55,11 @@ class PlacementRows:
     - ``bytes``: the bytes from one server to another.
     - ``share``: the largest fraction of a message that is sent on the row's queue pair.
 
-    The last three arrays have one entry for each port between switches on the paths of a row.
+    The following arrays have one entry for each port between switches on the paths of a row.
 
     - ``row``: the row.
     - ``port``: the port that sends.
-    - ``part``: the fraction of the row's packets that it sends.
+    - ``part``: the fraction of the row's packets that the port sends.
     """
 
     source: NDArray[np.int64]
@@ -69,7 +69,7 @@ class PlacementRows:
     bytes: NDArray[np.float64]
     share: NDArray[np.float64]
     ends_ps: NDArray[np.int64]
-    """For each row, the total delay of both NICs' cables."""
+    """For each row, the total delay in ps of the cables of both NICs."""
     row: NDArray[np.int64]
     port: NDArray[np.int64]
     part: NDArray[np.float64]
@@ -77,7 +77,7 @@ class PlacementRows:
     def bytes_by_port(self, ports: int, servers: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return the bytes that each port between switches sends if every server sends to every other server.
 
-        ``servers``: the number of servers of each placement.
+        ``servers`` has the number of servers of each placement.
         """
         same = self.source == self.target
         pairs = servers[self.source] * (servers[self.target] - same)
@@ -113,7 +113,7 @@ class PlacementRows:
         return wiring.port_link(int(full[0])) if len(full) else None
 
     def delays_ps(self, wiring: Wiring, packet_bytes: int) -> NDArray[np.int64]:
-        """Return the delay of each row in ps: its cables, plus storing a packet for each link between switches."""
+        """Return the delay of each row in ps: the delay of its cables, plus the time to store a packet for each link between switches."""
         cables = wiring.cables[wiring.port_cable[self.port]].astype(np.float64)
         step = cables[:, 3] + packet_bytes * 8e6 / cables[:, 2]
         # members of a group are alike in all but name: the mean of them is what each takes
@@ -165,7 +165,7 @@ def _walk(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]] | str:
     """Follow the forwarding tables for queue pairs. Return, for each step of a path, its row, its port and the fraction of packets.
 
-    If the paths cannot be determined, return the reason.
+    Return the reason instead if the paths cannot be determined.
     """
     hosts, ports = len(wiring.nics), nic_port(wiring)
     dst = pairs[:, 1].astype(np.int64)
@@ -212,16 +212,16 @@ def _walk(
 
 
 ROUNDING = 1 + 1e-9
-"""The tolerance for sums of shares, which are not exact."""
+"""The tolerance for sums of shares, which are subject to rounding."""
 
 
 @dataclass(frozen=True, eq=False)
 class Rotation:
-    """The reduced run of an all-to-all on a network whose servers all behave alike.
+    """The reduced run of an all-to-all on a network whose servers all behave in the same way.
 
     - ``ways``: the paths of packets between servers of each placement.
     - ``delay_ps``: the delay of the longest path. All paths are assumed to have this delay.
-    - ``apart_ps``: the difference between the longest and the shortest path.
+    - ``apart_ps``: the difference between the delays of the longest and the shortest path.
     """
 
     program: Program
@@ -234,7 +234,7 @@ class Rotation:
     nics: int
     servers: int
     packet_hops: int
-    """The packet hops of all servers together."""
+    """The number of packet hops of all servers together."""
 
     @property
     def choice(self) -> Choice:
@@ -259,7 +259,7 @@ def rotation(
     timeline: Timeline,
     setting: Callable[[FlowArguments], FlowArguments],
 ) -> Rotation | str:
-    """Return the reduced run of an all-to-all, or the reason why the servers do not behave alike.
+    """Return the reduced run of an all-to-all, or the reason why servers behave differently.
 
     ``setting`` adds the engine settings of a run to its arguments.
     """
@@ -399,7 +399,7 @@ def _star(wiring: Wiring, hosts: NDArray[np.uint32], sample: Rotation) -> FlowAr
 
 
 def _pairs(sample: Rotation) -> NDArray[np.uint32]:
-    """Return the queue pairs of both servers. Each goes to the NIC in the same position on the other server as in the whole run."""
+    """Return the queue pairs of both servers. Each queue pair goes to the NIC in the same position as in the whole run."""
     nics = sample.nics
     whose = _sender_is_first(sample)
     src, dst = (_nic(sample, column) for column in (0, 1))
@@ -411,7 +411,10 @@ def _pairs(sample: Rotation) -> NDArray[np.uint32]:
 
 
 def _of_pair(sample: Rotation) -> NDArray[np.int64]:
-    """Return the connection of each queue pair in ``Rotation.sample_traffic``. All its messages belong to that connection."""
+    """Return the connection of each queue pair in ``Rotation.sample_traffic``.
+
+    All messages of a queue pair belong to one connection.
+    """
     connection = np.zeros(len(sample.sample_traffic.pairs), np.int64)
     connection[sample.sample_traffic.messages[:, 0].astype(np.int64)] = sample.parts.connection.astype(np.int64)
     return connection
@@ -458,8 +461,8 @@ def _between_two(sample: Rotation) -> tuple[Traffic, NDArray[np.int64]]:
 def _waits(program: Program, parts: Split) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
     """Return waits as three arrays: the part that waits, the part that it waits for, and the delay after its arrival.
 
-    Parts of a message with the same length use the same links, so the last posted is the last to arrive, and only
-    that part is listed. A message has full parts, one shorter part and empty parts.
+    Parts of a message with the same length use the same links, so the last posted part is the last to arrive. Only this
+    part is listed. A message has full parts, one shorter part and empty parts.
     """
     first = parts.first.astype(np.int64)
     count = np.diff(first)

@@ -1,6 +1,6 @@
 """Runs of the same request with several seeds, in parallel processes, to show the effect of chance.
 
-The seed decides which queue pairs share a link, which packets are marked, and where sprayed packets go.
+The seed decides which queue pairs share a link, which packets are marked, and which paths sprayed packets take.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def predictions_of(
     say: Callable[[str], None] = silent,
     announce: Callable[[str], None] | None = None,
 ) -> Iterator[JobPrediction]:
-    """Yield the prediction of each size. ``say`` is called with the progress of several seeds; for the other parameters see ``answer``.
+    """Yield the prediction of each size. ``say`` is called with the progress of several seeds. For the other parameters, see ``answer``.
 
     ``given`` has options in the form of ``question.questions``. Raises the errors of ``question.questions`` and
     ``answer``.

@@ -1,7 +1,7 @@
 """Parameters of the engines and of NCCL, by name.
 
 This module converts arguments of the form ``KEY=VALUE`` to a mapping. The engines (docs/sim.md) and
-``prediction.collectives.nccl`` check names and values later. This module reads only the engine parameters that the
+``prediction.collectives.nccl`` check names and values later. This module interprets only the engine parameters that the
 model itself needs.
 """
 
@@ -22,7 +22,7 @@ EXAMPLES = {"--nccl": "NCCL_BUFFSIZE=8M", "--set": "host.post-cost=750ns"}
 
 
 def by_name(words: Iterable[str] | Mapping[str, str] | None, option: str) -> dict[str, str]:
-    """Return the values of ``KEY=VALUE`` arguments as a mapping. A later argument replaces an earlier one; a mapping is copied.
+    """Return the values of ``KEY=VALUE`` arguments as a mapping. A later argument replaces an earlier one. A mapping is copied.
 
     Raises ``InputError`` at ``option`` for an argument without a value.
     """

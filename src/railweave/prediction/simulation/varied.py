@@ -39,7 +39,7 @@ WHOLE = {"qps": "1,2,4", "per-host": "1,2,8"}
 FILES = ("fib", "scenario")
 
 RANKS = {"--hosts": "hosts", "--per-host": "per-host"}
-"""The options that select servers and processes, each with the name under which it is varied."""
+"""The options that select servers and processes, each with the name by which it is varied."""
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ def values_of(name: str, text: str) -> list[str]:
 
 
 def doubled(text: str) -> list[str]:
-    """Return the numbers of a range such as ``1..32``, each twice the one before: 1, 2, 4, … 32."""
+    """Return the numbers of a range such as ``1..32``. Each is twice the previous number: 1, 2, 4, … 32."""
     first, last = (int(end) for end in text.split("..", 1))
     numbers = [first]
     while 0 < numbers[-1] * 2 <= last:
@@ -129,10 +129,10 @@ def one_question(network: Network, given: Mapping[str, Any]) -> Question:
 
 
 def check_ranks(network: Network, names: Sequence[str], wanted: Sequence[Variant]) -> None:
-    """Raise ``InputError`` if servers or processes are varied and a variant selects servers or processes that the network does not have.
+    """Raise ``InputError`` if a varied setting selects servers or processes that the network does not have.
 
-    ``names``: the varied settings. This check runs before the first variant, while other errors appear only when
-    their variant runs.
+    ``names`` are the varied settings. This check runs before the first variant. Other errors appear only when their
+    variant runs.
     """
     if not set(names) & set(RANKS.values()):
         return
@@ -151,7 +151,7 @@ def check_ranks(network: Network, names: Sequence[str], wanted: Sequence[Variant
 
 
 def _told(problem: Problem, names: Sequence[str], values: Mapping[str, object]) -> Problem:
-    """Return a problem as a problem of option ``--compare``, with the varied value in its text.
+    """Return a problem of a variant as a problem of option ``--compare``, with the varied value in its text.
 
     A problem with an option that is not varied is returned unchanged.
     """

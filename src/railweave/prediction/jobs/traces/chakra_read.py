@@ -1,4 +1,4 @@
-"""The reader of MLCommons Chakra execution traces. They have a file ``NAME.RANK.et`` for each rank."""
+"""The reader of MLCommons Chakra execution traces. A trace has a file ``NAME.RANK.et`` for each rank."""
 
 from __future__ import annotations
 
@@ -21,7 +21,10 @@ if TYPE_CHECKING:
 
 
 MOST_BYTES = 2 << 30
-"""The largest size in bytes of one rank's trace, unpacked. A step of a large model with all its kernels takes 100 MB."""
+"""The largest size in bytes of one rank's trace after decompression.
+
+A step of a large model with all its kernels takes 100 MB.
+"""
 LONGEST_LENGTH = 10
 """The largest number of bytes that an encoded length can have in protobuf."""
 
@@ -56,9 +59,9 @@ def framed(message: bytes) -> bytes:
 
 
 def _length(path: Path, data: bytes, at: int, number: int) -> tuple[int, int]:
-    """Return the length that is encoded at position ``at``, and the position of the first byte after it.
+    """Return the length encoded at position ``at``, and the position of the first byte after it.
 
-    ``number``: the message's number in the file, for errors.
+    ``number`` is the message's number in the file, for errors.
     """
     length = shift = 0
     for place in range(at, min(at + LONGEST_LENGTH, len(data))):
@@ -114,7 +117,7 @@ _FIELDS: dict[str, tuple[tuple[str, int, str, bool], ...]] = {
         ("attr", 10, "AttributeProto", True),
     ),
 }
-"""The fields of each message: name, number, type, and True if the field is repeated."""
+"""The fields of each message, as (name, number, type, True if the field is repeated)."""
 
 
 @dataclass(frozen=True)
@@ -179,7 +182,7 @@ EVERYBODY = ""
 
 
 class ProcessGroups:
-    """The process groups of a trace while it is read: their names, and the ranks of each."""
+    """The process groups of a trace that is being read: their names, and the ranks of each."""
 
     def __init__(self, ranks: int) -> None:
         self.ranks = ranks
@@ -256,7 +259,7 @@ EXACT = "railweave_duration_ps"
 LABEL = "railweave_kind"
 """An attribute of railweave's own traces: the kind of parallelism that a communication belongs to."""
 MOST_PS = 1 << 62
-"""The upper limit of durations in ps, 53 days."""
+"""The upper limit of a duration in ps: 53 days."""
 MOST_SIZE = 1 << 50
 
 _OF: dict[str, Collective] = {
@@ -280,15 +283,15 @@ STANDS_FOR = {
 _OF_ALL = {"ALL_GATHER", "GATHER", "SCATTER"}
 """The collectives for which a node has the bytes of one rank, while nccl-tests counts the bytes of all ranks.
 
-PyTorch's converter and ASTRA-sim write nodes in this way.
+PyTorch's converter and ASTRA-sim write nodes in this form.
 """
 
 
 def trace_files(path: Path) -> list[Path]:
     """Return the files of a trace, in order of rank.
 
-    ``path`` is a folder with one trace, or a folder followed by the part of the file names before the rank. Raises ``SpecError`` if
-    there is no trace or more than one, or if the file of a rank is missing.
+    ``path`` is a folder with one trace, or a folder and the part of the file names before the rank. Raises
+    ``SpecError`` if there is no trace or more than one, or if the file of a rank is missing.
     """
     folder, name = (path, None) if path.is_dir() else (path.parent, path.name)
     traces: dict[str, dict[int, Path]] = {}
@@ -316,8 +319,8 @@ def trace_files(path: Path) -> list[Path]:
 def read_chakra(path: Path, groups: Path | None = None) -> Trace:
     """Read a trace.
 
-    ``groups``: the file of the trace's process groups, if the file is not next to the trace. Raises ``SpecError`` with
-    file and node, and ``OutputError`` if protobuf is not installed.
+    ``groups`` is the file of the trace's process groups; None means that the file is next to the trace. Raises
+    ``SpecError`` with file and node, and ``OutputError`` if protobuf is not installed.
     """
     files = trace_files(path)
     known = ProcessGroups(len(files))

@@ -34,7 +34,7 @@ _OF = {
 class _Numbers:
     """The numbers of process groups, shared by the files of all ranks.
 
-    ``groups``: from kind and ranks of a group to its number, from 1, because ASTRA-sim has no group 0.
+    ``groups`` maps (kind, ranks) of a group to its number. Numbers begin at 1, because ASTRA-sim has no group 0.
     """
 
     groups: dict[tuple[str, tuple[int, ...]], int] = field(default_factory=dict[tuple[str, tuple[int, ...]], int])
@@ -44,7 +44,7 @@ class _Numbers:
 
 
 def of_model(plan: JobPlan, name: str) -> Iterator[tuple[str, bytes]]:
-    """Yield the name and content of each trace file of a model's step, as ``chakra_files`` does."""
+    """Yield the name and content of each trace file of a model's step, in the form of ``chakra_files``."""
     graph = build(plan, lambda _: None)
     layout = plan.layout
     ranks = [
@@ -61,8 +61,8 @@ def chakra_files(graph: Graph, classes: Sequence[tuple[int, ...]], name: str) ->
     - ``classes``: the ranks of each rank class.
 
     Chakra has no streams, so every node also waits for the previous node on its stream. Durations in Chakra are whole
-    microseconds, rounded so that their sum is right. An attribute of railweave has the exact durations. Raises
-    ``OutputError`` if protobuf is not installed.
+    microseconds, rounded so that their sum is right. An additional attribute of railweave has the exact durations.
+    Raises ``OutputError`` if protobuf is not installed.
     """
     numbers = _Numbers()
     before = _waits(graph)
@@ -76,7 +76,7 @@ def chakra_files(graph: Graph, classes: Sequence[tuple[int, ...]], name: str) ->
 
 
 def _waits(graph: Graph) -> list[tuple[int, ...]]:
-    """Return, for each operation, the operations that it waits for, including the previous one on its stream."""
+    """Return, for each operation, the operations that it waits for, including the previous operation on its stream."""
     waits: list[tuple[int, ...]] = []
     last: dict[tuple[int, str], int] = {}
     for number, op in enumerate(graph.ops):

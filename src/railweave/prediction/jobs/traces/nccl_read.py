@@ -1,8 +1,8 @@
 """The reader of NCCL logs: the collectives and messages of a real run, in the order of the log.
 
-Calls of a rank on one CUDA stream wait for each other, except calls of one group, which share an opCount. The log does
-not show what GPUs computed between calls. If its lines have times with fractions of a second, the delay between two
-calls is at least the delay in the log.
+Calls of a rank on one CUDA stream wait for each other. Calls of one group, which share an opCount, do not. The log does
+not show the computation between calls. If log lines have times with fractions of a second, the delay between two calls
+is at least the delay in the log.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 MOST_BYTES = 1 << 30
-"""The largest size of a log in bytes, about four million calls."""
+"""The largest size of a log in bytes. This corresponds to about four million calls."""
 _WHO = r"(?P<host>[^\s:\[\]]+):(?P<pid>[0-9]{1,10}):[0-9]{1,10} (?:\[(?P<device>[0-9]{1,4})\] )?NCCL INFO "
 _CALL = re.compile(
     _WHO
@@ -45,7 +45,7 @@ SIZES = {0: 1, 1: 1, 2: 4, 3: 4, 4: 8, 5: 8, 6: 2, 7: 4, 8: 8, 9: 2, 10: 1, 11: 
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """A rank of a communicator, and the host and GPU that it ran on. ``communicator`` identifies the communicator."""
+    """A rank of a communicator, with the host and GPU that the rank ran on. ``communicator`` identifies the communicator."""
 
     communicator: tuple[str, int]
     ranks: int
@@ -109,8 +109,8 @@ def _lines(path: Path) -> list[str]:
 def _member(init: re.Match[str], unnamed: dict[tuple[str, str, int], int]) -> Member:
     """Return the communicator member that a log line announces.
 
-    NCCL up to 2.14 logs no communicator names. There, a communicator is identified by its size and a count of those
-    of this size that its process has made so far; ``unnamed`` has these counts.
+    NCCL up to 2.14 logs no communicator names. Such a communicator is identified by its size and by the number of
+    earlier communicators of that size in its process. ``unnamed`` has these numbers.
     """
     ranks = int(init["ranks"])
     name, turn = init["id"] or "", 0
@@ -138,7 +138,10 @@ def _call(path: Path, number: int, call: re.Match[str], member: Member | None, t
 
 
 def _time(line: str) -> int | None:
-    """Return when a line was written, in ps since the epoch, or None if the log has no fractions of a second."""
+    """Return the time at which a line was written, in ps since the epoch.
+
+    Return None if the log has no fractions of a second.
+    """
     match = _TIME.search(line)
     if match is None or match[3] is None:
         return None
@@ -160,7 +163,7 @@ _OF: dict[str, tuple[Collective, bool]] = {
     "Gather": ("broadcast", True),
     "Scatter": ("broadcast", True),
 }
-"""From an NCCL call to its collective, and True if the call gives one rank's size while nccl-tests counts that of all ranks."""
+"""A map from an NCCL call to (collective, True if the call gives one rank's size while nccl-tests counts that of all ranks)."""
 STANDS_FOR = {"Reduce", "Gather", "Scatter"}
 UNTIMED = "the log has no times: what GPUs compute between calls is not known, and a step is what its communication takes at least"
 TIMED = "calls are made no sooner after one another than the log has it; what GPUs compute in between is not known, only when calls were made"
@@ -214,7 +217,7 @@ def _ranks(calls: Sequence[Call]) -> dict[tuple[str, int], int]:
 
 @dataclass
 class _Groups:
-    """The communicators of a log: ``place`` has the index of each, ``ranks`` the ranks of each in order."""
+    """The communicators of a log. ``place`` has the index of each communicator, ``ranks`` the ranks of each in order."""
 
     place: dict[tuple[str, int], int] = field(default_factory=dict[tuple[str, int], int])
     ranks: list[tuple[int, ...]] = field(default_factory=list[tuple[int, ...]])
@@ -247,7 +250,7 @@ def _groups(calls: Sequence[Call], ranks: dict[tuple[str, int], int]) -> _Groups
 
 @dataclass
 class _Reading:
-    """The conversion of one rank's calls to nodes. ``_ends`` has, for each stream, the nodes that its next calls wait for."""
+    """The conversion of one rank's calls to nodes. ``_ends`` has, for each stream, the nodes that the next calls wait for."""
 
     groups: _Groups
     ranks: dict[tuple[str, int], int]
@@ -280,7 +283,10 @@ class _Reading:
         return self._made
 
     def _joined(self, calls: list[Call]) -> list[Call]:
-        """Return the calls of one NCCL group, or a single all-to-all if they exchange equal messages with all other ranks."""
+        """Return the calls of one NCCL group.
+
+        If they exchange equal messages with all other ranks, return a single all-to-all.
+        """
         peers = {name: {call.root for call in calls if call.name == name} for name in ("Send", "Recv")}
         messages = [call for call in calls if call.name in peers]
         if not messages or len(messages) < len(calls):
@@ -315,7 +321,10 @@ class _Reading:
 
 
 def _even(ranks: list[list[Node]]) -> tuple[list[list[Node]], int]:
-    """Return the nodes of each rank without calls that only some ranks of a group made, and the number of calls left out."""
+    """Return the nodes of each rank, and the number of calls left out.
+
+    Calls that only some ranks of a group made are left out.
+    """
 
     def key(rank: int, node: Node) -> tuple[object, ...] | None:
         if node.kind == "collective":

@@ -99,10 +99,10 @@ def node_problem(file: str, number: int, name: str, message: str, fix: str = "")
 
 
 def in_order(file: str, nodes: Sequence[Node], begins: Sequence[int], after: Sequence[Iterable[int]]) -> RankTrace:
-    """Return the nodes of a rank, sorted so that each node comes after the nodes for which it waits, and otherwise by start time and number.
+    """Return the nodes of a rank, sorted so that each node comes after the nodes that it waits for. Ties are sorted by start time and number.
 
-    ``begins``: the start time of each node. ``after``: for each node, the indexes in ``nodes`` that it waits for.
-    Raises ``SpecError`` if nodes wait for each other in a cycle.
+    ``begins`` has the start time of each node. ``after`` has, for each node, the indexes in ``nodes`` that it waits
+    for. Raises ``SpecError`` if nodes wait for each other in a cycle.
     """
     order, missing = sorted_by(after, lambda place: (begins[place], nodes[place].number))
     if missing:
@@ -126,9 +126,8 @@ def sorted_by(
 ) -> tuple[list[int], frozenset[int]]:
     """Return (indexes in order, indexes that cannot be ordered).
 
-    Each index comes after the indexes for which it waits; otherwise, indexes are sorted by ``key``.
-
-    ``after``: for each index, the indexes for which it waits. Indexes cannot be ordered if they wait for each other.
+    Each index comes after the indexes that it waits for. Otherwise, indexes are sorted by ``key``. ``after`` has, for
+    each index, the indexes that it waits for. Indexes that wait for each other in a cycle cannot be ordered.
     """
     following: list[list[int]] = [[] for _ in after]
     missing = [0] * len(after)
@@ -150,7 +149,7 @@ def sorted_by(
 
 
 def circle(missing: frozenset[int], after: Sequence[Iterable[int]]) -> list[int]:
-    """Return one cycle of indexes that wait for each other. ``missing``: indexes that cannot be sorted."""
+    """Return one cycle of indexes that wait for each other. ``missing`` has the indexes that cannot be ordered."""
     at = min(missing)
     way: dict[int, None] = {}
     while at not in way:

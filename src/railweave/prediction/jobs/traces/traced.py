@@ -1,6 +1,6 @@
-"""A job that is described by a trace. Ranks that do the same are computed only once.
+"""A job that a trace describes. Ranks with the same work are computed only once.
 
-Jobs of ``prediction.jobs.plan``, in contrast, are computed from a model by formulas.
+In contrast, jobs of ``prediction.jobs.plan`` are computed from a model by formulas.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Classes:
-    """The division of ranks into classes. ``of`` has the class of each rank, ``first`` the first rank of each class."""
+    """The division of ranks into classes. ``of`` has the class of each rank, and ``first`` the first rank of each class."""
 
     of: tuple[int, ...]
     first: tuple[int, ...]
@@ -69,7 +69,7 @@ def classes_of(trace: Trace, slots: Slots) -> Classes:
 
 
 def _own(trace: Trace, slots: Slots, rank: int) -> Hashable:
-    """Return a comparable value for the work of a rank, regardless of the ranks that it communicates with."""
+    """Return a comparable value for the work of a rank. It does not depend on the ranks that the rank communicates with."""
     return tuple(
         (node.kind, node.time_ps, node.after, node.collective, node.size_bytes, node.flops, node.moved_bytes, slot)
         for node, slot in zip(trace.ranks[rank].nodes, slots.of[rank], strict=True)
@@ -83,7 +83,7 @@ def _numbered(values: list[Hashable]) -> list[int]:
 
 
 Slot = tuple[str, int, int]
-"""The key of the peers of a communication within a rank.
+"""The key of a communication slot: it identifies the partners with whom a rank communicates.
 
 The key is ``collective`` and the group, or ``send`` or ``receive`` with the peer and the tag.
 """
@@ -174,7 +174,10 @@ Key = tuple[str, int, int, int]
 - ``sent``: the group of partners, and the number of the communication among them.
 """
 MOST_ENDS = 12
-"""The largest number of operations that the successors of a node wait for. If there are more, an operation is added that joins them."""
+"""The largest number of final operations of a node.
+
+Its successors wait for all of them. If there are more, an added operation joins them.
+"""
 
 
 def trace_graph(
@@ -253,7 +256,7 @@ class _Making:
         return self._made
 
     def _look_for_circles(self, nodes: dict[int, tuple[int, int, Node]]) -> None:
-        """Raise ``SpecError`` if ranks wait for each other forever. ``nodes`` has a node of each operation, as class, index and node."""
+        """Raise ``SpecError`` if ranks wait for each other forever. ``nodes`` maps an operation to (class, index, node)."""
         last: dict[tuple[int, str], int] = {}
         waits: list[list[int]] = []
         for number, op in enumerate(self._made.ops):
@@ -275,7 +278,7 @@ class _Making:
         return self.trace.ranks[self.classes.first[number]]
 
     def _join(self) -> dict[tuple[int, int], int]:
-        """Return a group number for each pair of class and slot. Slots that communicate with each other have the same number."""
+        """Return a group number for each (class, slot). Slots that communicate with each other have the same number."""
         parent: dict[tuple[int, int], tuple[int, int]] = {}
 
         def root(member: tuple[int, int]) -> tuple[int, int]:
@@ -340,11 +343,11 @@ class _Making:
 
 
 def read_trace(path: Path, groups: Path | None = None) -> Trace:
-    """Read a trace: Chakra execution traces if file names match, else an NCCL log.
+    """Read a trace. If file names match, it is read as Chakra execution traces, otherwise as an NCCL log.
 
-    ``path``: for an NCCL log, a file, or a folder with a file per process. ``groups``: the file of the process groups
-    of Chakra traces. Raises ``SpecError`` if the trace cannot be read, and ``OutputError`` if protobuf is needed and
-    not installed.
+    ``path`` is a file or, for a log with a file per process, a folder. ``groups`` is the file of the process groups of
+    Chakra traces. Raises ``SpecError`` if the trace cannot be read, and ``OutputError`` if protobuf is needed but not
+    installed.
     """
     try:
         folder = path if path.is_dir() else path.parent
@@ -398,7 +401,7 @@ class PlacedTrace:
 
     @property
     def peak(self) -> float:
-        """Return the peak of all GPUs of the job in 16 bits, in operations per second."""
+        """Return the peak rate of all GPUs of the job in 16 bits, in operations per second."""
         return self.gpu.bf16_tflops * 1e12 * self.ranks
 
     @property
@@ -416,7 +419,10 @@ class PlacedTrace:
         return {"trace": self.source, "gpus": self.ranks, "nodes": self.trace.nodes, "notes": [*self.notes]}
 
     def graph(self, inside_ps: Callable[[Communication], int | None]) -> Graph:
-        """Return the graph of the trace. ``inside_ps`` is as in ``prediction.jobs.build``. Raises the errors of ``trace_graph``."""
+        """Return the graph of the trace.
+
+        For ``inside_ps``, see ``prediction.jobs.build``. Raises the errors of ``trace_graph``.
+        """
         return trace_graph(self.trace, self.gpu, self.places, inside_ps)
 
 
@@ -458,8 +464,8 @@ def traced(
 def _places(trace: Trace, servers: Sequence[str], gpus_each: int, ranks_each: int) -> tuple[int, ...] | str:
     """Return the GPU of each rank, or an error message if the ranks do not fit on the servers.
 
-    A rank is placed on the server with the name of the server that it ran on. If there is none, it is placed on the
-    next free server.
+    A rank is placed on the server with the same name as the server that it ran on. If no server has this name, the rank
+    is placed on the next free server.
     """
     if not trace.hosts:
         return tuple(rank // ranks_each * gpus_each + rank % ranks_each for rank in range(len(trace.ranks)))

@@ -1,1 +1,1 @@
-"""Runs of the engines: the choice of the engine, its input, its results, and when a run is stopped."""
+"""Runs of the engines: the choice of the engine, its input and results, and the early end of a run."""

@@ -20,7 +20,10 @@ if TYPE_CHECKING:
     from railweave.prediction.simulation.model.wiring import Wiring
 
 MOST_PACKET_HOPS = 200_000_000
-"""The largest number of packet hops for which ``auto`` uses packets. More would take about half a minute or longer."""
+"""The largest number of packet hops for which ``auto`` uses packets.
+
+Above it, a packet run would take about half a minute or longer.
+"""
 
 SECONDS_A_MESSAGE = {"packet": 4e-6, "flow": 20e-6}
 SECONDS_A_HOP = 0.15e-6
@@ -34,7 +37,7 @@ MOST_LINKS = 64
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """The engine of a run and the reason for it.
+    """The engine of a run and the reason for the choice.
 
     ``packet_hops`` is roughly the number of links that all packets would cross, for data and acknowledgements.
     """
@@ -86,9 +89,9 @@ def choose(
 
 
 def forecast(engine: str, hops: int, messages: int, waits: int) -> str:
-    """Return a sentence with the approximate time and memory of a run; empty if the run is short and small.
+    """Return a sentence with the approximate time and memory of a run. Return "" if the run is short and small.
 
-    ``waits``: the number of pairs of messages in which one waits for the other. The figures are for a 2-core AMD EPYC
+    ``waits`` is the number of pairs of messages in which one waits for the other. The figures are for a 2-core AMD EPYC
     and may be wrong by a factor of two.
     """
     seconds = messages * SECONDS_A_MESSAGE[engine] + (hops * SECONDS_A_HOP if engine == "packet" else 0)
@@ -101,7 +104,8 @@ def forecast(engine: str, hops: int, messages: int, waits: int) -> str:
 def whole_flows(wiring: Wiring, arguments: Arguments | FlowArguments, traffic: Traffic, messages: int) -> Choice:
     """Return the choice of flows, with too many messages as its reason.
 
-    ``traffic`` has all bytes of a connection in one message; ``messages`` is the number that would be needed.
+    ``traffic`` has all bytes of a connection in one message. ``messages`` is the number of messages without this
+    merging.
     """
     hops = packet_hops(wiring, arguments, traffic)
     why = f"about {hops / 1e6:,.1f} M packet hops, in {messages / 1e6:,.1f} M messages: one flow a connection and queue pair"
@@ -109,7 +113,7 @@ def whole_flows(wiring: Wiring, arguments: Arguments | FlowArguments, traffic: T
 
 
 def packet_hops(wiring: Wiring, arguments: Arguments | FlowArguments, traffic: Traffic) -> int:
-    """Return the sum, over all packets and acknowledgements, of the links that each crosses, if nothing is lost."""
+    """Return the number of links that all packets and acknowledgements cross in total if nothing is lost."""
     mtu = payload_bytes(arguments["parameters"])
     every = packets_acknowledged(arguments["parameters"])
     packets = np.maximum(-(-traffic.messages[:, 1].astype(np.int64) // mtu), 1)
@@ -121,7 +125,7 @@ def packet_hops(wiring: Wiring, arguments: Arguments | FlowArguments, traffic: T
 def links_crossed(wiring: Wiring, arguments: Arguments | FlowArguments) -> NDArray[np.int64]:
     """Return, for each queue pair, the number of links from source to destination.
 
-    The path counted uses the first link of every next-hop group.
+    The path that is counted uses the first link of every next-hop group.
     """
     src, dst, to, _ = arguments["queue_pairs"].astype(np.int64).T
     if "column" in arguments:

@@ -50,9 +50,9 @@ def interval_ps(wiring: Wiring, traffic: Traffic) -> int:
 
 @dataclass(frozen=True, eq=False)
 class PacketCounts:
-    """The counters of a finished run, and the tables made from them.
+    """The counters of a finished run, and the tables made from these counters.
 
-    ``own_pairs``: the number of queue pairs of the job. They come first; the others are background.
+    ``own_pairs`` is the number of queue pairs of the job. They come first; the other queue pairs are background.
     """
 
     wiring: Wiring
@@ -68,7 +68,7 @@ class PacketCounts:
     slower: NDArray[np.float64]
     """For each port, the average factor by which its link was slower than designed."""
     used: NDArray[np.bool_] | None = None
-    """For each port, True if the job's messages use it. None if there is no background traffic."""
+    """For each port, True if the job's messages use it. None without background traffic."""
 
     @classmethod
     def of(
@@ -82,7 +82,7 @@ class PacketCounts:
         slower: NDArray[np.float64],
         used: NDArray[np.bool_] | None = None,
     ) -> PacketCounts:
-        """Return the counters of a run with the collective's time, ``time_ps``, and the interval of its series, ``every_ps``."""
+        """Return the counters of a run. ``time_ps`` is the collective's time, and ``every_ps`` the interval of its series."""
         return cls(
             wiring,
             traffic,
@@ -104,7 +104,7 @@ class PacketCounts:
 
     @cached_property
     def _ends(self) -> tuple[list[str], list[str], list[str]]:
-        """By port: its link, the sending node, and the node at the other end, as two lists of names."""
+        """For each port: its link, the sending node, and the node at the other end, as three lists of names."""
         wiring = self.wiring
         owner = np.searchsorted(wiring.first_port, np.arange(len(wiring.port_cable)), side="right") - 1
         ends = wiring.cables[wiring.port_cable, :2].astype(np.int64)
@@ -129,8 +129,9 @@ class PacketCounts:
     def links(self) -> Columns:
         """The table of links, with a row for each link and direction.
 
-        ``utilisation`` is the bytes sent relative to the link's capacity during the collective. Marks, drops, pauses
-        and queues exist only for the packet engine. If its run was stopped early, they cover only the part before.
+        ``utilisation`` is the number of bytes sent relative to the link's capacity during the collective. Marks, drops,
+        pauses and queues exist only for the packet engine. If a packet run was stopped early, they cover only the part
+        before the stop.
         """
         rate = self.wiring.cables[self.wiring.port_cable, 2].astype(np.float64)
         columns: Columns = {
@@ -150,7 +151,10 @@ class PacketCounts:
         }
 
     def _most_queued(self) -> NDArray[np.uint64]:
-        """Return the largest queue of each port in bytes, sampled at the ends of intervals; 0 if no series were collected."""
+        """Return the largest queue of each port in bytes, sampled at the ends of intervals.
+
+        Return 0 for all ports if no series were collected.
+        """
         most = np.zeros(len(self.wiring.port_cable), np.uint64)
         if self.raw is not None and "ports" in self.raw:
             np.maximum.at(most, self.raw["ports"]["port"], self.raw["ports"]["queued_bytes"])
@@ -207,7 +211,7 @@ class PacketCounts:
 
     @cached_property
     def queues(self) -> Columns:
-        """The time series of switch queues, with a row for each recorded moment and each queue that is not empty at that moment."""
+        """The time series of switch queues, with a row for each recorded time and each queue that is not empty at that time."""
         if self.raw is None or "queues" not in self.raw:
             return {}
         raw = self.raw["queues"]

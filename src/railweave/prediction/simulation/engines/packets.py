@@ -1,4 +1,4 @@
-"""Runs of the packet engine. A long run is stopped when every round takes as long as the round before."""
+"""Runs of the packet engine. A long run is stopped when every round takes as long as the previous round."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 MOST_ROUNDS = 16
-"""The largest number of rounds that are compared. If a program has more, several short rounds are joined into one.
+"""The largest number of rounds that are compared. If a program has more rounds, several short rounds are joined into one.
 
 A few short rounds are too short to show the effect of congestion control.
 """
@@ -96,9 +96,9 @@ def _credits(
     place: NDArray[np.int64],
     looks: NDArray[np.uint64],
 ) -> NDArray[np.int64] | None:
-    """Return ``Rounds.credits``, or None if the credit messages of a connection do not all follow its data in the same way.
+    """Return ``Rounds.credits``. Return None if the credit messages of a connection do not all follow its data in the same way.
 
-    ``place``: the position of each message on its connection. ``looks``: the result of ``_looks``.
+    ``place`` has the position of each message on its connection. ``looks`` is the result of ``_looks``.
     """
     credit_messages = np.flatnonzero(program.credit[program.connection])
     if not len(credit_messages):
@@ -119,8 +119,8 @@ def _credits(
 def period(looks: list[int]) -> int | None:
     """Return the shortest period p of a list: from position p on, each element equals the element p positions before.
 
-    The list must have at least four periods; otherwise the result is None. The method is the Z algorithm (Gusfield,
-    Algorithms on Strings, 1.4), applied from the end.
+    Return None if the list has fewer than four periods. The method is the Z algorithm (Gusfield, Algorithms on Strings,
+    1.4), applied from the end.
     """
     back = looks[::-1]
     length = len(back)
@@ -139,7 +139,7 @@ def period(looks: list[int]) -> int | None:
 
 
 def _looks(program: Program, parts: Split, place: NDArray[np.int64]) -> NDArray[np.uint64]:
-    """Return a hash of each message, equal for messages that are alike.
+    """Return a hash of each message. Messages that are alike have equal hashes.
 
     The hash covers bytes, delay and queue pair, and for each awaited message its distance, its connection and the
     delay.
@@ -166,10 +166,10 @@ WINDOWS = 4
 IN_A_ROW = 3
 
 EQUAL = 0.01
-"""The relative difference in time up to which windows count as equal. It also limits the error of a stopped run."""
+"""The relative difference in time up to which windows count as equal. The error of a stopped run is also limited to it."""
 
 UNSEEN = 0.005
-"""The relative error of the estimated rest of a run, in addition to the difference seen between windows.
+"""The relative error of the estimated rest of a run, in addition to the measured difference between windows.
 
 With proxies as the limit, one of eight rounds took 1.3 % less in a test.
 """
@@ -191,9 +191,9 @@ class StoppedRun:
 
 
 class Watch:
-    """The test that a run is steady: that its rounds have equal times.
+    """The test for a steady run, in which all rounds take the same time.
 
-    ``changed_ps``: the time of the last change in the network; -1 if there is none.
+    ``changed_ps`` is the time of the last change in the network in ps; -1 if there is none.
     """
 
     def __init__(self, repeated: Rounds, changed_ps: int = -1) -> None:
@@ -221,7 +221,7 @@ class Watch:
         return ahead and now_ps > self._changed and arrived >= (int(self._marks[self._next]) + 1) * per_place
 
     def rest(self, arrivals: NDArray[np.uint64], now_ps: int) -> StoppedRun | None:
-        """If the run is steady, return it as a stopped run, in which the remaining arrivals are estimated. Else return None."""
+        """Return a stopped run with estimated remaining arrivals if the run is steady, and None otherwise."""
         while self._next < len(self._marks):
             mark = int(self._marks[self._next])
             places = np.union1d(np.arange(mark + 1 - self._step, mark), self._compared(self._next))
@@ -241,11 +241,11 @@ class Watch:
         return None
 
     def _compared(self, window: int) -> NDArray[np.int64]:
-        """Return the positions that end the last windows up to ``window``, and those that end the same windows one round earlier."""
+        """Return the positions that end the last windows up to ``window``, and the positions that end the same windows one round earlier."""
         return self._marks[window - IN_A_ROW - self._per_round : window + 1]
 
     def _apart(self, arrivals: NDArray[np.uint64], window: int) -> float | None:
-        """Return the relative difference between the last windows and those one round earlier, or None if it exceeds ``EQUAL``.
+        """Return the relative difference between the last windows and the windows one round earlier. Return None if it exceeds ``EQUAL``.
 
         Only messages at the ends of windows are compared.
         """
@@ -263,9 +263,9 @@ class Watch:
     def _extrapolated(
         self, arrivals: NDArray[np.uint64], known: NDArray[np.uint64], mark: int, apart: float, now_ps: int
     ) -> StoppedRun | None:
-        """Estimate the rest of a run: every connection continues at its own pace, and credit messages follow their data.
+        """Estimate the rest of a run. Every connection continues at its own pace, and credit messages follow their data.
 
-        ``mark``: the last position that has arrived on all connections. ``apart``: the difference between windows.
+        ``mark`` is the last position that has arrived on all connections. ``apart`` is the difference between windows.
         Return None if credit messages are more than a round late.
         """
         length, whole = self._rounds.length, known.max(axis=2)
@@ -289,7 +289,7 @@ class Watch:
     ) -> bool:
         """Estimate the arrivals of the missing credit messages in ``estimated``, from a finished round and the pace of their data.
 
-        Return False if credit messages of the finished round are missing too.
+        Return False if credit messages of the finished round are also missing.
         """
         message, row, place = self._rounds.credits.T
         number = np.full((len(shift), self._rounds.length), -1)
@@ -310,13 +310,13 @@ def run_packets(
     own_messages: int | None = None,
     series_every_ps: int | None = None,
 ) -> Run:
-    """Run the packet engine until every message has arrived, or no more arrive.
+    """Run the packet engine until every message has arrived, or until no more messages arrive.
 
     - ``arguments``: the result of ``PacketFabric.arguments`` for these queue pairs.
     - ``repeated``: the rounds of the traffic, if all of the traffic repeats. The run is then stopped when it is steady.
     - ``progress``: called with the number of messages that arrived, and the number of all messages.
     - ``own_messages``: the number of messages, from the first, to wait for; None means all. If there are more messages,
-      ``sent_bytes`` is scaled down to the time at which the last of the awaited messages arrived, so it is an estimate.
+      ``sent_bytes`` is an estimate: it is scaled down to the time at which the last of the awaited messages arrived.
     - ``series_every_ps``: the interval of the time series to collect; None means that none are collected.
 
     Raises ``InputError`` for an invalid parameter.

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def engine_text(choice: Choice, steady: Steady | None) -> str:
-    """Return the engine and the reason for it as text. For a stopped run, add the share of it that was run and the error."""
+    """Return the engine and the reason for it as text. For a stopped run, add the fraction that was run and the error."""
     text = f"{choice.engine} ({choice.why})"
     if steady is not None:
         text += (
@@ -37,7 +37,7 @@ def engine_json(choice: Choice, steady: Steady | None) -> dict[str, Any]:
 
 
 def lost_text(counters: dict[str, int] | None) -> str:
-    """Return a line on dropped and retransmitted packets; empty if there were none or no counters exist."""
+    """Return a line on dropped and retransmitted packets. Return "" if there were none, or if no counters exist."""
     known = counters or {}
     dropped = sum(count for name, count in known.items() if name.startswith("dropped_"))
     again, timeouts = known.get("retransmitted_packets", 0), known.get("timeouts", 0)
@@ -61,7 +61,7 @@ def lossless_drops(counters: dict[str, int] | None, arguments: Arguments) -> tup
     """Return a note for each pool or limit that dropped packets although the data class is lossless everywhere.
 
     If some ports do not pause, the result is empty, because packets that arrive on these ports may be dropped. Drops of
-    congestion notifications and of other classes are few and are counted too.
+    congestion notifications and of other classes are few and are also counted.
     """
     profiles, data = arguments["profiles"], f"class.{arguments['parameters'].get('host.data-class', '3')}"
     if counters is None or not profiles or len(arguments["without_pfc"]):

@@ -1,4 +1,4 @@
-"""The result of a run of either engine, and runs of the flow engine."""
+"""The result of a run of either engine, and the function that runs the flow engine."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ class Run:
 def refused(error: ValueError, arguments: Arguments | FlowArguments) -> InputError:
     """Return an engine's error about a parameter as an ``InputError`` at the option that set the parameter.
 
-    A parameter that exists only in the profiles of switches was set by ``--lb``.
+    If the parameter exists only in the profiles of switches, ``--lb`` has set it.
     """
     name: str = getattr(error, "parameter", "")
     if name and name not in arguments["parameters"]:
@@ -93,9 +93,9 @@ FLOW_NOTE = (
 
 
 def run_flows(arguments: FlowArguments, traffic: Traffic, progress: Callable[[int, int], None] | None = None) -> Run:
-    """Run the flow engine until every message has arrived, or nothing more happens.
+    """Run the flow engine until every message has arrived, or until nothing more happens.
 
-    ``arguments``: the result of ``PacketFabric.flow_arguments``. Raises ``InputError`` for an invalid parameter.
+    ``arguments`` is the result of ``PacketFabric.flow_arguments``. Raises ``InputError`` for an invalid parameter.
     """
     try:
         engine = FlowEngine(

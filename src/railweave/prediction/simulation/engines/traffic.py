@@ -1,4 +1,4 @@
-"""The messages of a collective in the engines' form: queue pairs of NICs, with the messages of each and their waits."""
+"""The messages of a collective in the engines' form: queue pairs of NICs, with the messages of each and the messages they wait for."""
 
 from __future__ import annotations
 
@@ -67,11 +67,11 @@ def traffic_of(
     """Return the traffic of a program that is split over queue pairs.
 
     - ``hosts``: for each NIC of the job, the number of the engine's host.
-    - ``alone``: leave out all waits, for callers that compute them themselves.
+    - ``alone``: True to leave out all waits, for callers that compute them separately.
     - ``ports``: the number of ports of each NIC.
     - ``way``: a function that returns the usable ports (``Addresses.lanes``). The usable ports share the bytes equally.
-    - ``apart_ps``: the shortest time after which a port of a NIC can react to an arrival at another port. This is
-      needed because the engines have a separate host for each port.
+    - ``apart_ps``: the shortest time after which a port of a NIC can react to an arrival at another port. The engines
+      need it because they have a separate host for each port.
     """
     many = int(parts.queue_pair.max(initial=0)) + 1
     wanted, place = np.unique(parts.connection.astype(np.int64) * many + parts.queue_pair, return_inverse=True)
@@ -99,9 +99,9 @@ def traffic_of(
 
 
 def _shared(program: Program, parts: Split, ports: int, alive: NDArray[np.int64]) -> NDArray[np.uint64]:
-    """Return the bytes of each part if only some ports of a NIC are usable. Parts of the other ports are empty.
+    """Return the bytes of each part if only some ports of a NIC are usable. Parts of the unusable ports are empty.
 
-    ``alive``: the number of usable ports.
+    ``alive`` is the number of usable ports.
     """
     if (alive == ports).all():
         return parts.bytes

@@ -1,7 +1,7 @@
 """The numbered addresses of NICs, and the addresses that a queue pair uses.
 
 Queue pair i of a connection uses address i mod P of the source NIC, where P is the number of its addresses. At the
-destination it uses the address with the same path color, as in ``analysis.routing.paths``.
+destination, the queue pair uses the address with the same path color, as in ``analysis.routing.paths``.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ NONE = -1
 Way = Callable[["NDArray[np.int64]", "NDArray[np.int64]"], "NDArray[np.bool_]"]
 """A function of two arrays of hosts with the same shape.
 
-It returns an array that is True where packets from the first host reach the second; -1 means no host.
+It returns an array that is True if packets from the first host reach the second. The number -1 means no host.
 """
 
 
@@ -37,8 +37,8 @@ class Addresses:
 
     - ``owner``: the host of each address.
     - ``prefix``: the subnet of each address, as an index in ``Routes.prefixes``.
-    - ``places``: a row for each host with its addresses in order, filled with -1.
-    - ``color``: a row for each host with its address of each path color.
+    - ``places``: a row for each host with its addresses in order, filled up with -1.
+    - ``color``: a row for each host with its address for each path color.
     """
 
     text: tuple[str, ...]
@@ -53,7 +53,7 @@ class Addresses:
     def pairs(self, src: NDArray[np.uint32], dst: NDArray[np.uint32], qp: NDArray[np.uint32]) -> NDArray[np.uint32]:
         """Return rows of source host, destination host, address of data and address of acknowledgements, as ``PacketEngine`` takes them.
 
-        ``qp``: the number of the queue pair within its connection.
+        ``qp`` has the number of each queue pair within its connection.
         """
         counts = (self.places != NONE).sum(axis=1)
         back = self.places[src, qp % counts[src]]
@@ -84,9 +84,9 @@ class Addresses:
     ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return, for each pair of NICs, its planes with the usable planes first, and the number of usable planes.
 
-        ``src``, ``dst``: any port of each NIC. A plane is usable if both NICs have a port on it and, with ``way``,
-        packets get through. If no plane is usable, all planes with ports at both ends count as usable, although
-        packets sent on them do not arrive.
+        ``src`` and ``dst`` have any port of each NIC. A plane is usable if both NICs have a port on it and, with
+        ``way``, packets pass between the ports. If no plane is usable, all planes with ports at both ends count as
+        usable, although packets sent on them do not arrive.
         """
         here, there = self.ports[src], self.ports[dst]
         both = (here != NONE) & (there != NONE)
@@ -105,8 +105,8 @@ class Addresses:
     ) -> NDArray[np.uint32]:
         """Return the rows of ``pairs`` for NICs whose ports are merged into one device.
 
-        ``lanes``: the result of ``lanes``. Queue pair q uses port q mod ``ports``, and path color q div ``ports`` on
-        that port. If the port cannot be used, the queue pair uses another port with the same path color.
+        ``lanes`` is the result of the method ``lanes``. Queue pair q uses port q mod ``ports``, and path color q div
+        ``ports`` on that port. If the port cannot be used, the queue pair uses another port with the same path color.
         """
         color, lane = np.divmod(qp, np.uint32(ports))
         planes, count = lanes
@@ -170,7 +170,7 @@ def addresses(network: Network, wiring: Wiring, index: dict[str, int]) -> Addres
 
 
 def ports_of_hosts(network: Network, wiring: Wiring) -> NDArray[np.int64]:
-    """Return ``Addresses.ports``. For NICs with one port, each row is the host itself."""
+    """Return ``Addresses.ports``. If NICs have one port, each row is only the host itself."""
     fabrics = {name: network.fabric(name) for name in {network.switch(switch).fabric for switch in wiring.switches}}
     adapters = {name: network_fabric.adapters or 0 for name, network_fabric in fabrics.items()}
     if not any(adapters.values()):

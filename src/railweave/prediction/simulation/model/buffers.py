@@ -34,12 +34,12 @@ def class_of(qos: QosConfig, dscp: int) -> TrafficClass | None:
 
 
 def unpaused(config: DeviceConfig) -> list[str]:
-    """Return the links on which a switch does not use PFC, so that it neither sends nor obeys pauses."""
+    """Return the links on which a switch does not use PFC. The switch neither sends nor obeys pauses on these links."""
     return [interface.link for interface in config.interfaces if not interface.pauses]
 
 
 def unbound(config: DeviceConfig) -> list[str]:
-    """Return the links on ports to which the switch's QoS configuration is not bound; empty if the switch has no QoS at all."""
+    """Return the links on ports without QoS although the switch has QoS. Return [] if the switch has no QoS at all."""
     if config.qos is None:
         return []
     bound = set(config.qos.ports)
@@ -47,14 +47,14 @@ def unbound(config: DeviceConfig) -> list[str]:
 
 
 def is_taken_off(config: DeviceConfig) -> bool:
-    """Return True if a switch supports QoS but has no QoS configured, so that it treats all traffic as best effort."""
+    """Return True if a switch supports QoS but has no QoS configured. It then treats all traffic as best effort."""
     return config.qos is None and catalog().systems[config.nos].has("qos", config.release)
 
 
 def remarks(configs: Sequence[DeviceConfig], data_dscp: int) -> Iterator[str]:
     """Yield remarks on features of switches that the simulation ignores, and on features that only some switches lack.
 
-    ``data_dscp``: the DSCP of RDMA data.
+    ``data_dscp`` is the DSCP of RDMA data.
     """
     off = [config.name for config in configs if is_taken_off(config)]
     if off:
@@ -78,7 +78,10 @@ def remarks(configs: Sequence[DeviceConfig], data_dscp: int) -> Iterator[str]:
 
 
 def _other_lossless(configs: Sequence[DeviceConfig], data_dscp: int) -> Iterator[str]:
-    """Yield a remark if there are lossless classes besides that of RDMA data. The simulation sends nothing in them."""
+    """Yield a remark if there are lossless classes besides the class of RDMA data.
+
+    The simulation sends nothing in such classes.
+    """
     with_qos = [config.qos for config in configs if config.qos is not None]
     data_classes = [
         (name, traffic_class)
@@ -102,16 +105,16 @@ def _other_lossless(configs: Sequence[DeviceConfig], data_dscp: int) -> Iterator
 
 
 def _some(names: Sequence[str]) -> str:
-    """Return the first few names as text, with the number of the others."""
+    """Return the first few names as text, followed by the number of the remaining names."""
     return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
 
 
 DEFAULT_THRESHOLD = 7
-"""Junos's default dynamic threshold: alpha 1 (EVPN test report, "Buffer management values")."""
+"""Junos' default dynamic threshold: alpha 1 (EVPN test report, "Buffer management values")."""
 
 
 UNLIMITED = "128"
-"""The largest alpha that the engine accepts. A queue may then use all free space in the pool."""
+"""The largest alpha that the engine accepts. With it, a queue may use all free space in the pool."""
 
 
 def share_of_free(index: int) -> str:
@@ -120,9 +123,9 @@ def share_of_free(index: int) -> str:
 
 
 def switch_parameters(config: DeviceConfig, cables: list[Cable], host: HostQos) -> tuple[dict[str, str], list[str]]:
-    """Return the engine parameters of one switch, and notes on what was assumed or left out.
+    """Return the engine parameters of one switch, and notes on assumptions and omitted features.
 
-    ``host``: the QoS settings with which NICs send.
+    ``host`` has the QoS settings with which NICs send.
     """
     qos = config.qos
     model = catalog().switches.get(config.model)
@@ -174,7 +177,10 @@ def switch_parameters(config: DeviceConfig, cables: list[Cable], host: HostQos) 
 
 
 def _best_effort(model: SwitchModel | None, host: HostQos) -> tuple[dict[str, str], list[str]]:
-    """Return the parameters and notes of a switch without QoS. It neither pauses nor marks, and one class uses the whole buffer."""
+    """Return the parameters and notes of a switch without QoS.
+
+    The switch neither pauses nor marks, and one class uses the whole buffer.
+    """
     pools = ("switch.ingress-pool-lossy", "switch.egress-pool-lossy")
     parameters = {} if model is None else dict.fromkeys(pools, str(round(model.buffer.shared_mb * 1e6)))
     for number in (host.priority, host.cnp_priority):
@@ -208,7 +214,7 @@ def _pools(buffers: Buffers, model: SwitchModel) -> dict[str, str]:
 def _headroom(qos: QosConfig, model: SwitchModel, cables: list[Cable], notes: list[str]) -> int:
     """Return the headroom in bytes of each port and lossless class: the largest need of any port, limited by the partition.
 
-    No port uses more headroom than its own need, so the partition only has to hold the sum of all needs. The engine
+    No port uses more headroom than its own need, so the partition has to hold only the sum of all needs. The engine
     adds delays inside switches to cables. If the data in flight on its cables during a pause exceeds the design's
     figure, the larger value counts.
     """
@@ -237,9 +243,9 @@ def _headroom(qos: QosConfig, model: SwitchModel, cables: list[Cable], notes: li
 def _queue_bytes(traffic_class: TrafficClass, buffers: Buffers, model: SwitchModel, cables: list[Cable]) -> int:
     """Return the bytes of which a drop profile's thresholds are percentages: a port's share of the egress pool of the class.
 
-    The share is that of a port if all ports queue equally. The thresholds of the chip are fixed numbers of cells,
-    while the share that a queue may take changes all the time. Junos does not document the base. With this base,
-    55..90 % is 0.6..0.9 MB on a QFX5240 with 400G ports. Other vendors configure 1..2 MB on such chips, which is
+    The share is that of a port if all ports queue equally. The thresholds of the chip are fixed numbers of cells, while
+    the share that a queue may take changes all the time. Junos does not document the base of the percentage. With this
+    base, 55..90 % is 0.6..0.9 MB on a QFX5240 with 400G ports. Other vendors configure 1..2 MB on such chips, which is
     close. A published result decided between the possible bases (docs/validation.md).
     """
     speed = max((cable.speed_gbps for cable in cables), default=model.ports[0].speed_gbps)

@@ -53,14 +53,14 @@ MODES = {
     "spray": SPRAY,
 }
 REORDERING = {SPRAY, DLB_PER_PACKET}
-"""The modes in which packets of a queue pair can overtake each other."""
+"""The modes in which packets of one queue pair can overtake each other."""
 
 KNOBS = ("inactivity", "flowsets", "period", "min", "max", "rate-weight", "reassign-chance", "quality-delta")
 
 
 @dataclass(frozen=True, slots=True)
 class Override:
-    """The load balancing settings of a run that replace those of the fabric file.
+    """The load balancing settings of a run, which replace those of the fabric file.
 
     - ``code``: the engine's number of the mode; None means that each switch uses its own mode.
     - ``joined``: True if traffic of a path color may use the uplinks of all colors.
@@ -75,7 +75,7 @@ class Override:
 def override(text: str | None, colored: bool) -> Override:
     """Read an override of the form ``MODE[:knob=value,…]``. None overrides nothing.
 
-    ``colored``: True if the fabric has path colors. Raises ``InputError`` for an unknown mode or a knob without a
+    ``colored`` is True if the fabric has path colors. Raises ``InputError`` for an unknown mode or a knob without a
     value. The engine checks the values of knobs.
     """
     if text is None:
@@ -163,7 +163,7 @@ They are Ethernet (18 bytes with its FCS), IP, UDP, base transport header and in
 """
 
 AETH, CNP_PADDING = 4, 16
-"""The bytes of an acknowledgement, and of a congestion notification packet, in addition to headers.
+"""The bytes of an acknowledgement and of a congestion notification packet, in addition to the headers.
 
 Source: InfiniBand architecture, annex 17.
 """
@@ -172,8 +172,8 @@ ADDITIVE_MBPS, HYPER_MBPS, STEPS_GBPS = 5, 50, 25
 """The additive and the hyper increase of DCQCN in Mb/s for each 25 Gb/s of port speed (the third value), for all vendors.
 
 Source: the rule of the HPCC simulator. NVIDIA documents 5 and 50 Mb/s without a port speed. The two rules give
-different losses in the 2:1 ring of docs/validation.md. With 5 and 50 Mb/s at 400G, an all-to-all of 2 GiB took one
-and a half times as long as published.
+different losses in the 2:1 ring of docs/validation.md. With 5 and 50 Mb/s at 400G, an all-to-all of 2 GiB took one and
+a half times as long as published.
 """
 
 REORDER = 256
@@ -186,7 +186,7 @@ class Transport:
 
     - ``parameters``: values under the engine's names.
     - ``dcqcn``: the name of the DCQCN parameter set; None if NICs do not use DCQCN.
-    - ``notes``: the assumptions made.
+    - ``notes``: the assumptions.
     """
 
     parameters: dict[str, str]
@@ -242,7 +242,7 @@ FAULTS_NOTE = (
 
 
 class Arguments(TypedDict):
-    """The arguments of ``PacketEngine`` other than messages. ``PacketEngine`` describes their meaning."""
+    """The arguments of ``PacketEngine``, except messages. ``PacketEngine`` documents their meaning."""
 
     kinds: NDArray[np.uint8]
     cables: NDArray[np.uint64]
@@ -260,7 +260,10 @@ class Arguments(TypedDict):
 
 
 class FlowArguments(Arguments):
-    """The arguments of ``FlowEngine``, which has a table column for each prefix. ``column`` has the column of each address."""
+    """The arguments of ``FlowEngine``.
+
+    Its tables have a column for each prefix; ``column`` has the column of each address.
+    """
 
     column: NDArray[np.uint32]
 
@@ -270,12 +273,12 @@ class PacketFabric:
     """A network in the engines' form: its numbers, routes and parameters.
 
     - ``balance``, ``repairs``, ``joined``: see ``tables.Forwarding``.
-    - ``profiles``: parameter sets of switches; ``profile``: for each node, the index of its set in ``profiles`` (hosts
-      do not use theirs).
+    - ``profiles``: parameter sets of switches.
+    - ``profile``: for each node, the index of its set in ``profiles``. The values of hosts are not used.
     - ``without_pfc``, ``without_ecn``: the ports that do not pause, and the ports that do not mark.
     - ``notes``: the assumptions, and the features that are not modelled.
-    - ``remarks``: the notes that are shown with every prediction, about features of the network that the simulation
-      ignores.
+    - ``remarks``: the notes that are shown with every prediction. They are about features of the network that the
+      simulation ignores.
     """
 
     wiring: Wiring
@@ -296,7 +299,7 @@ class PacketFabric:
     def queue_pairs(self, wanted: Iterable[tuple[str, str, int]]) -> NDArray[np.uint32]:
         """Return rows of queue pairs as ``PacketEngine`` takes them (see ``addresses.Addresses.pairs``).
 
-        ``wanted``: source NIC, destination NIC (both written ``SERVER:NIC``) and queue pair number. For many queue
+        ``wanted`` has source NIC, destination NIC (both written ``SERVER:NIC``) and queue pair number. For many queue
         pairs use ``addresses.pairs``, which takes arrays. Raises ``InputError`` for an unknown NIC.
         """
         rows: list[tuple[int, int, int]] = []
@@ -310,14 +313,14 @@ class PacketFabric:
         return self.addresses.pairs(src, dst, qp)
 
     def arguments(self, queue_pairs: NDArray[np.uint32], timeline: Timeline | None = None) -> Arguments:
-        """Return the arguments of ``PacketEngine`` other than messages. Tables cover the addresses that these queue pairs use.
+        """Return the arguments of ``PacketEngine``, except messages. Tables cover the addresses that these queue pairs use.
 
         Links and devices that are down in the routes are down from the beginning.
         """
         return self._arguments(*_used(queue_pairs), timeline or Timeline(), by_prefix=False)
 
     def flow_arguments(self, queue_pairs: NDArray[np.uint32], timeline: Timeline | None = None) -> FlowArguments:
-        """Return the arguments of ``FlowEngine`` other than messages.
+        """Return the arguments of ``FlowEngine``, except messages.
 
         Its tables are by prefix instead of by address, because there are far fewer prefixes.
         """
@@ -369,7 +372,7 @@ class PacketFabric:
 
     @cached_property
     def _standing(self) -> tuple[Forwarding, NDArray[np.uint32]]:
-        """The forwarding state at the beginning of every run, and its table entries, computed once."""
+        """The forwarding state at the beginning of every run, and its table entries. The result is cached."""
         forwarding = Forwarding(self.wiring, self.balance, self.repairs, self.joined)
         entries = forwarding.entries(self.routes)
         entries.flags.writeable = False
@@ -458,7 +461,10 @@ def _sender(network: Network, wiring: Wiring, tenant: str | None) -> tuple[HostC
 
 
 def _ports(wiring: Wiring, links: Mapping[str, Iterable[str]]) -> NDArray[np.uint32]:
-    """Return the switch ports on the given links, in order. ``links`` has, for each switch, names of links; others are left out."""
+    """Return the switch ports on the given links, in order.
+
+    ``links`` has the names of links by switch; unknown links are left out.
+    """
     ports = {wiring.port(link, name) for name, switch_links in links.items() for link in switch_links}
     return np.array(sorted(port for port in ports if port is not None), np.uint32)
 
@@ -476,7 +482,7 @@ def _code(config: DeviceConfig, wanted: Override) -> int:
 
 
 def _others(network: Network, wiring: Wiring, sent: Transport) -> list[str]:
-    """Return notes on NICs whose transport settings differ from ``sent``, because the engine has one transport for all hosts."""
+    """Return notes on NICs whose transport settings differ from ``sent``. The engine has only one transport for all hosts."""
     models = {server.model: server.name for server in network.servers}
     differences: list[str] = []
     for name in models.values():
@@ -505,7 +511,10 @@ def _rows(changes: Sequence[Change]) -> NDArray[np.uint64]:
 
 
 def _reroutes(at_ps: int, now: NDArray[np.uint32], after: NDArray[np.uint32], hosts: int) -> NDArray[np.uint64]:
-    """Return changes of routes, in the engine's form, for the entries in which table ``after`` differs from table ``now``."""
+    """Return changes of routes, in the engine's form, for the entries in which table ``after`` differs from table ``now``.
+
+    The changes take effect at ``at_ps``.
+    """
     switch, address = np.nonzero(now != after)
     rows = np.zeros((len(switch), 5), np.uint64)
     rows[:, 0], rows[:, 1], rows[:, 2] = at_ps, ROUTE, switch + hosts

@@ -1,4 +1,4 @@
-"""Failures and recoveries of links, switches and servers, as changes of the packet engine.
+"""Failures and recoveries of links, switches and servers, in the form of the packet engine's changes.
 
 A failure takes effect at once. Switches next to it that have fast reroute soon spread traffic over the remaining links
 of a next-hop group. Routes follow later, when the control plane has converged.
@@ -59,14 +59,14 @@ class Tables:
 
 @dataclass(frozen=True, slots=True)
 class Timeline:
-    """The changes of links and nodes (``changes``), and of forwarding tables (``tables``), each in order of time."""
+    """Changes in order of time. ``changes`` has those of links and nodes, ``tables`` those of forwarding tables."""
 
     changes: tuple[Change, ...] = ()
     tables: tuple[Tables, ...] = ()
 
     @property
     def moments(self) -> list[int]:
-        """The times at which anything changes, in ps and in order."""
+        """The times of all changes, in ps and in order."""
         return sorted({change[0] for change in self.changes} | {table.at_ps for table in self.tables})
 
     def since(self, at_ps: int) -> Timeline:
@@ -80,7 +80,7 @@ class Timeline:
 
 
 REPAIR_PS = 10**9
-"""Time that a switch takes to remove a dead link from its next-hop groups (fast reroute): 1 ms; assumed."""
+"""The time in ps that a switch takes to remove a dead link from its next-hop groups (fast reroute): 1 ms (assumed)."""
 
 
 def timeline(
@@ -93,7 +93,7 @@ def timeline(
 ) -> Timeline:
     """Return the timeline of outages. Routes follow ``reroute_ps`` after each outage begins or ends.
 
-    ``start``: the routes before the outages. Without ``plane`` the routes do not change. Raises ``InputError`` for
+    ``start`` has the routes before the outages. Without ``plane`` the routes do not change. Raises ``InputError`` for
     unknown names, and for overlapping outages of the same part.
     """
     _check(outages)
@@ -144,14 +144,14 @@ def _check(outages: Sequence[Outage]) -> None:
 def _routes(wiring: Wiring, plane: ControlPlane, start: Routes, down: Sequence[Outage]) -> Routes:
     """Return the routes after the control plane has converged.
 
-    A switch that only stops forwarding still advertises its routes, so such outages do not change them.
+    A switch that only stops forwarding still advertises its routes. Such outages do not change the routes.
     """
     known = [name for outage in down if outage.of != "forwarding" for name in _known(wiring, outage.name)]
     return plane.routes([*start.down, *known]) if known else start
 
 
 def _without_tables(wiring: Wiring, outages: Sequence[Outage], reroute_ps: int) -> list[Outage]:
-    """Return additional outages of forwarding: recovered switches forward nothing until they have learned routes again.
+    """Return additional outages of forwarding. A recovered switch forwards nothing until it has learned routes again.
 
     A switch that failed has lost its former tables.
     """
@@ -167,7 +167,7 @@ def _is_down(outage: Outage, moment: int) -> bool:
 
 
 def _known(wiring: Wiring, name: str) -> Iterable[str]:
-    """Return the names under which the control plane knows a link or device. For a NIC it is the NIC's link."""
+    """Return the names of a link or device in the control plane. For a NIC, this is the NIC's link."""
     if name in wiring.nics:
         return [wiring.port_link(int(wiring.first_port[wiring.node[name]]))]
     return [name]
@@ -207,7 +207,7 @@ def _places(wiring: Wiring, name: str, at_ps: int, link: int, node: int) -> list
 
 
 REROUTE_PS = 10 * 10**9
-"""The time in ps in which routes follow a fault if the scenario has no time: 10 ms (assumed).
+"""The time in ps after which routes follow a fault if the scenario gives no time: 10 ms (assumed).
 
 Loss of light is detected at once. The time is needed for BGP withdrawals and for writing hardware tables.
 """

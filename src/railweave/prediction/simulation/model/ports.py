@@ -1,4 +1,4 @@
-"""The usable ports of NICs whose ports are merged into one device by collective libraries.
+"""The usable ports of NICs whose ports collective libraries merge into one device.
 
 Port failover decides the effect of a dead plane on jobs: queue pairs of a port without a path use the other ports of
 the NIC. The net plugin fails over at once. NCCL's own transport does so only if it is configured (docs/howto/size-a-network.md#planes-nics-with-several-ports).
@@ -39,7 +39,7 @@ UNDER_WAY_NOTE = (
 
 
 def usable(fabric: PacketFabric, timeline: Timeline, until_ps: int = 0) -> Way | None:
-    """Return a function that determines which ports can send to which other ports, or None if every NIC has one port.
+    """Return a function that determines which ports can send to which other ports. Return None if every NIC has one port.
 
     A port that loses its path before ``until_ps`` counts as unusable, even if the path returns. If two NICs have no
     usable port in common, the ports that regain a path first count as usable, because the queue pairs wait for them.
@@ -67,9 +67,8 @@ def usable(fabric: PacketFabric, timeline: Timeline, until_ps: int = 0) -> Way |
 def apart_ps(wiring: Wiring, ports: int) -> int:
     """Return the shortest time in ps after which a port of a NIC can react to an arrival at another port of the NIC.
 
-    Return 0 if each NIC has one port.
-
-    Engines have a host for each port, so the time is the delay of the shortest cable.
+    Return 0 if each NIC has one port. The engines have a host for each port, so the time is the delay of the shortest
+    cable.
     """
     if ports == 1:
         return 0
@@ -80,7 +79,7 @@ def apart_ps(wiring: Wiring, ports: int) -> int:
 def next_loss(
     fabric: PacketFabric, timeline: Timeline, pairs: NDArray[np.uint32], after_ps: int, before_ps: int | None
 ) -> int | None:
-    """Return the next time after ``after_ps`` at which a queue pair loses its path, or None if there is none.
+    """Return the next time in ps after ``after_ps`` at which a queue pair loses its path, or None if there is none.
 
     Only times before ``before_ps`` are considered. ``pairs`` are rows of source and destination as ``PacketEngine``
     takes them. A queue pair that is waiting for a path cannot lose one.
@@ -116,14 +115,14 @@ def check_planes(fabric: PacketFabric, pairs: NDArray[np.uint32]) -> None:
 
 
 def _way_at(fabric: PacketFabric, timeline: Timeline, moment: int) -> Way:
-    """Return a function that tells which ports can send to which others at one moment, in ps."""
+    """Return a function that determines which ports can send to which other ports at the time ``moment``, in ps."""
     tables = [table for table in timeline.tables if table.at_ps <= moment]
     last = tables[-1] if tables else Tables(0, fabric.routes, frozenset())
     return _way(fabric, _up(fabric, timeline, moment, heals=True), [last])
 
 
 def _way(fabric: PacketFabric, up: NDArray[np.bool_], tables: Sequence[Tables]) -> Way:
-    """Return a function that tells which ports can send to which others, among hosts that are ``up``.
+    """Return a function that determines which ports can send to which other ports, among hosts that are ``up``.
 
     Two ports can do so only if there is a path in all of ``tables``.
     """
@@ -142,14 +141,14 @@ def _way(fabric: PacketFabric, up: NDArray[np.bool_], tables: Sequence[Tables]) 
 
 
 def _reached(fabric: PacketFabric, routes: Routes) -> NDArray[np.bool_]:
-    """Return, by switch and prefix, whether the switch owns the prefix or has a route to it."""
+    """Return, by switch and prefix, True if the switch owns the prefix or has a route to it."""
     none = np.zeros(len(routes.prefixes), np.bool_)
     fibs = (routes.fibs.get(name) for name in fabric.wiring.switches)
     return np.stack([none if fib is None else fib.group != UNREACHABLE for fib in fibs])
 
 
 def _up(fabric: PacketFabric, timeline: Timeline, until_ps: int, *, heals: bool) -> NDArray[np.bool_]:
-    """Return, by host, whether the host, its link and its leaf are up at ``until_ps``.
+    """Return, by host, True if the host, its link and its leaf are up at ``until_ps``.
 
     With ``heals`` False, a host that was down at any earlier time also counts as down.
     """

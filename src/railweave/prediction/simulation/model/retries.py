@@ -1,8 +1,8 @@
-"""The times at which a queue pair retransmits lost packets, and when it gives up. NCCL configures them in the NICs.
+"""The retransmissions of a queue pair: the times of its retries, and the time at which it gives up. NCCL configures them in the NICs.
 
 A NIC that gets no acknowledgement waits 4.096 us x 2^NCCL_IB_TIMEOUT and retransmits, at most NCCL_IB_RETRY_CNT times
-in a row (InfiniBand architecture, local ACK timeout and retry count). NICs may take up to four times as long, and
-some adapt the timeout. Neither is modelled.
+in a row (InfiniBand architecture, local ACK timeout and retry count). NICs may take up to four times as long, and some
+adapt the timeout. Neither is modelled.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ HEALED_BY = {LINK_UP: LINK_DOWN, NODE_UP: NODE_DOWN}
 
 
 def retry_parameters(nccl: Parameters) -> dict[str, str]:
-    """Return the packet engine's parameters for retransmission as NCCL sets them: ``host.timeout`` (with its unit, ps) and ``host.retries``."""
+    """Return the packet engine's parameters for retransmission as NCCL sets them: ``host.timeout`` (in ps) and ``host.retries``."""
     return {
         "host.timeout": f"{BASE_PS << nccl['NCCL_IB_TIMEOUT']}ps",
         "host.retries": str(nccl["NCCL_IB_RETRY_CNT"]),
@@ -43,7 +43,7 @@ def patience_ps(parameters: Mapping[str, str]) -> int:
 
 
 def after_retries(timeline: Timeline, parameters: Mapping[str, str]) -> Timeline:
-    """Return the timeline as it appears to senders that lost packets: a recovery takes effect at their next retry.
+    """Return the timeline as senders with lost packets see it: a recovery takes effect at their next retry.
 
     This timeline is used for flows, which lose no packets and would continue at once. A recovery after the last retry
     never takes effect. Faults from the beginning of a run do not cause losses.

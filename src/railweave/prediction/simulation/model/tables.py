@@ -1,7 +1,7 @@
 """The forwarding tables of the packet engine, made from the tables of the control plane.
 
-Tables are kept by prefix (``Forwarding.entries``) and expanded to addresses at the end. A VLAN's prefix covers every NIC
-on the VLAN, and only the leaf distinguishes between these NICs.
+Tables are kept by prefix (``Forwarding.entries``) and expanded to addresses at the end. A VLAN's prefix covers every
+NIC in the VLAN. Only the leaf distinguishes between these NICs.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class Forwarding:
     def entries(self, routes: Routes, dead: Collection[str] = ()) -> NDArray[np.uint32]:
         """Return the table with a row for each switch and a column for each prefix, as ``FlowEngine`` takes it.
 
-        ``HERE`` marks prefixes for which the leaf forwards by address. Switches with fast reroute remove ``dead`` links from
+        ``HERE`` marks prefixes that the leaf forwards by address. Switches with fast reroute remove ``dead`` links from
         groups that have other links.
         """
         table = np.full((len(self._wiring.switches), len(routes.prefixes)), NO_GROUP, np.uint32)
@@ -77,9 +77,10 @@ class Forwarding:
     def _of(
         self, row: int, name: str, routes: Routes, known: NDArray[np.int32], gone: Collection[str]
     ) -> NDArray[np.uint32]:
-        """Return the table entries of one switch for sets of next-hop groups. Each set becomes one group with the links of all.
+        """Return the table entries of one switch for sets of next-hop groups. Each set becomes one group with the links of all its groups.
 
-        ``row``: the number of the switch. ``known``: rows of the groups of each set. ``gone``: links to leave out.
+        ``row`` is the number of the switch; ``known`` has rows with the groups of each set; ``gone`` has the links to
+        leave out.
         """
         entries = np.full(len(known), NO_GROUP, np.uint32)
         ports_of = self._wiring.ports_of(name)
@@ -123,7 +124,7 @@ def by_address(
 ) -> NDArray[np.uint32]:
     """Return the table with a row for each switch and a column for each address in ``used``.
 
-    ``nic_ports``: the result of ``nic_port``.
+    ``nic_ports`` is the result of ``nic_port``.
     """
     owner = addresses.owner[used]
     table = np.take(entries, addresses.prefix[used], axis=1)  # in order of rows, as engines take it
@@ -137,7 +138,7 @@ def by_address(
 
 
 def nic_port(wiring: Wiring) -> NDArray[np.int64]:
-    """Return, for each host, the node number of its leaf, and the port of the leaf to which the host is connected.
+    """Return, for each host, the node number of its leaf, and the leaf's port to which the host is connected.
 
     Ports are counted from the leaf's first port.
     """

@@ -1,8 +1,8 @@
-"""Nodes and cables of a designed network, numbered as the packet engine numbers them.
+"""Nodes and cables of a designed network, numbered as in the packet engine.
 
-A host of the engine is a NIC, called ``SERVER:NIC``. Hosts come first, in the order of the servers and their NICs; then
-the switches. If any fabric connects the GPUs' own NICs, only such fabrics are used, because storage and front-end NICs
-take no part in collectives.
+A host of the engine is a NIC, named ``SERVER:NIC``. Hosts come first, in the order of the servers and their NICs; then
+the switches. If any fabric connects the GPUs' own NICs, only such fabrics are used. Storage and front-end NICs take no
+part in collectives.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ delay.
 """
 
 OPTICS_PS = 25_000
-"""The delay of the signal processors in the modules at both ends of a cable, in ps (assumed)."""
+"""The delay in ps of the signal processors in the modules at both ends of a cable, both together (assumed)."""
 
 SWITCH_PS = 600_000
 """The latency of a switch from port to port in ps, without queueing and serialization (assumed).
@@ -71,10 +71,13 @@ class Wiring:
     node: dict[str, int] = field(repr=False)
     """The number of each NIC and switch."""
     cable: dict[str, int] = field(repr=False)
-    """The row of each link."""
+    """The row of each link in ``cables``."""
 
     def port(self, link: str, name: str) -> int | None:
-        """Return the port, numbered across all nodes, that connects a NIC or switch to a link; None if the NIC or switch is not on the link."""
+        """Return the port, numbered across all nodes, that connects a NIC or switch to a link.
+
+        Return None if it is not on the link.
+        """
         row, node = self.cable.get(link), self.node[name]
         if row is None:
             return None
@@ -90,7 +93,7 @@ class Wiring:
 
     @cached_property
     def _ends(self) -> tuple[list[list[int]], list[list[int]]]:
-        """The nodes and ports at the ends of each cable, as lists, because single elements of arrays are slow to read."""
+        """The nodes and ports at the ends of each cable, as lists. Single elements of arrays are slow to read."""
         nodes: list[list[int]] = self.cables[:, :2].tolist()
         ports: list[list[int]] = self.end_ports.tolist()
         return nodes, ports
@@ -101,13 +104,16 @@ class Wiring:
 
 
 def nic_group(network: Network, server: Server, fabric: str) -> NicGroup | None:
-    """Return the catalog's NIC group that connects a server to a fabric; None if the catalog lacks the server model."""
+    """Return the catalog's NIC group that connects a server to a fabric.
+
+    Return None if the catalog lacks the server model.
+    """
     model = network.catalog.servers.get(server.model)
     return model.nics.get(network.fabric(fabric).nics) if model else None
 
 
 def fabrics(network: Network) -> tuple[str, ...]:
-    """Return the fabrics that collectives use: the fabrics of the GPUs' own NICs, or all fabrics if there is no such fabric."""
+    """Return the fabrics that collectives use: the fabrics of the GPUs' own NICs, or all fabrics if there are none."""
     kinds = {(server.model, nic.fabric): server for server in network.servers for nic in server.nics}
     gpu_fabrics = {
         fabric
@@ -174,10 +180,10 @@ def _ports(cables: NDArray[np.uint64], nodes: int) -> tuple[NDArray[np.int64], N
 def servers(network: Network, wiring: Wiring, tenant: str = "") -> list[tuple[str, list[int], int]]:
     """Return each server that a job can use, with the numbers of its NICs in rail order, and its number of GPUs.
 
-    Only NICs of ``tenant`` count. If collective libraries merge several ports of a NIC into one device, only the
-    first existing port is listed.
+    Only NICs of ``tenant`` count. If collective libraries merge several ports of a NIC into one device, only the first
+    existing port is listed.
 
-    The catalog gives the number of GPUs. For an unknown server model there is one GPU per NIC. A tenant with a fraction
+    The catalog gives the number of GPUs. A server of an unknown model counts one GPU per NIC. A tenant with a fraction
     of a server's NICs has the same fraction of the server's GPUs.
     """
     job_servers: list[tuple[str, list[int], int]] = []

@@ -1,6 +1,6 @@
 """The predictions for training jobs as text and JSON.
 
-They have the step time, the time in which GPUs compute, and the reasons for which GPUs wait in the remaining time.
+They have the step time, the computing time of GPUs, and the reasons for which GPUs wait in the remaining time.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 TABLE = Path(__file__).with_name("errors.json")
 FEW = 5
-"""The number of rows below which the largest error is used, because fewer rows are too few for a 90th percentile."""
+"""The number of rows below which the largest error is used. A 90th percentile needs more rows."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ class StepErrors:
 class StepBand(JsonObject):
     """The range of a step's time in ps.
 
-    - ``error``: the relative error. None if no published step ran on the GPU.
+    - ``error``: the relative error. None if no published step ran on this GPU.
     - ``outside``: a text about the properties of the job that no published step has.
     """
 
@@ -143,7 +143,7 @@ OF_TRACES = KINDS | {"bubble": "processors and other ranks"}
 
 COMPUTING = "computing"
 LEAST_PART = 0.01
-"""The fraction of a step from which waiting counts as a bottleneck."""
+"""The fraction of a step from which a wait counts as a bottleneck."""
 
 
 @dataclass(frozen=True)
@@ -155,9 +155,9 @@ class JobResult:
     times: Times
     carried: tuple[CarriedCommunication, ...]
     step_ps: int
-    """The time of a step in ps while the other jobs run. ``times`` has the operations of a single step."""
+    """The time of a step in ps while the other jobs run. ``times`` has the operations of one step."""
     alone_ps: int
-    """The time of a step in ps when no other job or traffic uses the network."""
+    """The time of a step in ps if no other job or traffic uses the network."""
     sent: StepTraffic
     """The traffic of a step, by tier and link."""
     unlike: str = ""
@@ -165,9 +165,9 @@ class JobResult:
     checked: tuple[PacketCheck, ...] = ()
     """The communications that were also run by packets; empty if this check was not requested."""
     seeds_ps: tuple[int, ...] = ()
-    """The time of a step with each of several seeds; empty if only one seed was run."""
+    """The time of a step in ps with each of several seeds. Empty if only one seed was run."""
     checkpoint: CheckpointCost | None = None
-    """The cost of the job's checkpoints; None if it writes none."""
+    """The cost of the job's checkpoints. None if the job writes no checkpoints."""
 
     @property
     def band(self) -> StepBand:
@@ -176,10 +176,10 @@ class JobResult:
 
     @property
     def mfu(self) -> float | None:
-        """The model FLOPs utilization: the share of the GPUs' peak that the model's operations use; None for a trace.
+        """The model FLOPs utilization: the fraction of the GPUs' peak rate that the model's operations use. None for a trace.
 
-        Recomputation does not count, and attention counts over the whole sequence. A trace does not give the operations of the
-        model.
+        Recomputation does not count, and attention counts over the whole sequence. A trace does not give the operations
+        of the model.
         """
         if self.plan.flops is None:
             return None
@@ -194,7 +194,10 @@ class JobResult:
 
     @cached_property
     def parts(self) -> dict[str, float]:
-        """The time in ps of each part of a step, by name of the part. The times are averaged over pipeline stages; their sum is the step time."""
+        """The time in ps of each part of a step, by name of the part.
+
+        Times are averaged over pipeline stages, and add up to the step time.
+        """
         by_class = exposed(self.graph, self.times)
         kinds = dict.fromkeys([COMPUTE, *KINDS, *(kind for class_parts in by_class for kind in class_parts)])
         scale = self.step_ps / max(self.times.step_ps, 1)
@@ -210,19 +213,22 @@ class JobResult:
     def exposed_ps(self) -> float:
         """The time in ps for which GPUs wait for communication.
 
-        A network without limits would save at most this time, not counting the bubbles that communication lengthens.
+        A network without limits would save at most this time. Bubbles that communication lengthens are not counted.
         """
         return sum(time for kind, time in self.parts.items() if kind not in {COMPUTE, "bubble"})
 
     @property
     def wasted_gpus(self) -> float:
-        """The number of GPUs whose work is lost to communication: the number of all GPUs times the fraction of a step for which they wait for communication."""
+        """The number of GPUs whose work is lost to communication.
+
+        This is the number of all GPUs times the fraction of a step for which they wait for communication.
+        """
         return self.plan.ranks * self.exposed_ps / self.step_ps
 
     def binds(self) -> str:
-        """Return what GPUs wait for longest, as text: a kind of communication with its bottleneck, or pipeline bubbles.
+        """Return text about the longest wait of GPUs: a kind of communication with its bottleneck, or pipeline bubbles.
 
-        The text is ``computing`` if no kind of waiting takes more than 1 % of the step (``LEAST_PART``).
+        The text is ``computing`` if no kind of wait takes more than 1 % of the step (``LEAST_PART``).
         """
         waits = {
             cause: time for cause, time in self.parts.items() if cause != COMPUTE and time > LEAST_PART * self.step_ps
@@ -447,7 +453,7 @@ class TrainingPrediction(JsonObject):
     fabric: PacketFabric
     notes: tuple[str, ...]
     own_jobs: int
-    """The number of jobs from the requested file. The other jobs are from the file of jobs that run at the same time."""
+    """The number of jobs from the requested file. The other jobs come from the file of jobs that run at the same time."""
 
     @property
     def complete(self) -> bool:

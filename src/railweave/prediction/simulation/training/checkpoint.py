@@ -1,8 +1,10 @@
-"""The cost of a checkpoint while a job trains: the time to write the checkpoint, the longer steps during that time, and the cost per step.
+"""The cost of a checkpoint while a job trains.
+
+The cost consists of the time to write the checkpoint, the longer steps during that time, and the cost per step.
 
 A checkpoint holds the state between two steps. With ``overlap``, steps continue and share links with the checkpoint
-until it is written. The first part of the writing is simulated, up to two steps, and the rest is assumed to continue
-at the same pace. Without ``overlap``, GPUs wait until the checkpoint is written.
+until it is written. The first part of the writing is simulated, up to two steps, and the rest is assumed to continue at
+the same pace. Without ``overlap``, GPUs wait until the checkpoint is written.
 """
 
 from __future__ import annotations
@@ -32,10 +34,11 @@ class CheckpointCost(JsonObject):
     - ``alone_ps``: the time to write the checkpoint without other traffic on the network.
     - ``time_ps``: the time to write the checkpoint while the job trains.
     - ``step_ps``: the time of a step while the checkpoint is written.
-    - ``steps``: the number of steps that fit into the writing.
+    - ``steps``: the number of steps that run during the writing.
     - ``every``: the number of steps from one checkpoint to the next.
     - ``cost_ps``: the extra time of all steps between two checkpoints together.
-    - ``fabric``: the fabric that carries the checkpoint; ``bound``: the bottleneck of writing.
+    - ``fabric``: the fabric that carries the checkpoint.
+    - ``bound``: the bottleneck of writing.
     """
 
     JSON = (
@@ -140,7 +143,7 @@ def written(
 
 
 def _repeated(graph: Graph, steps: int) -> Graph:
-    """Return the graph of several steps one after another, with one more class that is still empty."""
+    """Return the graph of several steps, one after another, with one additional empty rank class."""
     whole = Graph(graph.classes + 1)
     for communication in graph.communications:
         whole.communication(communication)

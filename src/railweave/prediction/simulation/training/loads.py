@@ -1,6 +1,6 @@
 """The loads of communications, simulated by flows: the load on each link, and the time without other traffic on the network.
 
-Each process group becomes a job. All groups of a communication run at once.
+Each process group becomes a job. All groups of a communication run at the same time.
 """
 
 from __future__ import annotations
@@ -45,7 +45,10 @@ class Group:
 
     @property
     def shape(self) -> tuple[int, tuple[int, ...]]:
-        """The shape of the group: its number of servers, and the NIC of each GPU. Groups of the same shape have the same messages."""
+        """The shape of the group: its number of servers, and the NIC of each GPU.
+
+        Groups of the same shape have the same messages.
+        """
         return len(self.job.servers), self.job.servers[0].nearest
 
 
@@ -85,7 +88,7 @@ def inside_bytes(job: Job, collective: Collective, size_bytes: int, nccl: Parame
 def between(job: Job, collective: Collective, size_bytes: int, nccl: Parameters) -> Program:
     """Return the program of a collective between servers, with one message for each connection.
 
-    For ``send-recv``, only the first of two ranks sends, to the second.
+    For ``send-recv``, only the first of two ranks sends. It sends to the second.
     """
     if collective in RINGS:
         return whole(job, collective, size_bytes, nccl)
@@ -153,7 +156,7 @@ class PlacedJob:
     def _by_rail(self, communication: Communication) -> tuple[tuple[int, ...], ...]:
         """Return the groups of a communication. If PXN changes the sender of a message, the group has the new sender.
 
-        NCCL first hands a message for another rail to the GPU on that rail, so this GPU becomes the sender.
+        NCCL first moves a message for a different rail to the GPU on that rail. This GPU then sends the message.
         """
         if communication.collective != "send-recv" or self.nccl["NCCL_PXN_DISABLE"]:
             return communication.groups
@@ -167,7 +170,7 @@ class PlacedJob:
         return tuple(groups)
 
     def inside(self, communication: Communication) -> int | None:
-        """Return the time of a communication in ps if every group is inside one server; else None."""
+        """Return the time of a communication in ps if every group is inside one server. Return None otherwise."""
         gpus = self.job.gpus_per_server
         if any(len({rank // gpus for rank in ranks}) > 1 for ranks in communication.groups):
             return None
@@ -240,7 +243,7 @@ def _bound(alone: int, arrived: int, floor: int, proxy: int, link: str) -> str:
 
 
 def _joined(parts: list[Traffic]) -> Traffic:
-    """Return several traffics as one: queue pairs and messages are concatenated. No message waits for another."""
+    """Return several traffics as one. Queue pairs and messages are concatenated, and no message waits."""
     first = np.cumsum([0, *(len(part.pairs) for part in parts[:-1])])
     rows: list[NDArray[np.uint64]] = []
     for begin, part in zip(first.tolist(), parts, strict=True):

@@ -29,9 +29,9 @@ if TYPE_CHECKING:
     from railweave.prediction.jobs.graph import Communication, Graph
 
 WIRE_BYTES = 4178
-"""The bytes of a full packet on the wire, with headers, preamble and gap."""
+"""The size in bytes of a full packet on the wire, with headers, preamble and gap."""
 ACKNOWLEDGED = 1.1
-"""The approximate number of packets, including acknowledgements, for each data packet."""
+"""The approximate number of packets per data packet, including acknowledgements."""
 NOTE = (
     "packets: each communication takes alone as long as packets of all its groups did, where that is longer than flows say; those that go on at the same time "
     "share links as flows"
@@ -44,7 +44,7 @@ ALIGN = 1 << 16
 class PacketCheck(JsonObject):
     """A communication run by packets and by flows.
 
-    - ``size_bytes``: the size that was run. It is smaller than the size of the communication if that would need too
+    - ``size_bytes``: the size that was run. It is smaller than the communication's size if that size would need too
       many packets.
     - ``marked``: the number of packets with ECN marks.
     - ``paused``: the number of PFC pauses.
@@ -97,7 +97,7 @@ class PacketCheck(JsonObject):
 
 
 def slowest(graph: Graph, loads: Sequence[CarriedCommunication]) -> list[tuple[Communication, CarriedCommunication]]:
-    """Return each kind, collective and size of communication between servers once, with the load of the stage where it is slowest."""
+    """Return each kind, collective and size of communication between servers once, with the load at the stage where it is slowest."""
     by_key: dict[tuple[str, str, int], tuple[Communication, CarriedCommunication]] = {}
     for communication, load in zip(graph.communications, loads, strict=True):
         if key(communication) not in by_key or load.alone_ps > by_key[key(communication)][1].alone_ps:
@@ -106,7 +106,7 @@ def slowest(graph: Graph, loads: Sequence[CarriedCommunication]) -> list[tuple[C
 
 
 def key(communication: Communication) -> tuple[str, str, int]:
-    """Return kind, collective and size: a key that is equal for the same communication in different stages."""
+    """Return (kind, collective, size). The key is equal for the same communication in different stages."""
     return communication.kind, communication.collective, communication.size_bytes
 
 
@@ -115,7 +115,7 @@ def as_long_as_packets(
 ) -> list[CarriedCommunication]:
     """Return the loads, lengthened by the extra time that packets took for communications with the same key.
 
-    ``checked``: the results of packet runs. If packets were faster than flows, the load is unchanged.
+    ``checked`` has the results of packet runs. If packets were faster than flows, the load is unchanged.
     """
     longer = {key(check.communication): max(1 + check.longer, 1.0) for check in checked if check.complete}
     return [
@@ -179,7 +179,7 @@ def _checked(placed: PlacedJob, whole: Communication, size: int) -> PacketCheck:
 
 
 def _traffic(placed: PlacedJob, communication: Communication) -> tuple[Traffic, int, int]:
-    """Return all messages of a communication, the time added at its end, and its shortest possible time, both in ps."""
+    """Return all messages of a communication, the time added at its end, and its shortest possible time (both in ps)."""
     way = usable(placed.fabric, placed.timeline)
     known: dict[object, Program] = {}
     parts: list[Traffic] = []

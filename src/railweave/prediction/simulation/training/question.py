@@ -1,4 +1,7 @@
-"""The prediction of the training jobs of a file on a network. Their graphs, storage and background traffic are run at the same time."""
+"""The prediction of the training jobs of a file on a network.
+
+Their steps, storage traffic and background traffic run at the same time.
+"""
 
 from __future__ import annotations
 
@@ -49,7 +52,7 @@ NOTE = (
     "a communication goes as fast as the slowest of its links then lets it"
 )
 WINDOW_US = 10_000
-"""The time in us for which background traffic is run to find its links. Any length gives the same shares."""
+"""The time in us for which background traffic is run to find its links. The length does not affect the resulting shares."""
 
 
 def taken(
@@ -94,7 +97,7 @@ class StorageUse:
     lb: str | None
 
     def add_reads(self, placed: PlacedJob, graph: Graph) -> CarriedCommunication | None:
-        """Add the storage reads of a step to its graph, beginning with the step. Return the load of these reads, or None if nothing is read.
+        """Add the storage reads of a step to its graph, from the beginning of the step. Return their load, or None if nothing is read.
 
         The load is calculated without other traffic on the network. Raises the errors of ``stores_of`` and ``stored``.
         """
@@ -114,7 +117,7 @@ class StorageUse:
         known: Sequence[CarriedCommunication],
         step_ps: int,
     ) -> CheckpointCost | None:
-        """Return the cost of the job's checkpoint with no other job on the network, or None if the job writes none.
+        """Return the cost of the job's checkpoint with no other job on the network. Return None if the job writes no checkpoint.
 
         Raises the errors of ``stores_of`` and ``stored``.
         """
@@ -155,7 +158,7 @@ MOST_STEPS = 40
 
 @dataclass(frozen=True)
 class StartedJob:
-    """A job: the graph of its step, and the time at which its first step begins."""
+    """A job: the graph of its step, and the time in ps at which its first step begins."""
 
     graph: Graph
     start_ps: int
@@ -170,11 +173,11 @@ def together(
     """Run the steps of all jobs at the same time. Return, for each job, the times of its last step and the time of a step.
 
     - ``known``: for each job, the loads of its communications.
-    - ``load``: for each port, the share of its rate that background traffic uses.
+    - ``load``: for each port, the fraction of its rate that background traffic uses.
     - ``alone_ps``: for each job, the time of a step without the other jobs.
 
-    Jobs repeat their steps until the longest job has made two steps, so that the others overlap with every part of
-    them.
+    Jobs repeat their steps until the longest job has made two steps. So the other jobs overlap with every part of these
+    steps.
     """
     until = 2 * max(alone_ps) + max(job.start_ps for job in jobs)
     whole = Graph(sum(job.graph.classes for job in jobs))
@@ -209,7 +212,7 @@ def together(
 def _last_step(times: Times, count: int, begins: Sequence[int]) -> tuple[Times, int]:
     """Return the times of a job's last step, from its beginning, and the mean time in ps of all steps but the first.
 
-    ``count``: the operations per step. ``begins``: the time at which each step begins.
+    ``count`` is the number of operations per step. ``begins`` has the first operation of each step.
     """
     ends = [max(times.end_ps[begin : begin + count]) for begin in begins]
     first, last = ends[-2], begins[-1]
@@ -251,15 +254,15 @@ def predict_training(
 
     - ``changes``: new values for fields of all jobs in the file, by path (``parallel.tensor``).
     - ``lb``, ``settings``: as for ``predict``.
-    - ``qps``: queue pairs per connection, for jobs that give no number.
+    - ``qps``: the number of queue pairs per connection, for jobs that give no number.
     - ``faults``: faults that have already happened, and to which routes have adapted.
     - ``scenario``: a file with more faults and background traffic.
     - ``whole``: the network including storage fabrics, if ``network`` is only one of its fabrics.
     - ``others``: a file of jobs that run at the same time, without ``changes``.
     - ``background``: background traffic, in place of the scenario's background traffic.
-    - ``check``: also run the communications by packets.
-    - ``engine``: ``flow``, or ``packet``, with which a communication takes the time of packets if this is longer than
-      the time of flows.
+    - ``check``: True to run the communications also by packets.
+    - ``engine``: ``flow`` or ``packet``. With ``packet``, a communication takes the time of packets if this is longer
+      than the time of flows.
 
     Raises ``InputError`` for an invalid argument and, with the line, for an error in a file.
     """
@@ -345,7 +348,7 @@ def predict_training(
 
 
 def _shared(jobs: Sequence[_Job]) -> str:
-    """Return a note if several jobs are on one server, else an empty string."""
+    """Return a note if several jobs are on one server. Return "" otherwise."""
     names = Counter(server.name for job in jobs for server in job.placed.job.servers)
     both = [name for name, often in names.items() if often > 1]
     if not both:
@@ -362,7 +365,7 @@ def _nothing(_: str) -> None:
 def _scenario(network: Network, path: Path | None) -> tuple[tuple[FaultTarget, ...], Background | None]:
     """Return the faults and background traffic of a scenario file.
 
-    Raises ``InputError`` if the file also has traffic of a job.
+    Raises ``InputError`` if the file also has the traffic of a job.
     """
     if path is None:
         return (), None
@@ -374,7 +377,7 @@ def _scenario(network: Network, path: Path | None) -> tuple[tuple[FaultTarget, .
 
 
 def _after(bed: SimulatedNetwork, faults: Sequence[FaultTarget]) -> Timeline:
-    """Return the timeline in which the faults have already happened and the routes have followed them."""
+    """Return the timeline in which the faults have already happened and the routes have followed."""
     timeline = conditions_of(bed, None, faults, 0).timeline if faults else Timeline()
     return timeline.since(max(timeline.moments)) if timeline.moments else timeline
 

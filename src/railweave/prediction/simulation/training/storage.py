@@ -1,8 +1,7 @@
 """The storage traffic of a job, on the fabric of its GPUs or on a separate fabric.
 
 All NICs that the job's servers have on that fabric take part. Each carries an equal part of the bytes, spread evenly
-over the storage servers. If a storage server has NICs on the rail of a client's NIC, only those NICs serve that
-client.
+over the storage servers. If a storage server has NICs on the rail of a client's NIC, only those NICs serve that client.
 """
 
 from __future__ import annotations
@@ -34,9 +33,9 @@ if TYPE_CHECKING:
 
 
 LEAST = 1e-4
-"""The busy fraction below which a port is assumed not to slow any communication."""
+"""The busy fraction below which a port is assumed to slow no communication."""
 GRAIN = 1e-3
-"""The resolution of busy fractions. Links whose busy fractions differ by less are treated like a single link."""
+"""The resolution of busy fractions. Links whose busy fractions differ by less are treated as one link."""
 MOST_TAKEN = 0.5
 """The largest share of a link that background traffic takes from jobs."""
 LEAST_PACE = 1e-9
@@ -48,8 +47,8 @@ class SharedLinks:
     def __init__(self, carried: Sequence[CarriedCommunication], taken: NDArray[np.float64] | None = None) -> None:
         """Find the links that can fill.
 
-        ``carried`` has the load of each communication, by number. ``taken`` has, by port, the share that background traffic asks
-        for.
+        ``carried`` has the load of each communication, by number. ``taken`` has, for each port, the fraction that
+        background traffic requests.
         """
         self._alone = [load.alone_ps for load in carried]
         much = [load.busy > LEAST for load in carried]
@@ -71,7 +70,10 @@ class SharedLinks:
         return self._alone[communication]
 
     def paces(self, active: tuple[int, ...]) -> list[float]:
-        """Return the pace of each communication in ``active`` while all of them run; 1 is the pace of a communication that runs without others."""
+        """Return the pace of each communication in ``active`` while all of them run.
+
+        A pace of 1 is that of a communication without others.
+        """
         use = self._use[list(active)]
         pace = np.ones(len(active))
         if not use.size:
@@ -96,7 +98,10 @@ class SharedLinks:
 
 
 RUN_BYTES = 1 << 30
-"""The largest number of bytes of a connection that are simulated. For more bytes, the time is scaled, because no other traffic shares the links."""
+"""The largest number of bytes of a connection that are simulated.
+
+For more bytes, the time is scaled. No other traffic shares the links.
+"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,7 +130,8 @@ def stores_of(
     - ``whole``: the network with all its fabrics.
     - ``tell``: a function that makes a problem from a field, a description and a fix.
 
-    Raises ``InputError``, with the line, if the storage does not exist, or if no fabric connects it with the job.
+    Raises ``InputError``, with the line, if the storage does not exist, or if no fabric connects the storage with the
+    job.
     """
     try:
         names = ordered({server.name: "" for server in whole.servers}, wanted.storage)
@@ -164,7 +170,7 @@ def stores_of(
 
 
 def _fabric(network: Network, lb: str | None) -> PacketFabric:
-    """Return a fabric that no job runs on, in the engines' form."""
+    """Return a fabric on which no job runs, in the engines' form."""
     plane = ControlPlane([device_config(network, switch.name) for switch in network.switches], network.absent)
     return packet_fabric(present(network), plane.configs, plane.routes(), lb)
 
@@ -205,7 +211,7 @@ def stored(stores: Stores, wanted: Storage, size_bytes: int, *, reads: bool) -> 
 
 
 def _connections(stores: Stores) -> tuple[NDArray[np.uint32], NDArray[np.float64]]:
-    """Return the connections with storage, as pairs of client NIC and storage NIC, and the fraction of all bytes on each."""
+    """Return the connections with storage as pairs of client NIC and storage NIC, and the fraction of all bytes on each."""
     ends: list[tuple[int, int]] = []
     parts: list[float] = []
     for client in stores.clients.tolist():

@@ -30,8 +30,8 @@ def training_over_seeds(
 ) -> TrainingPrediction:
     """Return the prediction of the median seed by the steps of all jobs, with the times of all seeds if there are several.
 
-    ``given``: arguments of ``predict_training``. Seeds count up from the seed in the settings, or from 1. Raises the
-    errors of ``predict_training``.
+    ``given`` has the arguments of ``predict_training``. Seeds count up from the seed in the settings, or from 1. Raises
+    the errors of ``predict_training``.
     """
     if seeds == 1:
         return predict_training(network, path, **given, progress=progress)
@@ -54,9 +54,9 @@ def training_over_seeds(
 def oversubscribed(network: Network, text: str) -> dict[str, str]:
     """Return the changes of the fabric file that give leaves an oversubscription ratio such as ``2:1``.
 
-    The ratio is the server bandwidth of a leaf over its uplink bandwidth; the leaf with the most server bandwidth is
-    used. The changes reduce the links to each spine, or the spines. Raises ``InputError`` if whole links cannot give
-    the ratio, or if there are no spines.
+    The ratio is the server bandwidth of a leaf over its uplink bandwidth, for the leaf with the most server bandwidth.
+    The changes reduce the links to each spine, or the number of spines. Raises ``InputError`` if whole links cannot
+    give the ratio, or if there are no spines.
     """
     try:
         wanted = ratio(text)
@@ -109,7 +109,7 @@ def on_leaves(network: Network, text: str) -> dict[str, str]:
 
 
 def _colors(network: Network, uplinks: int) -> dict[str, str]:
-    """Return the change to fewer path colors if their number does not divide the uplinks of a leaf; else an empty dict."""
+    """Return the change to fewer path colors if their number does not divide the uplinks of a leaf. Return {} otherwise."""
     fabric = network.fabrics[0]
     now = len(fabric.colors)
     if not now or not uplinks % now:
@@ -124,8 +124,8 @@ def _colors(network: Network, uplinks: int) -> dict[str, str]:
 def _leaf(network: Network) -> tuple[int, int, int, int]:
     """Return four numbers of the leaf with the most server bandwidth.
 
-    They are the Gb/s of its server ports, its number of uplinks, the number of spines they lead to, and the Gb/s of
-    an uplink.
+    They are the bandwidth of its server ports in Gb/s, its number of uplinks, the number of spines they lead to, and
+    the speed of an uplink in Gb/s.
     """
     servers: Counter[str] = Counter()
     uplinks: dict[str, list[tuple[str, int]]] = {}
@@ -161,8 +161,8 @@ FIX = (
 class Choice:
     """One value of the varied setting.
 
-    - ``fabric``: the fields of the fabric file that it changes.
-    - ``given``: the arguments of ``predict_training`` that it sets.
+    - ``fabric``: the fields of the fabric file that the value changes.
+    - ``given``: the arguments of ``predict_training`` that the value sets.
     """
 
     name: str
@@ -174,7 +174,7 @@ class Choice:
 def choices(network: Network, words: str, given: Mapping[str, Any]) -> list[Choice]:
     """Return the choices in a text such as ``NAME=a,b``.
 
-    ``given``: the other arguments of ``predict_training``. Raises ``InputError`` if a name or value is invalid.
+    ``given`` has the other arguments of ``predict_training``. Raises ``InputError`` if a name or value is invalid.
     """
     name, equals, rest = words.partition("=")
     values = values_of(name, rest) if equals else []
@@ -185,7 +185,7 @@ def choices(network: Network, words: str, given: Mapping[str, Any]) -> list[Choi
 
 
 def _made(network: Network, name: str, given: Mapping[str, Any]) -> Callable[[str], Choice] | None:
-    """Return the function that makes a choice from a value of setting ``name``; None if there is no such setting."""
+    """Return the function that makes a choice from a value of setting ``name``. Return None if there is no such setting."""
     head, dot, _ = name.partition(".")
     if name == "lb":
         return lambda value: Choice(name, value, given={"lb": value})
@@ -217,7 +217,7 @@ def _changed(path: str, name: str, value: str, given: Mapping[str, Any]) -> Choi
 
 
 SEVERAL = "choice"
-"""Name of the column if several settings are varied."""
+"""The name of the column if several settings are varied."""
 AS_IT_IS = "as it is"
 """The label of the row without a change, if several settings are varied."""
 COLUMNS = (
@@ -235,7 +235,7 @@ COLUMNS = (
 class Row:
     """The result of one job with one choice.
 
-    - ``slower``: the extra time of its step as a fraction of the fastest choice's step.
+    - ``slower``: the extra time of the job's step, as a fraction of the step with the fastest choice.
     - ``gpus_wasted``: the number of GPUs that the fastest choice would not need for the same speed.
     """
 
@@ -246,7 +246,7 @@ class Row:
 
     @property
     def cells(self) -> tuple[object, ...]:
-        """The cells of the table row: first the label, then those of ``COLUMNS``."""
+        """The cells of the table row: first the label, then the cells of ``COLUMNS``."""
         bound = self.job.binds()
         return (
             self.label,
@@ -261,7 +261,10 @@ class Row:
 
 @dataclass(frozen=True)
 class Variants:
-    """The predictions of all choices, as pairs of label and prediction. ``name``: the varied setting, or ``SEVERAL`` if there are several."""
+    """The predictions of all choices, as pairs of label and prediction.
+
+    ``name`` is the varied setting, or ``SEVERAL`` for several settings.
+    """
 
     name: str
     predictions: tuple[tuple[str, TrainingPrediction], ...]
@@ -342,8 +345,8 @@ def compare_training(
     value is run with all other settings unchanged, and the jobs are also run without any change.
 
     - ``given``: arguments of ``predict_training``.
-    - ``designed``: a function that designs the network with changed fields of its fabric file. It returns this network,
-      and the network including storage fabrics. None if there is no fabric file.
+    - ``designed``: a function that designs the network with changed fields of its fabric file. It returns (the network,
+      the network including storage fabrics). None if there is no fabric file.
 
     Raises ``InputError`` if ``words`` is invalid, and the errors of ``predict_training``.
     """
