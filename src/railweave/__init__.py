@@ -133,5 +133,5 @@ if not TYPE_CHECKING:  # a type checker reads the imports above, and sees a name
     )
 
     def __dir__() -> list[str]:
-        """Return the public names and those that every module has, but no submodule that happens to be imported."""
+        """Return the public names and the names that every module has. Submodules that happen to be imported are left out."""
         return sorted([*__all__, *(name for name in globals() if name.startswith("__"))])

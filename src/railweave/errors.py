@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class FileLine:
-    """A line of a file, counted from 1. If ``line`` is 0, the place is the whole file or folder."""
+    """A line of a file, counted from 1. Line 0 means the whole file or folder."""
 
     file: str
     line: int = 0
@@ -49,7 +49,8 @@ class Option:
 
     - ``value``: the given value, if the option may be repeated and the message does not contain the value.
     - ``part``: the faulty part of the value, as keys and indexes: ``("host.mtu",)`` of ``--set``, ``("ports", 1)`` of
-      ``--background``. It is not printed. For a scenario file, it is the path of keys and indexes inside the file.
+      ``--background``. The part is not printed. For a scenario file, it is the path of keys and indexes inside the
+      file.
     """
 
     name: str
@@ -88,7 +89,7 @@ Place = FileLine | Option | NetworkPart | Argument
 class Problem:
     """One fault in the input, and its correction.
 
-    ``place`` is the place of the fault. ``fix`` is a full phrase that the user can act on.
+    ``place`` is the place of the fault. ``fix`` is a complete phrase that tells the user what to do.
     """
 
     place: Place
@@ -136,11 +137,14 @@ class OutputError(RailweaveError):
 
 
 class UnsettledError(RailweaveError):
-    """A set of configurations whose routes never converge, because their policies contradict each other."""
+    """The error for configurations whose routes never converge, because their policies contradict each other."""
 
 
 class UnknownPolicyError(UnsettledError):
-    """A route that reaches a policy term with an unknown statement, so that the policy's decision on the route is not known."""
+    """The error for a route that reaches a policy term with an unknown statement.
+
+    The policy's decision on the route is then unknown.
+    """
 
 
 class LabError(RailweaveError):
@@ -148,7 +152,7 @@ class LabError(RailweaveError):
 
 
 class RenderError(RailweaveError):
-    """A statement in a device configuration that the target cannot read or express, and must not drop.
+    """The error for a statement in a device configuration that the target cannot read or express, and must not drop.
 
     ``what`` is the message. ``line`` is the line of the text, counted from 1, or 0 if there is none.
     """
@@ -162,10 +166,13 @@ class RenderError(RailweaveError):
         return f"line {self.line}: {self.what}" if self.line else self.what
 
     def below(self, lines: int) -> RenderError:
-        """Return the same error for a longer text, with ``lines`` additional lines before the original text."""
+        """Return the same error for a longer text, in which ``lines`` additional lines precede the original text."""
         return RenderError(self.what, self.line + lines if self.line else 0)
 
 
 def unknown_switches(names: Iterable[str], fix: str = "names are those of cabling.csv") -> InputError:
-    """Return the error for names in ``--only`` that are not switches of the network: one problem per name, with ``fix`` as its fix."""
+    """Return the error for names in ``--only`` that are not switches of the network.
+
+    It has one problem per name, with ``fix`` as its fix.
+    """
     return InputError([Problem(Option("--only", name), "the network has no such switch", fix) for name in names])

@@ -8,7 +8,7 @@ from railweave.errors import FileLine, InputError, Option, Problem
 from railweave.writing import write_below
 
 FOLDER = Path(__file__).parent / "_examples"
-"""The folder of the examples. In a checkout, it is a link to ``examples/``."""
+"""The folder of the examples. In a checkout, the folder is a link to ``examples/``."""
 
 SUFFIXES = ("yaml", "inventory.csv")
 

@@ -28,7 +28,10 @@ if TYPE_CHECKING:
 
 
 class JsonObject:
-    """The base class of values with a JSON form. ``JSON`` lists the entries of this form; if it is empty, the form has all fields."""
+    """The base class of values with a JSON form.
+
+    ``JSON`` lists the entries of this form. If it is empty, the form has all fields.
+    """
 
     __slots__ = ()
     JSON: ClassVar[Sequence[str]] = ()
@@ -41,7 +44,7 @@ class JsonObject:
 class _Key(NamedTuple):
     """One key of a JSON object: its name, the function that gets its value, and the conversion of that value.
 
-    An empty name merges the keys of the value into the object.
+    If the name is empty, the keys of the value are merged into the object.
     """
 
     name: str

@@ -21,7 +21,7 @@ STAGING = ".railweave-"
 
 
 def digest(content: bytes) -> str:
-    """Return the digest of a file's content, as it is written in the manifest."""
+    """Return the digest of a file's content, as written in the manifest."""
     return hashlib.sha256(content).hexdigest()
 
 
@@ -51,6 +51,6 @@ def _words(data: object) -> dict[str, str]:
 
 
 def is_below(name: str) -> bool:
-    """Return whether a path stays inside the folder that it is relative to."""
+    """Return True if a relative path stays inside its folder."""
     parts = name.split("/")  # pathlib takes a second more for 18,000
     return not name.startswith("/") and ".." not in parts and any(part not in {"", "."} for part in parts)

@@ -10,7 +10,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 LIKE = 0.75
-"""The minimum similarity (difflib's ratio) of related names. A lower value would suggest ``interconnect`` for "spine_count"."""
+"""The minimum similarity (difflib's ratio) of related names.
+
+A lower value would suggest ``interconnect`` for "spine_count".
+"""
 
 
 def nearest(word: str, known: Iterable[str]) -> str | None:

@@ -38,7 +38,7 @@ def found_by(paths: Iterable[str], file: str) -> dict[str, Path]:
 def check_known(folder: Path, known: Collection[str], where: str) -> None:
     """Raise ``ImportError`` if a module or file in a folder is not in ``known``.
 
-    ``where`` is the advice that the error gives if no known name is similar.
+    If no known name is similar, the error gives the advice ``where``.
     """
     for name in _entries(folder):
         if name not in known:
@@ -59,6 +59,6 @@ def _entries(folder: Path) -> list[str]:
 
 
 def _meant(entries: Iterable[str], file: str) -> str:
-    """Return ": rename NAME" for the entry whose name is most similar to ``file``, or an empty string if none is similar."""
+    """Return ": rename NAME" for the entry whose name is most similar to ``file``. Return "" if none is similar."""
     like = nearest(file, entries)
     return f": rename {like}" if like else ""

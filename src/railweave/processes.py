@@ -29,9 +29,10 @@ Result = TypeVar("Result")
 
 
 def end_with_parent() -> None:
-    """End this process as soon as its parent process ends, even by SIGKILL, which leaves the parent no time to signal its children.
+    """End this process as soon as its parent process ends. This includes SIGKILL, which leaves the parent no time to signal its children.
 
-    The parent holds one end of a pipe that ``multiprocessing`` opens for each process. The operating system closes that end.
+    The parent holds one end of a pipe that ``multiprocessing`` opens for each process. The operating system closes that
+    end.
     """
     parent = multiprocessing.parent_process()
     if parent is None:
@@ -59,7 +60,10 @@ class Pool(ProcessPoolExecutor):
             raise
 
     def submit(self, *arguments: Any, **more: Any) -> Future[Any]:  # noqa: ANN401 - as the pool's own
-        """Submit a task and return its future. A signal that arrives during the call is handled after it, so that no lock stays held."""
+        """Submit a task and return its future.
+
+        A signal that arrives during the call is handled after the call, so that no lock stays held.
+        """
         with uninterrupted():
             return super().submit(*arguments, **more)
 
@@ -109,7 +113,10 @@ def finished(tasks: Iterable[Future[Result]]) -> Iterator[Future[Result]]:
 
 @contextlib.contextmanager
 def shared(value: Result) -> Generator[SharedValue[Result]]:
-    """Provide a large value for processes that start inside a ``with`` statement. The value is written once, to an unnamed file."""
+    """Provide a large value to the processes that start inside a ``with`` statement.
+
+    The value is written once, to an unnamed file.
+    """
     with tempfile.TemporaryFile() as file:
         pickle.dump(value, file, pickle.HIGHEST_PROTOCOL)
         file.flush()

@@ -1,4 +1,4 @@
-"""The progress function that ignores all messages, which is the default of parameters for progress."""
+"""The progress function that ignores all messages. It is the default of progress parameters."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """The only reader of text and JSON input files, with limits on size and nesting.
 
-A file may come from an untrusted person. Regardless of its content, reading ends with a value or with an error that gives
-the place: no file can fill the memory or exhaust the stack. The limits are far above the needs of the largest clusters
-(docs/folder.md lists them).
+A file may come from an untrusted person. Regardless of its content, reading ends with a value or with an error that
+gives the place. No file can fill the memory or exhaust the stack. The limits are far above the needs of the largest
+clusters (docs/folder.md lists them).
 """
 
 from __future__ import annotations
@@ -111,7 +111,7 @@ def compose_yaml(text: str, file: str) -> Any:  # noqa: ANN401 - YAML nodes are 
 def _measure(text: str, file: str, loader: Any) -> None:  # noqa: ANN401 - YAML loaders are untyped
     """Raise ``SpecError`` if a YAML text is nested too deeply or has too many values.
 
-    This check comes before nodes are created, because the reader uses a stack frame of the process for each level.
+    The check precedes the creation of nodes, because the reader uses a stack frame of the process for each level.
     """
     import yaml
 
@@ -130,13 +130,14 @@ def _measure(text: str, file: str, loader: Any) -> None:  # noqa: ANN401 - YAML 
 
 
 _OF_TABS = re.compile(r"cannot start any token|tab character")
-"""The pattern of the YAML readers' messages about a tab used for indentation. libyaml's message does not mention the tab."""
+"""The pattern of the YAML readers' messages about a tab used as indentation. libyaml's message does not mention the tab."""
 
 
 def _malformed(text: str, file: str, error: MarkedYAMLError) -> Problem:
     """Return the problem that the YAML reader reports.
 
-    If a closing quote or bracket is missing, the reader stops late. The problem then also gives the line where that part began.
+    If a closing quote or bracket is missing, the reader stops late. The problem then also gives the line of the opening
+    one.
     """
     mark = error.problem_mark or error.context_mark
     line = mark.line + 1 if mark else 0

@@ -18,7 +18,10 @@ from pathlib import Path
 
 
 def project_root(name: str) -> Path | None:
-    """Return the folder ``.validators/NAME`` of this checkout, or None if railweave runs outside a checkout or the folder is missing."""
+    """Return the folder ``.validators/NAME`` of this checkout.
+
+    Return None outside a checkout, or if the folder is missing.
+    """
     checkout = Path(__file__).resolve().parents[2]
     folder = checkout / ".validators" / name
     return folder if (checkout / "pyproject.toml").is_file() and folder.is_dir() else None
@@ -31,9 +34,9 @@ def trusted_users() -> set[int]:
 
 
 def untrusted(root: Path, program: Path) -> str:
-    """Return the reason not to run a program below a root folder, or an empty string if it is safe.
+    """Return the reason not to run a program below a root folder. Return "" if the program is safe to run.
 
-    A user who can write to the program or to a folder on its path controls what is run, even as root.
+    A user who can write to the program or to a folder on its path controls the code that runs, even as root.
     """
     root, program = root.resolve(), program.resolve()
     if not program.is_relative_to(root):

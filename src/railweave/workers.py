@@ -26,13 +26,19 @@ if TYPE_CHECKING:
 Result = TypeVar("Result")
 
 LEAST = 128
-"""The minimum number of devices for which forks are used. With fewer, starting the forks takes longer than the time saved."""
+"""The minimum number of devices for which forks are used.
+
+With fewer devices, starting the forks takes longer than the time saved.
+"""
 
 MOST_WORKERS = 8
 
 
 def spread(function: Callable[[str], Result], names: Sequence[str]) -> list[Result]:
-    """Return the results of ``function`` for every name, in order. Uses several cores if there are at least ``LEAST`` names."""
+    """Return the results of ``function`` for every name, in order.
+
+    Several cores are used if there are at least ``LEAST`` names.
+    """
     with spreading(function, names) as results:
         return results()
 
@@ -79,7 +85,10 @@ def spreading(function: Callable[[str], Result], names: Sequence[str]) -> Genera
 def _work(
     function: Callable[[str], object], names: Sequence[str], step: int, taken: Synchronized[int], file: BinaryIO
 ) -> None:
-    """Take batches of ``step`` names until none is left. Write the results as a dict of index to result, or the exception, to the file."""
+    """Take batches of ``step`` names until none is left.
+
+    Write a dict of index to result to the file, or the exception if one occurs.
+    """
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent gets it too, and ends its workers
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     end_with_parent()

@@ -50,7 +50,10 @@ class Folder:
             self._last = None
 
     def _at(self, name: str, *, make: bool = False) -> tuple[int, str]:
-        """Return the handle of the folder that contains a name, and the last component of the name. ``make``: create missing folders."""
+        """Return (handle of the folder that contains a name, last component of the name).
+
+        With ``make``, missing folders are created.
+        """
         above, _, base_name = name.rpartition("/")
         if not above:
             return self._handle, base_name
@@ -90,7 +93,7 @@ class Folder:
         return f"{self.path}/{walked} is a file, and a folder is to be made there; nothing was changed"
 
     def kind(self, name: str) -> str:
-        """Return the kind of entry at a name: ``file``, ``folder``, ``link`` or ``other``, or an empty string if nothing exists."""
+        """Return the kind of entry at a name: ``file``, ``folder``, ``link`` or ``other``. Return "" if nothing exists."""
         try:
             handle, base_name = self._at(name)
             mode = os.stat(base_name, dir_fd=handle, follow_symlinks=False).st_mode
@@ -122,13 +125,16 @@ class Folder:
             os.close(file)
 
     def move(self, name: str, target: Folder, to: str) -> None:
-        """Move a file to the name ``to`` below another folder of the same file system. Replace an existing target; follow no link."""
+        """Move a file to the name ``to`` below another folder of the same file system.
+
+        An existing target is replaced; no link is followed.
+        """
         handle, base_name = self._at(name)
         there, called = target._at(to, make=True)
         os.replace(base_name, called, src_dir_fd=handle, dst_dir_fd=there)
 
     def remove(self, name: str) -> None:
-        """Remove a file, and its folder if that becomes empty."""
+        """Remove a file. Also remove its folder if the folder becomes empty."""
         try:
             handle, base_name = self._at(name)
             os.unlink(base_name, dir_fd=handle)
@@ -151,7 +157,7 @@ def unguessable(name: str) -> str:
 def beside(path: Path, content: bytes, mode: int = 0o666) -> Generator[Path]:
     """Write a file's new content to a temporary file in the same folder, and yield its path.
 
-    The caller renames the file. Otherwise it is deleted at the end.
+    The caller must rename the file. A file that was not renamed is deleted at the end.
     """
     place = path.with_name(unguessable(path.name))
     try:
@@ -164,10 +170,10 @@ def beside(path: Path, content: bytes, mode: int = 0o666) -> Generator[Path]:
 
 
 def write_file(path: Path, content: bytes | str, *, private: bool = False) -> None:
-    """Write a file completely or not at all, and create its folder. Replace an existing file, or the link itself if the path is a link.
+    """Write a file completely or not at all, and create its folder. An existing file is replaced; so is a link, but not its target.
 
-    With ``private``, only the owner may read the file. Raises ``OutputError`` if writing fails, or if the path is a device, a
-    pipe, a folder or a link to one of these, because the new file would replace it.
+    With ``private``, only the owner may read the file. Raises ``OutputError`` if writing fails, or if the path is a
+    device, a pipe, a folder or a link to one of these, because the new file would replace it.
     """
     data = content.encode() if isinstance(content, str) else content
     try:
@@ -187,7 +193,10 @@ def write_asked(file: Path | str | None, made: Callable[[], str]) -> None:
 
 
 def check_writable(path: Path) -> None:
-    """Check, before long work, that ``write_file`` could write to a path. Raise ``OutputError`` if not. Nothing is changed."""
+    """Check, before long work, that ``write_file`` could write to a path.
+
+    Raise ``OutputError`` if it could not. Nothing is changed.
+    """
     try:
         if not _is_file_or_nothing(path):
             raise OutputError(f"{path} is not a file; nothing was changed")
