@@ -105,7 +105,7 @@ def test_a_host_file_of_any_content(tmp_path: Path, capsys: pytest.CaptureFixtur
         ("paths FILE --src gpu-01:gpu0_eth --dst gpu-02:gpu0_eth --qps 100000000", r"--qps: 100000000 queue pairs\n    give 1 to 16,384"),
         ("paths FILE --src gpu-01:gpu0_eth --dst gpu-02:gpu0_eth --qps 1" + "0" * 5000, "qps"),
         ("sim FILE --qps 100000000", "--qps: 100000000 queue pairs per connection"),
-        ("sim FILE --size 1" + "0" * 5000, "--size: .* is no size"),
+        ("sim FILE --size 1" + "0" * 5000, "--size: .* is not a size"),
         ("sim FILE --background share=true", "--background: share"),
         ("sim FILE --background share=30%,qps=1e9", "--background: qps"),
         ("sim FILE --background share=30%,qps=true", "--background: qps"),

@@ -91,7 +91,7 @@ def test_models_and_optics_are_said_as_they_are_designed(tmp_path: Path) -> None
     assert said
     assert set(re.findall(r": ([^ ;]+)", said[1])) == optics
     assert "16 leaves, 4 spines; 1,024 server cables, 512 cables between switches, 2,048 optics" in out
-    assert "2 stripes of 64 servers; 32 uplinks a leaf, 8 to each of 4 spines (2:1); 8 path colors" in out
+    assert "2 stripes of 64 servers; 32 uplinks per leaf, 8 to each of 4 spines (2:1); 8 path colors" in out
 
 
 def test_gpus_are_rounded_up_to_servers_and_that_is_said(tmp_path: Path) -> None:
@@ -230,9 +230,9 @@ def test_oversubscription_is_read_as_it_is_written(ratio: str, tmp_path: Path) -
         (["--gpus", "1.5"], "'1.5' is not a number of GPUs"),
         (
             ["--gpus", "8", "--growth", "twice"],
-            "--growth: 'twice' is not a growth\n    write a factor of at least 1, for example 2x",
+            "--growth: 'twice' is not a growth factor\n    write a factor of at least 1, for example 2x",
         ),
-        (["--gpus", "8", "--growth", "0.5x"], "'0.5x' is not a growth"),
+        (["--gpus", "8", "--growth", "0.5x"], "'0.5x' is not a growth factor"),
         (
             ["--gpus", "8", "--oversubscription", "0.5"],
             "--oversubscription: '0.5' is not an oversubscription ratio\n    write",
@@ -334,10 +334,10 @@ def test_an_editor_finds_the_schema(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_queue_pairs_are_chosen_by_prediction(tmp_path: Path) -> None:
     out, network = made(tmp_path, "--gpus", "32", "--shape", "two-tier", "--stripes", "2", "--qps", "predict")
-    found = re.search(r"queue pairs: (\d+) a connection, by prediction on 4 of 4 servers", out)
+    found = re.search(r"queue pairs: (\d+) per connection, predicted on 4 of 4 servers", out)
     assert found is not None
     assert network.hosts.job.qps_per_connection == int(found[1])
-    assert "fitted on two published rows" in out
+    assert "fitted to two published results" in out
     times = {int(count): line for count, line in re.findall(r"^  (\d+): (.*us)$", out, re.MULTILINE)}
     assert int(found[1]) in times
     assert set(times) >= {1, 2}
@@ -371,7 +371,9 @@ def test_load_balancing_is_what_switches_can_do_and_its_price_is_named(
     assert fabric.load_balancing.mode == mode
     assert max(1, len(fabric.colors)) == colors
     assert f"load balancing: {mode}: " in out
-    assert "8 addresses a NIC, 64 routing tables a server" in out  # its price, or that of the choice that was not taken
+    assert (
+        "8 addresses per NIC, 64 routing tables per server" in out
+    )  # its price, or that of the choice that was not taken
 
 
 def test_switches_without_dynamic_load_balancing_say_so(tmp_path: Path) -> None:

@@ -75,13 +75,13 @@ def test_a_collective_for_people(run: Run) -> None:
 @pytest.mark.parametrize(
     ("words", "error"),
     [
-        (("--size", "x"), "--size: 'x' is no size"),
-        (("--set", "host.mtu"), "--set: 'host.mtu' is no NAME=VALUE"),
+        (("--size", "x"), "--size: 'x' is not a size"),
+        (("--set", "host.mtu"), "--set: 'host.mtu' does not have the form NAME=VALUE"),
         (("--set", "host.post-cost=soon"), "--set: host.post-cost: 'soon' is not a time"),
         (("--set", "host.mtu=long"), "--set: host.mtu: 'long' is not a size"),
-        (("--compare", "qps=1,2", "--nccl", "NCCL_STEPS"), "--nccl: 'NCCL_STEPS' is no NAME=VALUE"),
+        (("--compare", "qps=1,2", "--nccl", "NCCL_STEPS"), "--nccl: 'NCCL_STEPS' does not have the form NAME=VALUE"),
         (("--nope",), "No such option"),
-        (("--engine", "flows"), "'flows' is no engine"),
+        (("--engine", "flows"), "'flows' is not an engine"),
         (("--measured", "nofile.csv"), "--measured: goes with --compare"),
     ],
 )

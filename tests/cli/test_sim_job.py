@@ -83,8 +83,8 @@ def test_choices_side_by_side(run: Run) -> None:
         (("--collective", "all-reduce"), "goes with collectives"),
         (("--hosts", "2"), "goes with collectives"),
         (("--compare", "lb=ecmp", "--seeds", "2"), "goes with one prediction"),
-        (("--engine", "fluid"), "'fluid' is no engine"),
-        (("--compare", "size=1,2"), "nothing that jobs are compared by"),
+        (("--engine", "fluid"), "'fluid' is not an engine"),
+        (("--compare", "size=1,2"), "not a setting that can be varied for jobs"),
         (("--compare", "qps=0"), "qps: 0 is not allowed: the value must be at least 1"),
         (("--compare", "parallel.tensor=3"), "are"),
         (("--compare", "batch.micro=many"), "batch.micro"),
@@ -111,7 +111,7 @@ def test_a_step_is_written_as_traces_and_read_again(run: Run, tmp_path: Path) ->
     page = tmp_path / "page.html"
     run("--job", str(tmp_path / "again.yaml"), "--html", str(page))
     assert "nodes of 32 ranks, traces" in page.read_text()
-    assert "is a trace itself" in run("--job", str(tmp_path / "again.yaml"), "--chakra-out", str(folder), code=2)
+    assert "is already a trace" in run("--job", str(tmp_path / "again.yaml"), "--chakra-out", str(folder), code=2)
     assert "goes with one prediction" in run(
         "--job", str(JOBS[0]), "--chakra-out", str(folder), "--compare", "qps=1", code=2
     )

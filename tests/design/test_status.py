@@ -198,7 +198,7 @@ def test_a_job_of_servers_that_lack_a_nic_by_their_status_names_it(tmp_path: Pat
     network = _network(tmp_path, BASE + "status: {'a2:gpu3_eth': failed, b1: planned}\n")
     with pytest.raises(
         InputError,
-        match=r"--hosts: by `status:` of the fabric file these NICs are absent.*: a2:gpu3_eth\n.*without a2,",
+        match=r"--hosts: these NICs are absent by `status:` in the fabric file.*: a2:gpu3_eth\n.*without a2,",
     ):
         bed_of(network)
     assert len(bed_of(network, order="a1,a3,b2").job.servers) == 3

@@ -150,7 +150,7 @@ def note_words(context: Context, spec: FabricFile) -> None:
     """Report the short names in a file that match several models."""
     for at, word, means in _words(spec, context.catalog):
         if len(means) > 1:
-            message = f"{word!r} means {', '.join(means)}: {means[0]} is taken"
+            message = f"{word!r} means {', '.join(means)}: {means[0]} is used"
             context.finding(MODEL_BY_WORD, ".".join(map(str, at)), at, message)
 
 

@@ -66,7 +66,7 @@ def test_what_was_corrected_is_replaced_with_force_alone(
     own.write_text("corrected\n")
     words = ("import", saved, "-o", tmp_path / "mine.yaml")
     assert run(monkeypatch, *words) == 2
-    assert f"{own} would be replaced" in capsys.readouterr().err
+    assert f"{own} would be overwritten" in capsys.readouterr().err
     assert own.read_text() == "corrected\n"
     assert run(monkeypatch, *words, "--force", "--json") == 0
     assert own.read_text() != "corrected\n"
@@ -88,7 +88,7 @@ def test_an_empty_folder(monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capture
 def test_a_model_that_there_is_not(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="not in the catalog"):
         adopt(tmp_path, device=["leaf=none"])
-    with pytest.raises(InputError, match="write it as leaf="):
+    with pytest.raises(InputError, match="write it like leaf="):
         adopt(tmp_path, device=["leaf=:junos"])
 
 
@@ -100,7 +100,7 @@ def test_neighbors_heard(tmp_path: Path) -> None:
         capture = read_capture(tmp_path)
         assert read_lldp(capture, read_devices(capture)) == {leaf: {"Ethernet0": (spine, "Ethernet0")}}
     heard.write_text('{"p1": "two"}')
-    with pytest.raises(InputError, match="a neighbor is written as"):
+    with pytest.raises(InputError, match="a neighbor has the wrong form"):
         read_lldp(read_capture(tmp_path), read_devices(read_capture(tmp_path)))
 
 

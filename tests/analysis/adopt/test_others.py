@@ -41,11 +41,11 @@ def test_a_lab_without_hardware_gets_a_stand_in(tmp_path: Path) -> None:
     found = adopt(_saved(tmp_path))
     asns = {one.name: one.asn for one in found.network.switches}
     assert asns == {"leaf1": 65101, "leaf2": 65102, "spine1": 65000, "spine2": 65000}
-    assert any("stands in" in note and "eth1 is " in note for note in found.notes)
-    assert any("no text shows a server" in note for note in found.notes)
+    assert any("is used instead" in note and "eth1 is " in note for note in found.notes)
+    assert any("no configuration shows a server" in note for note in found.notes)
     assert all(one.equivalent for one in found.scores)
 
 
 def test_nothing_says_who_is_joined_with_whom(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="no link between the 4 switches is found"):
+    with pytest.raises(InputError, match="no link between the 4 switches was found"):
         adopt(_saved(tmp_path, addresses=False))

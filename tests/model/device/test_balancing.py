@@ -126,7 +126,7 @@ def test_global_balancing_is_refused_where_it_is_not_documented(
 
 def test_the_simulator_says_what_it_makes_of_both(tmp_path: Path) -> None:
     leaf = device_config(network(tmp_path, SELECTIVE), "stripe1-leaf1")
-    assert any("opcodes are not told apart" in note for note in balancing_notes(leaf.balancing))
+    assert any("opcodes are ignored" in note for note in balancing_notes(leaf.balancing))
     (tmp_path / "b").mkdir()
     leaf = device_config(network(tmp_path / "b", GLOBAL), "stripe1-leaf1")
     assert any("own links only" in note for note in balancing_notes(leaf.balancing))

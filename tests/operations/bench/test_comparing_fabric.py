@@ -122,7 +122,9 @@ def test_gpus_and_processes_follow_from_ranks(
     assert {name: value for name, value in asked[2] if name in options} == options
 
 
-@pytest.mark.parametrize(("ranks", "said"), [(6, "unlike numbers of ranks"), (64, "16 GPUs of a server that has 8")])
+@pytest.mark.parametrize(
+    ("ranks", "said"), [(6, "unlike numbers of ranks"), (64, "16 GPUs are requested of a server that has 8")]
+)
 def test_ranks_that_servers_cannot_have_are_refused_in_words(ranks: int, said: str) -> None:
     found, (note,) = foretold([replace(collective(4, 90.0), ranks=ranks)], example("h100-rlb"))
     assert found == {}

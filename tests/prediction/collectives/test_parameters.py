@@ -47,9 +47,9 @@ def test_every_default_can_be_said_and_has_a_source() -> None:
         ("NCCL_BUFFSIZE=big", "a whole number from 65536 to 1073741824"),
         ("NCCL_CROSS_NIC=3", "from 0 to 2"),
         ("NCCL_NCHANNELS_PER_NET_PEER=0", "or -1 to let the library decide"),
-        ("NCCL_ALGO=CollNet", "one or several of Tree, Ring, PAT, NVLS, NVLSTree"),
-        ("NCCL_PROTO=^LL,LL128,Simple", "one or several of LL, LL128, Simple"),
-        ("NCCL_CHUNK_STEPS=3", "do not divide one another"),
+        ("NCCL_ALGO=CollNet", "one or more of Tree, Ring, PAT, NVLS, NVLSTree"),
+        ("NCCL_PROTO=^LL,LL128,Simple", "one or more of LL, LL128, Simple"),
+        ("NCCL_CHUNK_STEPS=3", "are not multiples of each other"),
     ],
 )
 def test_what_is_wrong_and_what_would_be_right(word: str, says: str) -> None:
@@ -155,7 +155,7 @@ def test_jobs_that_are_wrong() -> None:
         ((), "no server"),
         ((Server("x", (nic,), ()),), "x has no GPU"),
         ((Server("x", (), (0,)),), "x has no NIC"),
-        ((Server("x", (nic,), (1,)),), "beyond its NICs"),
+        ((Server("x", (nic,), (1,)),), "has an index without a NIC"),
         ((Server("x", (Nic("a", 0, 0),), (0,)),), "without speed"),
         ((good, Server("x", (Nic("a", 1, 1),), (0,))), "good and x differ"),
     ]:
@@ -163,7 +163,7 @@ def test_jobs_that_are_wrong() -> None:
             Job(servers)
     with pytest.raises(InputError, match="rank 9 is not in the job"):
         program(Job.of_servers(1), "broadcast", 1, root=9)
-    with pytest.raises(InputError, match="'gather' is not known"):
+    with pytest.raises(InputError, match="'gather' is not a known collective"):
         program(Job.of_servers(1), "gather", 1)  # pyright: ignore[reportArgumentType]
     with pytest.raises(InputError, match="0 bytes"):
         program(Job.of_servers(1), "all-reduce", 0)

@@ -25,13 +25,13 @@ def test_sizes(text: str, expected: list[int]) -> None:
 @pytest.mark.parametrize(
     ("text", "error"),
     [
-        ("", "'' is no size"),
-        ("8X", "'8X' is no size"),
-        ("0", "'0' is no size"),
-        ("-1", "'-1' is no size"),
-        ("9999T", "'9999T' is no size"),
+        ("", "'' is not a size"),
+        ("8X", "'8X' is not a size"),
+        ("0", "'0' is not a size"),
+        ("-1", "'-1' is not a size"),
+        ("9999T", "'9999T' is not a size"),
         ("16M..1M", "ends before it begins"),
-        ("1M,,2M", "'' is no size"),
+        ("1M,,2M", "'' is not a size"),
     ],
 )
 def test_mistakes(text: str, error: str) -> None:

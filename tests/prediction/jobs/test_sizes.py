@@ -107,9 +107,9 @@ def test_bytes_are_those_of_the_formulas(tmp_path: Path) -> None:
     [
         ({"model": "llama9"}, 1, "there is no model 'llama9'"),
         ({"parallel": {"tensor": 3}}, 4, "heads"),
-        ({"parallel": {"data": 4}}, 3, "are 4 GPUs; its servers have 8"),
-        ({"batch": {"global": 7}}, 2, "7 sequences are no multiple"),
-        ({"parallel": {"pipeline": 99}}, 4, "99 parts of 80 layers"),
+        ({"parallel": {"data": 4}}, 3, "need 4 GPUs, but the job's servers have 8"),
+        ({"batch": {"global": 7}}, 2, "7 sequences are not a multiple"),
+        ({"parallel": {"pipeline": 99}}, 4, "80 layers cannot be divided into 99 parts"),
     ],
 )
 def test_what_cannot_be_is_said_with_its_line(tmp_path: Path, changed: dict[str, object], line: int, what: str) -> None:

@@ -62,7 +62,7 @@ def test_what_binds_is_what_was_busy_longest() -> None:
 @pytest.mark.parametrize(
     ("given", "error"),
     [
-        ({"collective": "all-redce"}, "collective: 'all-redce' is not known"),
+        ({"collective": "all-redce"}, "collective: 'all-redce' is not a known collective"),
         ({"nccl": {"NCCL_BUFSIZE": "1"}}, "NCCL_BUFSIZE"),
         ({"qps": 0}, "NCCL_IB_QPS_PER_CONNECTION"),
         ({"lb": "magic"}, "magic"),

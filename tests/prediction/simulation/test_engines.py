@@ -104,7 +104,7 @@ def test_auto_keeps_packets_for_what_flows_do_not_know(monkeypatch: pytest.Monke
 
 
 def test_no_such_engine() -> None:
-    with pytest.raises(InputError, match="'flows' is no engine"):
+    with pytest.raises(InputError, match="'flows' is not an engine"):
         predict(LAB, "all-reduce", MIB, engine="flows")
 
 
@@ -127,7 +127,7 @@ def test_one_flow_a_connection_takes_as_long_as_its_messages(
     assert whole.time_ps == pytest.approx(messages.time_ps, rel=0.15)
     if nccl.get("NCCL_ALGO") == "Ring":  # in a tree some proxies have more to post than others
         assert whole.load.proxy_ps == messages.load.proxy_ps, "credit messages are posted too"
-    assert "one flow a connection" in whole.choice.why
+    assert "one flow per connection" in whole.choice.why
 
 
 def test_long_and_large_runs_are_announced() -> None:

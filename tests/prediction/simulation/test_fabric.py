@@ -144,7 +144,7 @@ def test_outages_of_links_servers_and_nics() -> None:
 @pytest.mark.parametrize(
     ("outages", "said"),
     [
-        ([Outage("spine9", 0)], "spine9: neither a link nor"),
+        ([Outage("spine9", 0)], "spine9: the simulated fabrics have no link"),
         ([Outage("spine1", 5, 5)], "ends before it begins"),
         ([Outage("spine1", 5), Outage("spine1", 7, 9)], "overlap"),
     ],
@@ -251,5 +251,5 @@ def test_servers_of_a_job() -> None:
 def test_unknown_nic() -> None:
     _, _, fabric = bed("h100-rlb")
     for wrong in ("H100-01:eth9", "spine1"):
-        with pytest.raises(InputError, match="no NIC of the simulated fabrics"):
+        with pytest.raises(InputError, match="not a NIC of the simulated fabrics"):
             fabric.queue_pairs([(wrong, DST, 0)])

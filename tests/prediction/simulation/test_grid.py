@@ -42,7 +42,7 @@ def test_servers_are_values_though_their_lists_have_commas() -> None:
         ({"hosts": ["2", "H100-01,H100-01"]}, "hosts=H100-01,H100-01: H100-01 is named twice"),
         ({"hosts": ["2", "4"], "per-host": [1, 3]}, "per-host=3: 3 processes cannot share 8 GPUs evenly"),
         ({"per-host": [0, 1]}, "per-host=0: 0 processes"),
-        ({"per-host": ["one", 1]}, "per-host=one: that is no whole number"),
+        ({"per-host": ["one", 1]}, "per-host=one is not a whole number"),
         ({"hosts": []}, "no values"),
         ({}, "nothing to vary"),
     ],

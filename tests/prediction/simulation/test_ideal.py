@@ -86,7 +86,7 @@ def test_ties_have_no_winner(found: JobPrediction) -> None:
     )
     assert tied.winner is None
     assert (tied.to_json()["winner"], tied.to_json()["tied"]) == (None, ["ecmp", "dlb"])
-    assert "ecmp and dlb do alike and best, and rlb takes 100.0% longer." in tied.verdict()
+    assert "ecmp and dlb are equally fast and the fastest, and rlb takes 100.0% longer." in tied.verdict()
     clear = Comparison("lb", (Outcome("ecmp", slower(found, 1.2)), Outcome("dlb", found)))
     assert clear.winner is not None
     assert (clear.winner.value, clear.to_json()["winner"]) == ("dlb", "dlb")
@@ -95,7 +95,7 @@ def test_ties_have_no_winner(found: JobPrediction) -> None:
 
 def test_alike_only_where_packets_crossed_a_spine(found: JobPrediction) -> None:
     crossed = Comparison("lb", (Outcome("ecmp", found), Outcome("dlb", found)))
-    assert crossed.verdict().startswith("All do alike")
+    assert crossed.verdict().startswith("All variants take the same time")
     inside = predicted("mi300x-leaf-31", "1M")
     stayed = Comparison("lb", (Outcome("ecmp", inside), Outcome("dlb", inside)))
     assert "alike" not in stayed.verdict()

@@ -172,7 +172,7 @@ def test_a_switch_that_pauses_another_priority_than_the_nics_send(tmp_path: Path
     fabric = small(tmp_path, leaf=", qos: {classes: {no-loss: {pfc_priority: 4}}}")
     assert fabric.parameters["host.data-class"] == "4", "NICs follow the leaves"
     assert of(fabric, "spine1")["class.4.lossless"] == "no"
-    assert any("PFC priority 3 of the switches is not the NICs' 4" in note for note in fabric.notes)
+    assert any("PFC priority 3 of the switches differs from the NICs' 4" in note for note in fabric.notes)
 
 
 def test_headroom_that_does_not_go_round(tmp_path: Path) -> None:
@@ -247,12 +247,12 @@ def test_overrides(text: str | None, wanted: Override) -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("lottery", "'lottery' is no mode"),
-        ("dlb:inactivity", "'inactivity' is no knob with a value"),
+        ("lottery", "'lottery' is not a mode"),
+        ("dlb:inactivity", "'inactivity' does not have the form KNOB=VALUE"),
         ("dlb:inactvity=1us", "did you mean inactivity"),
         ("dlb:min=1%,min=2%", "min is given twice"),
         ("ecmp:min=1%", "ecmp has no knob 'min'"),
-        ("rlb:within=x", "within=x: that is no mode"),
+        ("rlb:within=x", "within=x is not a mode"),
     ],
 )
 def test_wrong_overrides(text: str, said: str) -> None:

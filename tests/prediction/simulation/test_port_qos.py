@@ -69,7 +69,7 @@ def test_the_engine_knows_which_ports_pause(ports: str, wanted: set[tuple[str, s
     fabric = small(tmp_path, f"qos: {{pfc: {{ports: {ports}}}}}")
     assert without(fabric) == wanted
     assert of(fabric, "spine1")["class.3.lossless"] == ("no" if ports == "server" else "yes")
-    assert any("PFC: what comes in by a port without it" in note for note in fabric.notes) == bool(wanted)
+    assert any("PFC: packets that arrive on a port without PFC" in note for note in fabric.notes) == bool(wanted)
 
 
 def test_headroom_is_for_ports_that_pause(tmp_path: Path) -> None:
@@ -148,8 +148,8 @@ def test_a_second_lossless_class_is_not_simulated_and_the_answer_says_so(tmp_pat
     assert small(tmp_path).remarks == ()
     (remark,) = small(tmp_path, more).remarks
     assert remark == (
-        "only RDMA data is simulated, in class no-loss (50 % of a port that is full); nothing is sent in storage, which is "
-        "lossless too, so data has the whole port"
+        "only RDMA data is simulated, in class no-loss (50 % of a full port); nothing is sent in storage, which is "
+        "also lossless, so RDMA data has the whole port"
     )
     network, _ = designed(tmp_path, FABRIC.format(more=more, leaf=""))
     found = railweave.simulate(network, "all-to-all", "1M", qps=1)

@@ -275,7 +275,7 @@ def test_mistakes_in_exported_tables(change: tuple[str, str], what: str, tmp_pat
 @pytest.mark.parametrize(
     ("text", "line", "what"),
     [
-        ("overrides:\n  lb: magic\n", 3, "'magic' is no mode"),
+        ("overrides:\n  lb: magic\n", 3, "'magic' is not a mode"),
         ("overrides:\n  set:\n    host.mtuu: 1\n", 4, "host.mtuu"),
         ("overrides:\n  nccl:\n    NCCL_BUFSIZE: 1\n", 4, "NCCL_BUFSIZE"),
         ("overrides:\n  nccl:\n    NCCL_NTHREADS: 64\n    NCCL_STEPS: 5\n", 5, "NCCL_STEPS 5"),
@@ -334,7 +334,7 @@ def test_a_parameter_of_one_collective_is_told_at_its_line(tmp_path: Path) -> No
 
 def test_faults_that_flows_cannot_show_are_told_of_the_engine(tmp_path: Path) -> None:
     fault = "faults: [{at: 0us, kind: link-lossy, link: stripe1-leaf1--spine1, loss: 20%}]\n"
-    with pytest.raises(InputError, match="flows know nothing of lost packets") as caught:
+    with pytest.raises(InputError, match="the flow engine cannot model lost packets") as caught:
         run(tmp_path, fault, engine="flow")
     assert [problem.place for problem in caught.value.problems] == [Option("--engine")]
 

@@ -177,7 +177,7 @@ def test_a_signal_ends_the_command(tmp_path: Path, text: str) -> None:
     child = subprocess.Popen([*main, *asked], stderr=subprocess.PIPE, text=True)
     assert child.stderr is not None
     line = ""
-    while "making the network ready" not in line:
+    while "preparing the network" not in line:
         line = child.stderr.readline()
         assert line, "it ended"
     child.terminate()

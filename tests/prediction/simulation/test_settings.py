@@ -26,8 +26,8 @@ def test_words_become_a_mapping() -> None:
     with pytest.raises(InputError) as error:
         by_name(["host.mtu"], "--set")
     (problem,) = error.value.problems
-    assert (problem.place, problem.what) == (Option("--set"), "'host.mtu' is no NAME=VALUE")
-    assert problem.fix == "write KEY=VALUE, as in --set host.post-cost=750ns"
+    assert (problem.place, problem.what) == (Option("--set"), "'host.mtu' does not have the form NAME=VALUE")
+    assert problem.fix == "write KEY=VALUE, for example --set host.post-cost=750ns"
 
 
 def test_a_scenario_says_them_as_the_command_line_does() -> None:

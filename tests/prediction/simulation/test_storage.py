@@ -93,7 +93,7 @@ def test_a_checkpoint_that_is_not_done_before_the_next_is_said(tmp_path: Path) -
     assert found.checkpoint is not None
     assert found.checkpoint.late
     assert found.checkpoint.each_ps == pytest.approx(found.checkpoint.step_ps - found.step_ps, rel=0.02)
-    assert "the next is due before it is written" in found.to_text()
+    assert "the next checkpoint is due before this one is written" in found.to_text()
 
 
 def test_what_storage_servers_take_binds(tmp_path: Path) -> None:
@@ -102,7 +102,7 @@ def test_what_storage_servers_take_binds(tmp_path: Path) -> None:
     ).checkpoint
     assert found is not None
     assert found.alone_ps == pytest.approx((64 << 30) / 2 * 8 / 80e9 * 1e12, rel=1e-9)
-    assert found.bound == "what storage servers take"
+    assert found.bound == "the rate of storage servers"
 
 
 def test_data_that_is_read_more_slowly_than_it_is_trained_on_binds(tmp_path: Path) -> None:
@@ -125,7 +125,7 @@ def test_data_that_is_read_more_slowly_than_it_is_trained_on_binds(tmp_path: Pat
         ("checkpoint: {every: often, storage: H100-03}\n", "'often' is neither steps nor a time"),
         ("checkpoint: {every: 0s, storage: H100-03}\n", "the time between checkpoints must be more than 0"),
         ("checkpoint: {every: 1h, storage: H100-03, bytes: big}\n", "'big' is not a size"),
-        ("read: {bytes: 1G, storage: H100-03, fabric: storage}\n", "job.yaml:5: fabric 'storage' does not join"),
+        ("read: {bytes: 1G, storage: H100-03, fabric: storage}\n", "job.yaml:5: fabric 'storage' does not connect"),
         ("read: {storage: H100-03}\n", "bytes"),
     ],
 )

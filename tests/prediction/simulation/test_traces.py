@@ -105,7 +105,7 @@ def test_a_log_of_nccl_runs_on_the_servers_that_it_names(tmp_path: Path) -> None
     ("text", "what"),
     [
         ("trace: none/x\n", "job.yaml:1: there is no folder"),
-        ("name: a\ntrace: .\n", "no call of NCCL is in it, and it is no execution trace"),
+        ("name: a\ntrace: .\n", "the file has no NCCL call, and is not an execution trace"),
         ("trace: b\n", "no file is called NAME.RANK.et"),
         ("trace: a\nhosts: H100-01\n", "job.yaml:1: the trace has 9 ranks; the job's servers have 8 GPUs"),
         ("trace: a\nranks_per_host: 2\n", "the trace has 9 ranks; the job's servers have 8 GPUs for it"),

@@ -324,7 +324,7 @@ def _gateway_host(draft: Draft, part: dict[str, Any], gateways: Sequence[tuple[s
     if hosts and hosts.most_common(1)[0][0] != Addressing().gateway_host and hosts.most_common(1)[0][0] <= 254:
         part["gateway_host"] = hosts.most_common(1)[0][0]
     if len(hosts) > 1:
-        draft.note("gateways have different host parts in their prefixes; the file has that of most")
+        draft.note("gateways have different host parts in their prefixes; the file has the most common one")
 
 
 def _apply_rule(
@@ -341,7 +341,7 @@ def _apply_rule(
     known: Sequence[str] = () if tenants else pools
     made = rule(cuts, [*known, usual.server_pool], routed=routed, tenants=tenants)
     if made is None:
-        draft.note(f"no rule gives the {len(cuts)} server prefixes: servers get others")
+        draft.note(f"no addressing rule produces the {len(cuts)} server prefixes; servers get different prefixes")
         six = cuts[0].prefix.family == "ipv6"
         made = {} if six else {"server_pool": "10.0.0.0/8", "prefix_length": 31 if routed else 24}
         made = {"server_pool": usual.server_pool, **made} if second else made
@@ -395,5 +395,5 @@ def _vlans(
         draft.at("pools")["vlan"] = f"{first}-{VLANS[1]}"
     if starts.count(first) < len(starts):
         draft.note(
-            f"{len(starts) - starts.count(first)} of {len(starts)} VLANs have ids that no pool gives: they get other ids"
+            f"{len(starts) - starts.count(first)} of {len(starts)} VLANs have IDs that no pool produces; they get different IDs"
         )

@@ -369,7 +369,7 @@ class ImportedNetwork:
         """Return lost statements, extra statements and reordered policies as text, each once, with its switches."""
         seen: dict[tuple[str, str], list[str]] = {}
         for switch_score in self.scores:
-            moved = [f"terms of policy {name} are in another order" for name in switch_score.reordered]
+            moved = [f"terms of policy {name} have a different order" for name in switch_score.reordered]
             for sign, lines in (("-", switch_score.lost), ("+", switch_score.extra), ("~", moved)):
                 for line in lines:
                     seen.setdefault((sign, line), []).append(switch_score.device)
@@ -420,10 +420,10 @@ def imported(
     If no network can be designed from the resulting fabric file, it is written to ``draft``, to be fixed by hand, and
     ``InputError`` is raised.
     """
-    progress("finding out who is joined with whom")
+    progress("finding the links between switches")
     fabric_files = files(name, configs, lldp or {}, models)
     configs = fabric_files.configs
-    progress("designing what was found")
+    progress("designing the imported network")
     try:
         network, lock, fabric_files = _settled(fabric_files, configs)
     except InputError as error:
@@ -442,9 +442,7 @@ def imported(
         fabric_files, network, lock = kept
         scores = _scores(network, fabric_files, trees or {})
     there = {switch_score.device for switch_score in scores}
-    fabric_files.notes.extend(
-        Note(f"{name}: no switch of the design stands for it") for name in configs if name not in there
-    )
+    fabric_files.notes.extend(Note(f"{name}: the design has no switch for it") for name in configs if name not in there)
     scores.extend(nothing_of(name, configs[name], (trees or {}).get(name)) for name in configs if name not in there)
     parts = {field.field.partition(".")[0] for switch_score in scores for field in switch_score.fields}
     notes = tuple(note.text for note in fabric_files.notes if not note.part or note.part in parts)
@@ -515,8 +513,10 @@ def refuse_to_replace(out: Path) -> None:
     """
     there = [path for path in (out, companion(out, "lock"), companion(out, "inventory.csv")) if path.exists()]
     if there:
-        description = f"{' and '.join(str(path) for path in there)} would be replaced, with what was corrected there"
-        raise InputError([Problem(Option("-o"), description, "name another file, or give --force")])
+        description = (
+            f"{' and '.join(str(path) for path in there)} would be overwritten, including any corrections made there"
+        )
+        raise InputError([Problem(Option("-o"), description, "give a different file, or --force to overwrite")])
 
 
 def imported_folder(
@@ -538,9 +538,13 @@ def imported_folder(
     if len(configs) < len(devices):
         names = Counter(device.name for device in devices)
         twice = next(device for device in devices if names[device.name] > 1)
-        message = f"two devices call themselves {twice.name!r}"
+        message = f"two devices have the name {twice.name!r}"
         raise InputError(
-            [Problem(FileLine(str(next(iter(twice.paths.values())))), message, "keep one configuration of each device")]
+            [
+                Problem(
+                    FileLine(str(next(iter(twice.paths.values())))), message, "keep only one configuration per device"
+                )
+            ]
         )
     lldp = read_lldp(capture, devices)
     trees = {device.name: device.trees() for device in devices}

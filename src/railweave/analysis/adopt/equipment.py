@@ -214,7 +214,7 @@ def asked_models(words: Iterable[str]) -> dict[str, str]:
     for word in words:
         target = parse_target(word)
         if target.fabric or target.nos or target.release or not target.model:
-            message = f"{word!r} says more than a role's model, or none"
-            raise InputError([Problem(Option("--device", word), message, "write it as leaf=qfx5240-64od")])
+            message = f"{word!r} does not have the form ROLE=MODEL"
+            raise InputError([Problem(Option("--device", word), message, "write it like leaf=qfx5240-64od")])
         role_models |= dict.fromkeys([target.role] if target.role else ROLES, target.model)
     return role_models

@@ -77,7 +77,7 @@ def as_numbers(
     for asn in sorted(shared) if not on_top else ():
         alike = [name for name, other_asn in asns.items() if other_asn == asn]
         draft.note(
-            f"{', '.join(alike[:4])}{' and others' if len(alike) > 4 else ''} share AS {asn}: in a design each switch has its own"
+            f"{', '.join(alike[:4])}{' and others' if len(alike) > 4 else ''} share AS {asn}; a design gives each switch its own AS number"
         )
     for name, asn in asns.items():
         if (on_top or asn not in shared) and (asn != first + numbers[name] - 1 or asn > last):
@@ -158,7 +158,9 @@ def router_ids(drafts: Sequence[Draft], configs: Mapping[str, DeviceConfig], kno
         if 1 <= host < net.num_addresses - 1 and host not in slots.values():
             slots[name] = host
         elif list(ids.values()).count(router_id) > 1:
-            drafts[0].note(f"{name} has the router id {router_id} that another switch has too: it gets another")
+            drafts[0].note(
+                f"{name} and another switch have the same router ID {router_id}; {name} gets a different one"
+            )
         else:
             drafts[0].override(name)["router_id"] = router_id
 
@@ -200,10 +202,12 @@ def management_addresses(draft: Draft, configs: Mapping[str, DeviceConfig]) -> s
         address = ipaddress.ip_address(str(interface_address.address))
         slot = int(address) - int(net.network_address) - FIRST_MANAGEMENT_HOST + 1
         if str(interface_address.prefix) != pool:
-            draft.note(f"{name}: its management address {interface_address} is outside {pool}, which the others have")
+            draft.note(
+                f"{name}: its management address {interface_address} is outside {pool}, the pool of the other switches"
+            )
         elif list(addresses.values()).count(interface_address) > 1:
             draft.note(
-                f"{name}: its management address {interface_address} is that of another switch too: it gets another"
+                f"{name}: its management address {interface_address} also belongs to another switch; it gets a different one"
             )
         elif slot >= 1:
             slots[name] = slot
@@ -246,7 +250,7 @@ def management(draft: Draft, configs: Mapping[str, DeviceConfig]) -> dict[str, A
             made["gateway"] = gateway
     most, others = common([given(config.management, Management()) for config in configs.values()])
     if others:
-        draft.note(f"{others} switches have other management settings than the rest, whose they get")
+        draft.note(f"{others} switches have different management settings; they get the most common settings")
     return made | _as_references(draft, most, "imported")
 
 
@@ -268,7 +272,7 @@ def _as_references(draft: Draft, value: Any, name: str) -> Any:  # noqa: ANN401 
     for key, child in cast("dict[str, Any]", value).items():
         if key in _SECRETS and isinstance(child, str) and not _is_reference(child):
             reference = f"{name}-{key.replace('_', '-')}"
-            draft.note(f"the value of {key} is not in the file, which refers to it as secret:{reference}")
+            draft.note(f"the file holds no secrets: secret:{reference} replaces the value of {key}")
             made[key] = f"secret:{reference}"
         else:
             made[key] = _as_references(draft, child, f"{name}-{key.replace('_', '-')}")
@@ -380,8 +384,8 @@ def _fabric(
     if there.super_spines and there.pods > 0:
         topology["stripes_per_pod"] = -(-len(there.stripes) // there.pods)
         if len(there.super_spines) * there.pods < len(there.spines):
-            message = f"{len(there.super_spines)} super-spines join {len(there.spines)} spines: each joins spines of one number only, in planes"
-            raise InputError([Problem(NetworkPart(there.super_spines[0]), message, "import one pod by itself")])
+            message = f"{len(there.super_spines)} super-spines join {len(there.spines)} spines: in a design, each super-spine connects only spines of one number (a plane)"
+            raise InputError([Problem(NetworkPart(there.super_spines[0]), message, "import each pod separately")])
         topology["super_spines"] = len(there.super_spines) * there.pods // len(there.spines)
         if there.super_links != 1:
             topology["links_per_super_spine"] = there.super_links

@@ -181,7 +181,7 @@ def name_vlans(
         draft.at("naming")["vlan"] = best
     if right(best) < len(seen):
         draft.note(
-            f"{len(seen) - right(best)} of {len(seen)} VLANs have names that no pattern gives: they get other names"
+            f"{len(seen) - right(best)} of {len(seen)} VLANs have names that no pattern produces; they get different names"
         )
 
 
@@ -213,7 +213,9 @@ def with_servers(draft_name: str, wiring: Wiring, configs: Mapping[str, DeviceCo
         return fabric_wiring
     made = {End(leaves[0], ""): End(f"{draft_name}-server1", "gpu0_eth")}
     return Wiring(
-        fabric_wiring.links, made, (*fabric_wiring.notes, f"no text shows a server: one is made, on {leaves[0]}")
+        fabric_wiring.links,
+        made,
+        (*fabric_wiring.notes, f"no configuration shows a server; one server is added on {leaves[0]}"),
     )
 
 
@@ -228,7 +230,11 @@ def _behind_gateways(wiring: Wiring, configs: Mapping[str, DeviceConfig], leaves
             number = int(rail) if rail.isdecimal() else at + 1
             made[End(leaf, gateway.name)] = End(f"{stripe if rail else leaf}-server1", f"gpu{number - 1}_eth")
     added = len(made) - len(wiring.servers)
-    notes = (f"no port of a server is said: one server stands behind the {added} gateways of VLANs",) if added else ()
+    notes = (
+        (f"no configuration names a server port; one server per stripe is assumed behind the {added} VLAN gateways",)
+        if added
+        else ()
+    )
     return Wiring(wiring.links, made, (*wiring.notes, *notes))
 
 
@@ -253,7 +259,7 @@ def _with_names(draft_name: str, wiring: Wiring, configs: Mapping[str, DeviceCon
             group = f"{at // MOST_NICS + 1}-" if at >= MOST_NICS and not alone else ""
             home = leaf if alone and len(leaves) > 1 else draft_name
             made[end] = End(f"{home}-server{group}{server + 1}", f"gpu{rail}_eth")
-    note = f"{counted(len(nameless), 'server port has', 'server ports have')} no description: their servers got names"
+    note = f"{counted(len(nameless), 'server port has', 'server ports have')} no description; their servers get generated names"
     return Wiring(wiring.links, made, (*wiring.notes, note))
 
 
@@ -291,7 +297,7 @@ def _with_nics(wiring: Wiring, leaves: Sequence[str]) -> Wiring:
                     named[key] = name
                     made[end] = End(name, f"gpu{at * each + nic}_eth")
     shown = f"{', '.join(odd[:3])}{', …' if len(odd) > 3 else ''}"
-    note = f"the NICs of {counted(len(odd), 'server')} ({shown}) have no names that a server model has: NICs are numbered, {width} of each server"
+    note = f"the NICs of {counted(len(odd), 'server')} ({shown}) match no server model; they are renumbered, {width} per server"
     return Wiring(wiring.links, made, (*wiring.notes, note))
 
 

@@ -112,13 +112,17 @@ def underlay(draft: Draft, configs: Mapping[str, DeviceConfig]) -> None:
         return
     groups = [group for name in draft.switches if (bgp := configs[name].bgp) for group in bgp.groups]
     if any(group.bfd for group in groups):
-        draft.note("groups of BGP sessions have other BFD than the rest of their switch, whose they get", "bgp")
+        draft.note(
+            "some BGP groups have different BFD settings than the rest of their switch; they get the switch's settings",
+            "bgp",
+        )
     most, others = common(made)
     if most:
         draft.fabric["underlay"] = most
     if others:
         draft.note(
-            f"{others} switches have other BFD, keys or timers in the underlay than the rest, whose they get", "bgp"
+            f"{others} switches have different BFD settings, keys or timers in the underlay; they get the most common settings",
+            "bgp",
         )
 
 
@@ -167,7 +171,7 @@ def path_colors(
                 votes.setdefault(f"{key}#{parallel[key]}", []).append(own_colors.of_port[end.port])
     taken: dict[str, str] = {uplink: common(list(names))[0] for uplink, names in votes.items()}
     if sum(common(list(names))[1] for names in votes.values()):
-        draft.note("leaves give the same uplink different path colors; the file has those of most")
+        draft.note("leaves give the same uplink different path colors; the file has the most common ones")
     many = len(taken) != len(order)
     used: dict[str, int] = {}
     for uplink, name in taken.items():
@@ -251,7 +255,7 @@ def advertisements(draft: Draft, configs: Mapping[str, DeviceConfig]) -> bool:
     if most:
         draft.fabric["router_advertisements"] = most
     if others:
-        draft.note(f"{others} gateways have other router advertisements than the rest, whose they get")
+        draft.note(f"{others} gateways have different router advertisements; they get the most common settings")
     return True
 
 

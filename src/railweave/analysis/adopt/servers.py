@@ -148,7 +148,9 @@ def server_groups(fabrics: Sequence[FabricServers]) -> list[dict[str, Any]]:
         model = known[key]
         if model is None:
             shown = ", ".join(f"{len(nics)} of {speed}G" for nics, speed in key)
-            fabrics[0].draft.note(f"{name}: no server model of the catalog has these NICs ({shown}): it is left out")
+            fabrics[0].draft.note(
+                f"{name}: no server model of the catalog has these NICs ({shown}); the server is left out"
+            )
             continue
         for (fabric, _), group in zip(nic_sets, model[1], strict=True):
             groups[fabric][group] += 1
@@ -198,7 +200,7 @@ def _alike(
     speeds = Counter(speed for key in known for _, speed in key)
     model = model_of([(names, speeds.most_common(1)[0][0])])
     if model is not None:
-        fabrics[0].draft.note(f"servers have {' and '.join(map(str, sorted(many)))} NICs: all get the model {model[0]}")
+        fabrics[0].draft.note(f"servers have {' and '.join(map(str, sorted(many)))} NICs; all get the model {model[0]}")
         known.update(dict.fromkeys(known, model))
 
 

@@ -76,10 +76,10 @@ def unlike_pods(stripes: Sequence[Stripe], pods: Sequence[Sequence[str]]) -> Ite
         return
     sizes = {sum(stripe.pod == at for stripe in stripes) for at in range(len(pods))}
     if len({len(pod) for pod in pods}) > 1 or len(sizes) > 1:
-        yield "pods have different numbers of stripes or spines: the file has them alike"
+        yield "pods have different numbers of stripes or spines; in the file, all pods are equal"
     each = max(sizes)
     if [stripe.pod for stripe in stripes] != [at // each for at in range(len(stripes))]:
-        yield "stripes of a pod do not stand together in the order of their numbers: pods are not as they were"
+        yield "the stripes of a pod do not have consecutive numbers; the file has different pods"
 
 
 def parallel(wiring: Wiring, lower: Iterable[str], upper: Iterable[str]) -> int:
@@ -225,7 +225,7 @@ def routed(configs: Mapping[str, DeviceConfig]) -> tuple[dict[str, DeviceConfig]
     if not routing or len(routing) == len(configs):
         return dict(configs), ()
     left = ", ".join(name for name in configs if name not in routing)
-    return routing, (f"{left}: no BGP and no IS-IS there; a fabric file has no such switches: left out",)
+    return routing, (f"{left}: left out, because a fabric file has only switches that run BGP or IS-IS",)
 
 
 def neighbors(configs: Mapping[str, DeviceConfig], wiring: Wiring) -> dict[str, set[str]]:
@@ -305,7 +305,7 @@ def between_tiers(wiring: Wiring, role: Mapping[str, RoleName]) -> tuple[Wiring,
     kept = tuple(pair for pair in wiring.links if pair not in gone)
     pairs = dict.fromkeys(f"{end.device} and {other.device}" for end, other in left)
     shown = f"{'; '.join(list(pairs)[:4])}{'; …' if len(pairs) > 4 else ''}"
-    note = f"{counted(len(left), 'link')} between switches of one role left out ({shown})"
+    note = f"{counted(len(left), 'link')} between switches of the same role left out ({shown})"
     return Wiring(kept, wiring.servers, wiring.notes), (note,)
 
 
@@ -318,12 +318,12 @@ def joined(near: Mapping[str, set[str]]) -> tuple[list[str], tuple[str, ...]]:
     if len(near) == 1 or len(linked) == len(near):
         return list(near), ()
     if not linked:
-        message = f"no link between the {len(near)} switches is found: no description, address or LLDP says who is joined with whom"
+        message = f"no link between the {len(near)} switches was found in descriptions, addresses or LLDP"
         raise InputError(
-            [Problem(NetworkPart(next(iter(near))), message, "save lldp.json of each device beside its configuration")]
+            [Problem(NetworkPart(next(iter(near))), message, "save lldp.json of each device next to its configuration")]
         )
     alone = ", ".join(name for name in near if name not in linked)
-    return linked, (f"{alone}: nothing says what they are joined with: left out",)
+    return linked, (f"{alone}: left out, because no description, address or LLDP shows any of their links",)
 
 
 def fabrics(near: Mapping[str, set[str]]) -> list[list[str]]:
@@ -458,7 +458,7 @@ def shape(
     notes = [] if routers else list(unlike_pods(stripes, pods))
     if len({len(stripe.leaves) for stripe in stripes}) > 1:
         notes.append(
-            f"stripes have {sorted({len(stripe.leaves) for stripe in stripes})} leaves; the file has the most in each"
+            f"stripes have {sorted({len(stripe.leaves) for stripe in stripes})} leaves; in the file, each stripe has the largest number"
         )
     return Shape(
         stripes=stripes,

@@ -134,5 +134,5 @@ def _as_ports_have_it(draft: Draft, ports: Iterable[Interface]) -> dict[str, Any
     key, others = common([plain(port.macsec) if port.macsec else None for port in ports])
     pauses, unlike = common([port.pauses for port in ports])
     if others + unlike:
-        draft.note("links between sites differ in MACsec or PFC: all get what most have", "interfaces")
+        draft.note("links between sites differ in MACsec or PFC; all get the most common settings", "interfaces")
     return ({"macsec": key} if key else {}) | ({"pfc": True} if pauses else {})

@@ -66,7 +66,7 @@ def in_use(configs: Mapping[str, DeviceConfig], wiring: Wiring) -> tuple[dict[st
         if left:
             shown = ", ".join(interface.name for interface in left[:4])
             notes.append(
-                f"{name}: {counted(len(left), 'port')} with no known neighbor, or of an aggregate, left out ({shown}{', …' if len(left) > 4 else ''})"
+                f"{name}: {counted(len(left), 'port')} left out, without a known neighbor or in an aggregate ({shown}{', …' if len(left) > 4 else ''})"
             )
         trimmed[name] = replace(config, interfaces=tuple(kept))
     return trimmed, tuple(notes)
@@ -183,7 +183,15 @@ def _stand_in(config: DeviceConfig, ports: int, speed: int) -> str:
     ]
     if not enough:
         message = f"no switch model of the catalog that runs {config.nos} has {ports} ports"
-        raise InputError([Problem(NetworkPart(config.name), message, "add the model to the catalog")])
+        raise InputError(
+            [
+                Problem(
+                    NetworkPart(config.name),
+                    message,
+                    "describe a model with enough ports in a hardware file (docs/hardware.md)",
+                )
+            ]
+        )
     return min(enough)[2]
 
 
@@ -206,7 +214,9 @@ def _named(config: DeviceConfig, model: str) -> dict[str, str]:
         taken = near if near in free else next(iter(free), "")
         if not taken:
             message = f"{model} has {len(there)} ports, and the switch uses {len(wanted)}"
-            raise InputError([Problem(NetworkPart(config.name), message, "say another model with --device ROLE=MODEL")])
+            raise InputError(
+                [Problem(NetworkPart(config.name), message, "choose a larger model with --device ROLE=MODEL")]
+            )
         del free[taken]
         renamed[name] = taken
     return renamed
@@ -215,11 +225,11 @@ def _named(config: DeviceConfig, model: str) -> dict[str, str]:
 def _said(switches: Sequence[str], model: str, names: Mapping[str, Mapping[str, str]]) -> Iterator[str]:
     other = [(old, new) for name in switches for old, new in names[name].items() if old != new]
     shown = ", ".join(f"{old} is {new}" for old, new in dict.fromkeys(other[:2]))
-    renaming = f"; ports have other names there ({shown}, …)" if other else ""
+    renaming = f"; its ports have different names ({shown}, …)" if other else ""
     speed = catalog().switches[model].ports[0].speed_gbps
     yield (
-        f"{', '.join(switches[:4])}{' and others' if len(switches) > 4 else ''}: no model of the catalog has these ports at their speed: {model} stands in, "
-        f"each port whole, of {speed}G{renaming}"
+        f"{', '.join(switches[:4])}{' and others' if len(switches) > 4 else ''}: no model of the catalog has these ports at their speed; {model} is used instead, "
+        f"with unsplit ports of {speed}G{renaming}"
     )
 
 

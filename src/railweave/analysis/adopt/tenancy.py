@@ -56,7 +56,7 @@ def tenant_loopbacks(
         heads = {value >> width for value in by_leaf.values()}
         offsets = {(value & ((1 << width) - 1)) - number for number, value in by_leaf.items()}
         if len(heads) > 1 or len(offsets) > 1 or tenant not in made:
-            draft.note(f"loopbacks of tenant {tenant} do not follow from the numbers of leaves: they are left out")
+            draft.note(f"loopbacks of tenant {tenant} cannot be derived from leaf numbers; they are left out")
             continue
         offset = offsets.pop()
         more = f"+{offset}" if offset > 0 else str(offset) if offset else ""
@@ -83,19 +83,19 @@ def overlay(draft: Draft, shape: Shape, configs: Mapping[str, DeviceConfig]) -> 
     if families != USUAL.vtep:
         part["vtep"] = families
     if any(instance.links for instance in there.values()):
-        draft.note("EVPN's routes are exchanged on the sessions of links: in a design they are between loopbacks")
+        draft.note("EVPN routes use the BGP sessions of links; a design uses sessions between loopbacks")
     bfds = [instance.bfd for instance in there.values()]
     bfd, others = common(bfds)
     bfd_part = {"enabled": False} if bfd is None else given(bfd, USUAL.bfd)
     if bfd_part:
         part["bfd"] = bfd_part
     if others:
-        draft.note(f"{others} switches have other BFD in the overlay than the rest, whose they get")
+        draft.note(f"{others} switches have different BFD settings in the overlay; they get the most common settings")
     macs = {gateway.mac for name in shape.leaves for gateway in configs[name].gateways if gateway.mac}
     if macs and macs != {USUAL.gateway_mac}:
         part["gateway_mac"] = min(macs)
     if len(macs) > 1:
-        draft.note("gateways of layer-2 networks have different MAC addresses: all get one")
+        draft.note("gateways of layer-2 networks have different MAC addresses; all get the same one")
     targets = [target for name in shape.leaves for vrf in configs[name].vrfs for target in vrf.export_targets]
     heads = [
         int(target.split(":")[1]) for target in targets if target.count(":") == 2 and target.split(":")[1].isdecimal()
@@ -123,9 +123,7 @@ def loopbacks(draft: Draft, configs: Mapping[str, DeviceConfig], local: Sequence
             starts.append(int(ipaddress.ip_address(str(instance.loopback))) - slots[name])
         colored = [end for end in instance.endpoints if end.address != instance.loopback]
         if len(instance.endpoints) == 1 and colored and colored[0].color is None:
-            draft.note(
-                "tunnels end on an address of their own on each leaf: in a design they end on the loopback", "overlay"
-            )
+            draft.note("each leaf has a separate address for its tunnels; a design uses the loopback", "overlay")
             continue
         for at, end in enumerate(colored, 1):
             start = int(ipaddress.ip_address(str(end.address))) - (slots[name] - 1) * 64 - at
@@ -136,14 +134,14 @@ def loopbacks(draft: Draft, configs: Mapping[str, DeviceConfig], local: Sequence
         if pool != USUAL.loopbacks:
             part["loopbacks"] = pool
         if wrong:
-            draft.note(f"{wrong} IPv6 loopbacks are not numbered as router ids are: they get other ones")
+            draft.note(f"{wrong} IPv6 loopbacks are not numbered like the router IDs; they get different addresses")
     if ends:
         (start, family), wrong = common(list(ends))
         pool = _pool(start, family, local)
         if pool != USUAL.model_copy(update={"vtep": family}).endpoint_pool():
             part["color_endpoints"] = pool
         if wrong:
-            draft.note(f"{wrong} tunnel endpoints are not numbered as router ids are: they get other ones")
+            draft.note(f"{wrong} tunnel endpoints are not numbered like the router IDs; they get different addresses")
 
 
 def _pool(start: int, family: str, local: Sequence[str]) -> str:
@@ -186,7 +184,7 @@ def tenant_slots(draft: Draft, configs: Mapping[str, DeviceConfig]) -> dict[str,
     ):
         slots = {name: at for at, name in enumerate(sorted(vnis, key=lambda name: (vnis[name], name)), 1)}
         if vnis:
-            draft.note("route distinguishers of VRFs are not numbered alike: they get other ones")
+            draft.note("route distinguishers of VRFs have no common numbering; they get different ones")
     if slots:
         draft.slots("tenants", per_fabric=True).update(dict(sorted(slots.items(), key=lambda item: item[1])))
     return slots
@@ -286,7 +284,7 @@ def _leaks(made: Mapping[str, dict[str, Any]], vrf: Vrf, senders: Mapping[str, V
 def _with_members(draft: Draft, made: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
     for name, part in made.items():
         if "members" not in part and "networks" not in part:
-            draft.note(f"VRF {name} has no servers, and is left out")
+            draft.note(f"VRF {name} has no servers; it is left out")
     return {
         name: {
             key: part[key]
@@ -360,7 +358,7 @@ def _external(
         interface, _, unit = peer.session.interface.partition(".")
         port = ports.get(interface) or ports.get(peer.session.interface)
         if port is None or not port.addresses:
-            draft.note(f"{leaf}: the port of external router {name} is not known: it is left out")
+            draft.note(f"{leaf}: the port of external router {name} is not known; the router is left out")
             continue
         # A port with several tags is one port of each: the session's is the one with its address.
         local = peer.session.local_address

@@ -86,7 +86,7 @@ def read_devices(capture: Capture) -> list[DeviceReading]:
             devices.append(reading)
     if not devices:
         fix = "the folder should contain DEVICE/configuration.txt for each device, or DEVICE.txt"
-        raise InputError([Problem(FileLine(str(capture.folder)), "no device's configuration is here", fix)])
+        raise InputError([Problem(FileLine(str(capture.folder)), "the folder has no configuration of a device", fix)])
     return devices
 
 
@@ -113,7 +113,11 @@ def _read(capture: Capture, device: str, likely: Sequence[str], gate: Gate) -> D
         known = sum(statement.kind == "understood" for statement in reading.statements)
         if not known:
             path = next(iter(paths))
-            nothing = Problem(FileLine(str(path), 1), "nothing in it is known", "save the switch's configuration")
+            nothing = Problem(
+                FileLine(str(path), 1),
+                "no system's reader understands any of its statements",
+                "save the switch's running configuration in this file",
+            )
             wrong.append((_has_form(nos, path.name, texts.get(path.name, "")), 0, nothing))
         candidate = DeviceReading(device, nos, reading, texts, {path.name: path for path in paths})
         if (
@@ -242,7 +246,7 @@ def _neighbors(path: Path, content: Any) -> Mapping[str, tuple[LldpNeighbor, ...
     for port, heard in ports.items():
         far = cast("dict[str, Any]", heard) if isinstance(heard, dict) else {}
         if not {"device", "port"} <= far.keys():
-            message = f"a neighbor is written as {json.dumps(heard)[:60]}"
+            message = f"a neighbor has the wrong form: {json.dumps(heard)[:60]}"
             fix = 'write {"et-0/0/0": {"device": "spine1", "port": "et-0/0/1"}}, or save what `lldpcli -f json show neighbors` prints'
             raise InputError([Problem(FileLine(str(path)), message, fix)])
         read[str(port)] = (LldpNeighbor(str(far["device"]), str(far["port"])),)

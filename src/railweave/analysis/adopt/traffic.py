@@ -145,8 +145,8 @@ def exceptions(
     for end, settings in exceptional.items():
         if end in far and far[end] not in exceptional:
             draft.note(
-                f"{end.device} {end.port}: it has other quality of service than its far end, {far[end].device} {far[end].port}; "
-                "in a design both ends have the same",
+                f"{end.device} {end.port}: its QoS settings differ from those of its far end, {far[end].device} {far[end].port}; "
+                "in a design, both ends have the same settings",
                 "qos",
             )
             continue
@@ -211,7 +211,7 @@ def qos(
                 draft.override(name)["buffers"] = part.get("buffers", {})
             else:
                 draft.note(
-                    f"{name}: its classes, PFC or ECN differ from those of the other {role} switches, which it gets",
+                    f"{name}: its classes, PFC or ECN differ from those of the other {role} switches; it gets their settings",
                     "qos",
                 )
     if not by_role:
@@ -362,7 +362,7 @@ def load_balancing(draft: Draft, configs: Mapping[str, DeviceConfig], leaves: Se
         draft.fabric["load_balancing"] = most
     if others:
         draft.note(
-            f"load balancing of {', '.join(others[:5])}{' and others' if len(others) > 5 else ''} differs from that of most leaves, which they get",
+            f"load balancing of {', '.join(others[:5])}{' and others' if len(others) > 5 else ''} differs from that of most leaves; they get the most common settings",
             "balancing",
         )
 
@@ -404,7 +404,7 @@ def mtus(draft: Draft, configs: Mapping[str, DeviceConfig], shape: Shape) -> Non
         if made.get(key, least) < least:
             made[key] = least
             draft.note(
-                f"ports carry frames that are too short for packets of {least - 14 - outer} bytes: the file has {key} {least}"
+                f"the frame size of ports is too small for packets of {least - 14 - outer} bytes; the file sets {key} to {least}"
             )
     if made:
         draft.fabric["mtu"] = made

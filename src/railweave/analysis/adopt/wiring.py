@@ -165,7 +165,7 @@ def _pair_halves(evidence: _Evidence) -> Iterator[str]:
         theirs = evidence.halves.get((far, device), [])
         if device < far or not theirs:
             if len(mine) != len(theirs):
-                yield f"{device} names {far} on {len(mine)} ports, {far} names {device} on {len(theirs)}"
+                yield f"descriptions of {device} name {far} on {len(mine)} ports, but {far} names {device} on {len(theirs)} ports"
             for port, other in zip(sorted(mine, key=natural), sorted(theirs, key=natural), strict=False):
                 evidence.join(End(device, port), End(far, other))
 

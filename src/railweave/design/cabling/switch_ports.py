@@ -346,7 +346,7 @@ class SwitchPorts:
         fix = fix or "widen the range, use a finer breakout, fill: pack, or fewer neighbors"
         if ports.spread:
             need, have = neighbors * -(-links // ports.channels), ports.last - ports.first + 1
-            spread, fix = ", one neighbor a port,", "widen the range, use fill: pack, or fewer neighbors"
+            spread, fix = ", one neighbor per port,", "widen the range, use fill: pack, or fewer neighbors"
         self.context.problem(
             equipment.place(kind),
             f"too few ports: {wanted}{spread} need {need} of {device}'s ports {ports.first} to {ports.last}, which "

@@ -110,7 +110,7 @@ def _models(catalog: Catalog, sized: Sizing) -> Iterator[str]:
 def _balancing(size: Size) -> str:
     """Return text about the load balancing of a size and its price, and about the alternative."""
     colors = colors_of(size.uplinks)
-    price = f"{counted(colors, 'address', 'addresses')} a NIC, {counted(size.ports.rails * colors, 'routing table')} a server"
+    price = f"{counted(colors, 'address', 'addresses')} per NIC, {counted(size.ports.rails * colors, 'routing table')} per server"
     if size.wanted.balancing == "rlb":
         colored = f"each queue pair has its own path, by {counted(colors, 'path color')}"
         return f"rlb: {colored}. It costs {price}, and the NCCL plugin, which has not run on real NICs yet"
@@ -118,7 +118,7 @@ def _balancing(size: Size) -> str:
         "dlb-flowlet": "dlb-flowlet: switches move flowlets to less loaded uplinks",
         "ecmp": "ecmp: a static hash spreads queue pairs over uplinks, and some links get more than others",
     }[size.wanted.balancing]
-    return f"{text}. One address a NIC, no plugin. `--lb rlb` gives each queue pair its own path, for {price} and the NCCL plugin"
+    return f"{text}. It needs one address per NIC and no plugin. `--lb rlb` gives each queue pair its own path, for {price} and the NCCL plugin"
 
 
 def optics_of(catalog: Catalog, size: Size) -> dict[str, str]:
@@ -163,15 +163,13 @@ def _layout(size: Size) -> str:
     if last != size.servers_per_stripe:
         text += f", {last} in the last"
     if size.spines:
-        text += (
-            f"; {counted(size.uplinks, 'uplink')} a leaf, {_each(size.links_per_spine)} {counted(size.spines, 'spine')}"
-        )
+        text += f"; {counted(size.uplinks, 'uplink')} per leaf, {_each(size.links_per_spine)} {counted(size.spines, 'spine')}"
         text += f" ({size.servers_per_stripe / size.uplinks:.3g}:1)"
         if size.colors > 1:
             text += f"; {counted(size.colors, 'path color')}"
     if size.super_spines:
         ups = f"{_each(size.links_per_super_spine)} {counted(size.super_spines, 'super-spine')}"
-        text += f"; {counted(size.pods, 'pod')}; {counted(size.spine_uplinks, 'link')} up a spine, {ups}"
+        text += f"; {counted(size.pods, 'pod')}; {counted(size.spine_uplinks, 'link')} up per spine, {ups}"
     return text
 
 

@@ -140,7 +140,9 @@ def _growth(text: str) -> float:
         raise InputError(
             [
                 Problem(
-                    Option("--growth"), f"{text!r:.60} is not a growth", "write a factor of at least 1, for example 2x"
+                    Option("--growth"),
+                    f"{text!r:.60} is not a growth factor",
+                    "write a factor of at least 1, for example 2x",
                 )
             ]
         )

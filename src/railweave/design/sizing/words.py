@@ -76,7 +76,7 @@ def cost(step: Step) -> str:
     text = f"{more or 'no switches'}, {counted(step.server_cables, 'server cable')}, "
     text += f"{counted(step.cables, 'cable')} between switches and {counted(step.modules, 'optic')} more, {_laid(step)}"
     if before.spines and after.spines and before.colors != after.colors:
-        text += f", {after.colors} path colors instead of {before.colors} (NICs get other addresses)"
+        text += f", {after.colors} path colors instead of {before.colors} (NICs get different addresses)"
     return text
 
 

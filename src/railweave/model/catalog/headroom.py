@@ -9,7 +9,7 @@ adds:
 - one packet at each end whose transmission has just started.
 
 The sum is rounded up to whole cells. With 64-byte packets, the result grows with cable length exactly as in Broadcom's
-tables for SONiC: a 64-byte packet takes 84 bytes on the wire and occupies one cell of 254 bytes.
+tables for SONiC. Such a packet takes 84 bytes on the wire and occupies one cell of 254 bytes.
 """
 
 from __future__ import annotations

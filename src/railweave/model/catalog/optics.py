@@ -70,7 +70,7 @@ def fitting(
 ) -> list[tuple[float, str]]:
     """Return the optics that fit a port and reach at least ``length_m``, as (reach in metres, name in the catalog).
 
-    ``copper``: True includes copper cables.
+    Copper cables are included only if ``copper`` is True.
     """
     return [
         (optic.reach_m, name)

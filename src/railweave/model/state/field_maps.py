@@ -172,8 +172,12 @@ def _steps(path: str) -> tuple[str, ...]:
 def rows(answer: Value, path: str) -> list[tuple[Value, tuple[str, ...]]]:
     """Return the rows of an answer, each with the keys on the path to the row.
 
-    The steps of ``path`` are joined by ``/``. The step ``name`` is the value under a name, ``*`` every value of a map
-    with its key, ``name[]`` every entry of a list, and ``..name`` every value under a name at any depth.
+    The steps of ``path`` are joined by ``/``:
+
+    - ``name``: the value under a name.
+    - ``*``: every value of a map, with its key.
+    - ``name[]``: every entry of a list.
+    - ``..name``: every value under a name, at any depth.
     """
     reached: list[tuple[Value, tuple[str, ...]]] = [(answer, ())]
     for step in _steps(path):

@@ -162,8 +162,8 @@ class RdmaPort:
 class HostState:
     """The answer of one server. Tables use the server's own names.
 
-    ``firewall``: the commands that delete the firewall rules that drop RoCE. ``notes``: the parts of the answer that
-    could not be read.
+    - ``firewall``: the commands that delete the firewall rules that drop RoCE.
+    - ``notes``: the parts of the answer that could not be read.
     """
 
     device: str

@@ -5,7 +5,7 @@ NCCL searches the server's PCIe tree for paths (``graph/search.cc``) and then do
 is known:
 
 - NCCL finds one search channel for each NIC and doubles it: two channels per NIC, with channel c on NIC c modulo NICs.
-- With PXN, a ring stays on its rail: the last GPU of the ring passes its data over NVLink to the GPU next to the NIC
+- With PXN, a ring stays on its rail. The last GPU of the ring passes its data over NVLink to the GPU next to the NIC
   through which the ring entered the server. With ``NCCL_CROSS_NIC`` 2, the default, a ring changes NICs only if this is
   an advantage. On these servers it is not, so 2 acts like 0.
 - With ``NCCL_CROSS_NIC=1``, or 2 without PXN, a ring leaves a server through a different NIC than it entered. Channels

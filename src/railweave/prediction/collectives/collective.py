@@ -624,7 +624,11 @@ def _look_at(job: Job, collective: str, size_bytes: int, root: int) -> None:
     problems: list[Problem] = []
     if collective not in COLLECTIVES:
         problems.append(
-            Problem(Argument("collective"), f"{collective!r} is not known", f"use one of {', '.join(COLLECTIVES)}")
+            Problem(
+                Argument("collective"),
+                f"{collective!r} is not a known collective",
+                f"use one of {', '.join(COLLECTIVES)}",
+            )
         )
     if size_bytes < 1:
         problems.append(Problem(Argument("size"), f"{size_bytes} bytes", "at least 1"))

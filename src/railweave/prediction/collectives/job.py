@@ -161,7 +161,7 @@ def _wrong(servers: tuple[Server, ...]) -> list[tuple[str, str]]:
     The result is empty if there are none.
     """
     if not servers:
-        return [("it has no server", "name at least one")]
+        return [("the job has no server", "name at least one")]
     wrong: list[tuple[str, str]] = []
     first = servers[0]
     for server in servers:
@@ -171,12 +171,18 @@ def _wrong(servers: tuple[Server, ...]) -> list[tuple[str, str]]:
             wrong.append((f"server {server.name} has no NIC", "leave it out, or give it its NICs"))
         elif not all(0 <= place < len(server.nics) for place in server.nearest):
             wrong.append(
-                (f"server {server.name}: nearest {server.nearest} goes beyond its NICs", f"0 to {len(server.nics) - 1}")
+                (
+                    f"server {server.name}: nearest {server.nearest} has an index without a NIC",
+                    f"give indexes from 0 to {len(server.nics) - 1}",
+                )
             )
         elif server.link.gbps <= 0 or any(nic.rate_mbps <= 0 for nic in server.nics):
-            wrong.append((f"server {server.name} has a link without speed", "say more than 0"))
+            wrong.append((f"server {server.name} has a GPU link without a rate", "give a rate above 0"))
         elif server.nearest != first.nearest or [n.rail for n in server.nics] != [n.rail for n in first.nics]:
             wrong.append(
-                (f"servers {first.name} and {server.name} differ in GPUs, NICs or rails", "use servers that are alike")
+                (
+                    f"servers {first.name} and {server.name} differ in GPUs, NICs or rails",
+                    "use servers with equal GPUs, NICs and rails",
+                )
             )
     return wrong

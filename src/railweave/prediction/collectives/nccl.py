@@ -80,7 +80,9 @@ class Names:
         without = text.strip().startswith("^")
         left = tuple(name for name in self.of if (name in asked) != without and not (without and name in self.if_named))
         if not all(name in by_name for name in names) or not left:
-            raise ValueError(f"one or several of {', '.join(self.of)} with commas between, or ^ and those to leave out")
+            raise ValueError(
+                f"one or more of {', '.join(self.of)}, separated by commas, or ^ and the names to leave out"
+            )
         return left
 
 
@@ -202,6 +204,6 @@ def _do_not_fit(numbers: dict[str, int], given: Iterable[str]) -> Iterator[Probl
     if steps % chunk or chunk % piece:
         yield Problem(
             _option(next(key for key in given if key in STEPS)),
-            f"NCCL_STEPS {steps}, NCCL_CHUNK_STEPS {chunk} and NCCL_SLICE_STEPS {piece} do not divide one another",
+            f"NCCL_STEPS {steps}, NCCL_CHUNK_STEPS {chunk} and NCCL_SLICE_STEPS {piece} are not multiples of each other",
             "a chunk is a whole number of slices, and the buffer holds a whole number of chunks",
         )

@@ -48,7 +48,7 @@ def size_of(text: str) -> int:
         size = 0
     if not 1 <= size <= MOST:
         fix = "give sizes such as 8G (8 x 2^30 bytes), 1M,16M,1G or 8..16G"
-        raise InputError([Problem(Option("--size"), f"{text!r:.60} is no size", fix)])
+        raise InputError([Problem(Option("--size"), f"{text!r:.60} is not a size", fix)])
     return size
 
 
@@ -255,7 +255,7 @@ MOST_MESSAGES = 1 << 28
 def refuse_beyond(messages: int) -> None:
     """Raise ``InputError`` if there are more messages than ``MOST_MESSAGES``."""
     if messages > MOST_MESSAGES:
-        description = f"it would be {messages:,} messages; at most {MOST_MESSAGES:,} can be held"
+        description = f"the collective has {messages:,} messages, more than the {MOST_MESSAGES:,} that fit in memory"
         raise InputError(
             [Problem(Argument("collective"), description, "use the flow engine, a smaller size or fewer servers")]
         )

@@ -175,36 +175,39 @@ def planned(read: ReadJobs, number: int, gpu_name: str, gpu_count: int) -> JobPl
     data = wanted.data or max(1, gpu_count // each)
     wrong: list[Problem] = []
     if each * data != gpu_count:
-        reason = f"tensor {wanted.tensor} x context {wanted.context} x pipeline {wanted.pipeline} x data {data} are {each * data} GPUs; its servers have {gpu_count}"
-        wrong.append(problem("parallel", reason, "give `hosts`, or other numbers"))
+        reason = f"tensor {wanted.tensor} x context {wanted.context} x pipeline {wanted.pipeline} x data {data} need {each * data} GPUs, but the job's servers have {gpu_count}"
+        wrong.append(problem("parallel", reason, "change `hosts` or these numbers"))
     if (wanted.context * data) % wanted.expert or (wanted.expert > 1 and model.experts % wanted.expert):
-        reason = f"expert {wanted.expert} divides neither {model.experts} experts nor context x data, {wanted.context * data}, evenly"
+        reason = f"expert {wanted.expert} must divide both {model.experts} experts and context x data, {wanted.context * data}, evenly"
         wrong.append(problem("parallel.expert", reason, "give a divisor of both"))
     if model.kv_heads % wanted.tensor and wanted.tensor % model.kv_heads:
         wrong.append(
             problem(
-                "parallel.tensor", f"{model.kv_heads} heads of keys cannot be shared by {wanted.tensor} ranks evenly"
+                "parallel.tensor",
+                f"{model.kv_heads} heads of keys cannot be divided evenly among {wanted.tensor} tensor ranks",
             )
         )
     parts = wanted.pipeline * wanted.virtual
     if parts > model.layers:
         wrong.append(
             problem(
-                "parallel.pipeline", f"{parts} parts of {model.layers} layers", "give fewer stages or virtual parts"
+                "parallel.pipeline",
+                f"{model.layers} layers cannot be divided into {parts} parts",
+                "give fewer stages or virtual parts",
             )
         )
     microbatches, rest = divmod(job.batch.size, job.batch.micro * data)
     if rest or not microbatches:
-        reason = f"{job.batch.size} sequences are no multiple of {job.batch.micro} x {data} replicas"
+        reason = f"{job.batch.size} sequences are not a multiple of {job.batch.micro} x {data} replicas"
         wrong.append(problem("batch.global", reason, "give a multiple"))
     elif wanted.virtual > 1 and microbatches % wanted.pipeline:
-        reason = f"{microbatches} micro-batches a replica are no multiple of {wanted.pipeline} stages, which interleaving needs"
-        wrong.append(problem("parallel.virtual", reason, "give another batch, or virtual: 1"))
+        reason = f"{microbatches} micro-batches per replica are not a multiple of {wanted.pipeline} stages, which interleaving needs"
+        wrong.append(problem("parallel.virtual", reason, "change the batch, or set virtual: 1"))
     if wrong:
         return wrong
     known = gpus().get(gpu_name)
     if known is None:
-        return [problem("gpu", f"nothing is known of the GPU {gpu_name!r}", f"known are {', '.join(gpus())}")]
+        return [problem("gpu", f"the rates of GPU {gpu_name!r} are not known", f"known are {', '.join(gpus())}")]
     given = {field.name: getattr(job.gpu, field.name, None) for field in fields(known)}
     gpu = replace(known, **{name: value for name, value in given.items() if value is not None})
     layout = Layout(wanted.tensor, wanted.context, data, wanted.pipeline, wanted.expert, wanted.virtual)

@@ -117,8 +117,8 @@ def learnt(case: Case, flows_ps: int, nccl: Mapping[str, str], run: Run) -> Loss
         return Loss()
     servers = len(case.bed.job.servers)
     note = (
-        f"congestion control: {servers} servers of this design with {case.size_bytes:,} bytes take {more / 1e6:,.0f} us more by packets "
-        f"than by flows ({packets.time_ps / flows.time_ps - 1:.0%})"
+        f"congestion control: {servers} servers of this design with {case.size_bytes:,} bytes take {more / 1e6:,.0f} us longer with packets "
+        f"than with flows ({packets.time_ps / flows.time_ps - 1:.0%})"
     )
     return Loss(more, max(more, round(more * flows_ps / flows.time_ps)), note)
 
@@ -152,7 +152,7 @@ def agreed(network: Network, collective: str, size_bytes: int, *, bed: Simulated
     if loss.unsure(prediction.time_ps) + ALIKE > ALLOWED and few and not many:
         asked["engine"] = "packet"
         again = predict(network, collective, size_bytes, bed=bed, **asked)
-        why = f"about {prediction.choice.packet_hops / 1e6:,.1f} M packet hops, and flows cannot tell what marked senders lose"
+        why = f"about {prediction.choice.packet_hops / 1e6:,.1f} M packet hops; with flows, the effect of ECN marks is too uncertain"
         return replace(again, choice=replace(again.choice, why=why))
     return _with(prediction, loss)
 
@@ -160,12 +160,12 @@ def agreed(network: Network, collective: str, size_bytes: int, *, bed: Simulated
 def _with(prediction: Prediction, loss: Loss) -> Prediction:
     """Return a flow prediction with the cost of congestion control added."""
     time_ps = prediction.time_ps + loss.likely_ps
-    note = f"{loss.note}: so {loss.likely_ps / 1e6:,.0f} us are added here, or between {loss.least_ps / 1e6:,.0f} and {loss.most_ps / 1e6:,.0f}"
+    note = f"{loss.note}; {loss.likely_ps / 1e6:,.0f} us are added here (range: {loss.least_ps / 1e6:,.0f} to {loss.most_ps / 1e6:,.0f} us)"
     band = prediction.band
     if band is not None:
         # least and most are those of one run of the small case: both engines differ a little besides, and chance does
         low = round((prediction.time_ps + loss.least_ps) / (1 + ALIKE))
         high = round((prediction.time_ps + loss.most_ps) * (1 + ALIKE))
-        compared = "what congestion control costs was learnt from packets on a smaller case"
+        compared = "the cost of congestion control was estimated with packets on a smaller case"
         band = replace(band, low_ps=low, high_ps=high, error=loss.unsure(prediction.time_ps) + ALIKE, compared=compared)
     return replace(prediction, time_ps=time_ps, band=band, notes=(*prediction.notes, note))

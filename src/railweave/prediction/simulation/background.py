@@ -25,8 +25,8 @@ ENDLESS_BYTES = 10**12
 """The number of bytes of an endless message: the bytes that a 400G link sends in 20 s. The engines accept this number."""
 
 NOTE = (
-    "background: every port sends to one on its rail half way round the servers, or where `to` says, at a steady rate, from the beginning on; "
-    "its queue pairs react to marks as NCCL's do, and do not take the time of NCCL's proxy"
+    "background: every port sends at a steady rate from the beginning, to the port on its rail half way round the servers or as `to` states; "
+    "its queue pairs react to ECN marks like NCCL's, and use no time of NCCL's proxy"
 )
 
 
@@ -144,5 +144,5 @@ def _by_stripe(wiring: Wiring, rails: Mapping[str, list[int]], *, within: bool) 
 def _no_other(name: str, where: str = "") -> InputError:
     description = f"{name} has no other port {where + ' ' if where else ''}to send to"
     return InputError(
-        [Problem(Option("--background", part=("ports",)), description, "name the ports of two servers at least")]
+        [Problem(Option("--background", part=("ports",)), description, "name the ports of at least two servers")]
     )

@@ -492,10 +492,10 @@ def proxy_note(message_ps: int, qps: int) -> str:
 
     The note states the source of the assumed time per posted message. It also states if fewer queue pairs would help.
     """
-    note = f"the proxies limit the result: each post takes {message_ps / 1e6:g} us, a figure fitted on two published rows (docs/validation.md)"
-    more = f"; {qps} queue pairs are more than were compared, and a post then likely costs more: compare with fewer (--compare qps=1,2,4)"
+    note = f"NCCL's proxies limit the result: posting a message takes {message_ps / 1e6:g} us, a value fitted to two published results (docs/validation.md)"
+    more = f"; {qps} queue pairs are more than in any published result, and posting then probably takes longer: try fewer (--compare qps=1,2,4)"
     return note + (
-        more if qps > FITTED_QPS else "; fewer queue pairs post less (--compare qps=1,2,4)" if qps > 1 else ""
+        more if qps > FITTED_QPS else "; fewer queue pairs need fewer posts (--compare qps=1,2,4)" if qps > 1 else ""
     )
 
 

@@ -86,7 +86,7 @@ class Comparison:
         if not others:
             return f"{self.name}={best.value} is alone."
         if not best.answer.complete:
-            return "None of them completes: some messages never arrive."
+            return "No variant completes: some messages never arrive."
         second, worst = others[0], others[-1]
         alike = [outcome for outcome in self.tied if outcome is not best]
         crossed = all(crosses_spine(outcome.answer) for outcome in [best, *alike])
@@ -94,13 +94,13 @@ class Comparison:
             names = "All" if len(alike) == len(others) else " and ".join(outcome.value for outcome in [best, *alike])
             return (
                 f"{self.name}: {names} take the same time, to {EQUAL:.1%}, but no packet crossed a spine: "
-                f"how switches share links was not put to the test ({why(best)})."
+                f"so the sharing of links between switches was not tested ({why(best)})."
             )
         if len(alike) == len(others):
-            return f"All do alike, to {EQUAL:.1%}: {why(best)}."
+            return f"All variants take the same time, to {EQUAL:.1%}: {why(best)}."
         if alike:
             names = " and ".join(outcome.value for outcome in [best, *alike])
-            head = f"{self.name}: {names} do alike and best"
+            head = f"{self.name}: {names} are equally fast and the fastest"
         else:
             head = f"{self.name}={best.value} wins: {second.value} {_longer(second, best)}"
         if worst is second and not alike:

@@ -102,11 +102,13 @@ def conditions_of(
     if not faults:
         return Conditions(background)
     if bed.plane is None:
-        notes.append("faults: forwarding tables are those of the file, and do not follow")
+        notes.append("faults: forwarding tables come from the file and do not change")
     elif reroute_ps is None:
-        notes.append(f"faults: routes follow {REROUTE_PS // 10**9} ms after each (assumed; `reroute` says otherwise)")
+        notes.append(
+            f"faults: routes follow {REROUTE_PS // 10**9} ms after each fault (assumed; `reroute` changes this)"
+        )
     else:
-        notes.append(f"faults: routes follow {reroute_ps / 1e6:g} us after each, as the scenario has it")
+        notes.append(f"faults: routes follow {reroute_ps / 1e6:g} us after each fault, as the scenario sets")
     timeline = fault_timeline(
         bed.fabric.wiring,
         bed.plane,

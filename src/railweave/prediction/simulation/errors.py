@@ -88,7 +88,7 @@ class Band(JsonObject):
         """Return the band as a sentence for reports."""
         low, high = f"{self.low_ps / 1e6:,.1f}", f"{self.high_ps / 1e6:,.1f}"
         sure = f"The time is between {low} and {high} us: {self.compared}, to {self.error:.1%}" if self.error else ""
-        sure = sure or f"How far off the time is, nothing tells: {self.compared}"
+        sure = sure or f"The error of the time is not known: {self.compared}"
         return f"{sure}{self._chance()}. {self.outside}".strip()
 
     def _chance(self) -> str:
@@ -96,7 +96,7 @@ class Band(JsonObject):
             return ""
         low, high = min(self.seeds_ps), max(self.seeds_ps)
         if low == high:
-            return f"; {len(self.seeds_ps)} seeds give the same: chance does not decide"
+            return f"; {len(self.seeds_ps)} seeds give the same time"
         return f"; {len(self.seeds_ps)} seeds from {low / 1e6:.1f} to {high / 1e6:.1f} us"
 
 
@@ -125,16 +125,14 @@ def band(
     mine = [group for group in alike if group.engine == engine]
     if not mine:
         known = sorted({f"{group.library}'s {group.collective}" for group in groups() if group.engine == engine})
-        compared = "no published row is of this kind"
+        compared = "no published result is of this kind"
         if alike:
-            outside = (
-                f"{library}'s {collective} was compared with published rows by packets only, not by the {engine} engine"
-            )
+            outside = f"{library}'s {collective} was compared with published results only with packets, not with the {engine} engine"
         else:
-            outside = f"{library}'s {collective} was never compared with published rows" + (
+            outside = f"{library}'s {collective} was never compared with published results" + (
                 f"; {', '.join(known)} were" if known else ""
             )
-        return Band(time_ps, time_ps, None, compared, f"{outside}. How far off this is is not known.")
+        return Band(time_ps, time_ps, None, compared, f"{outside}. The error under these conditions is not known.")
     near = min(mine, key=lambda group: (_beyond(servers, group.servers), _beyond(size_bytes, group.bytes)))
     differences: list[str] = []
     if _beyond(servers, near.servers):
@@ -146,21 +144,25 @@ def band(
     if others:
         differences.append(f"without {others}")
     kind = f"{library}'s {collective}"
-    outside = f"Published rows of {kind} are {' and '.join(differences)}; the error is theirs." if differences else ""
-    compared = f"one published row of {kind} was as near"
+    outside = (
+        f"Published results of {kind} are {' and '.join(differences)}; the error is that of those results."
+        if differences
+        else ""
+    )
+    compared = f"one published result of {kind} was within this error"
     if near.rows > 1:
-        compared = how_near(near.rows, f"{near.rows} published rows of {kind}")
+        compared = how_near(near.rows, f"{near.rows} published results of {kind}")
     return Band(*_between(time_ps, time_ps, near.error), near.error, compared, outside)
 
 
 def how_near(count: int, rows: str) -> str:
-    """Return a phrase on the errors of ``count`` results, such as "nine of ten of ROWS were as near".
+    """Return a phrase on the errors of ``count`` results, such as "nine of ten of ROWS were within this error".
 
     ``rows`` names the results.
     """
     if FEW <= count < TEN:
-        return f"the ninth decile of the errors of {rows}"
-    return f"{'nine of ten' if count >= TEN else 'all'} of {rows} were as near"
+        return f"the 90th percentile of the errors of {rows}"
+    return f"{'nine of ten' if count >= TEN else 'all'} of {rows} were within this error"
 
 
 def _between(low_ps: int, high_ps: int, error: float | None) -> tuple[int, int]:

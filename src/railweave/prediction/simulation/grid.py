@@ -282,7 +282,7 @@ def dimensions(text: str) -> list[Dimension]:
         name, _, values = word.partition("=")
         named_values.append((name, values_of(name, values)))
         if not named_values[-1][1]:
-            raise _wrong(f"{word!r} is no NAME=a,b,c")
+            raise _wrong(f"{word!r} does not have the form NAME=a,b,c")
     return dimensions_of(named_values)
 
 
@@ -304,7 +304,7 @@ def dimensions_of(wanted: Iterable[tuple[str, Iterable[str]]]) -> list[Dimension
         raise _wrong("a name is given twice")
     cells = int(np.prod([len(dimension.values) for dimension in varied]))
     if cells > MOST_CELLS:
-        raise _wrong(f"it would be {cells:,} predictions; at most {MOST_CELLS} are made")
+        raise _wrong(f"the grid has {cells:,} predictions; at most {MOST_CELLS} are allowed")
     return varied
 
 
@@ -356,7 +356,7 @@ def read_points(path: Path, bare: Grid) -> list[Point]:
             values = {name: str(sizes(row[name])[0]) if name == "size" else row[name] for name in names & row.keys()}
             point = Point(values, float(row[TIME])) if row.get(TIME) else Point(values, 0.0, float(row[BUS]))
         except (KeyError, ValueError, TypeError, InputError):
-            description = f"it needs a number in {TIME} or {BUS}, and sizes such as 4G"
+            description = f"the row needs a number in {TIME} or {BUS}, and sizes such as 4G"
             fix = f"write columns {', '.join(sorted(names))} and {TIME}"
             raise InputError([Problem(FileLine(str(path), number), description, fix)]) from None
         points.append(point)

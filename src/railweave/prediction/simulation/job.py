@@ -47,7 +47,7 @@ def ordered(stripes: Mapping[str, str], asked: str | None) -> list[str]:
         return _first(list(stripes), int(asked))
     if asked.strip() == ALTERNATE:
         return alternating(stripes)
-    fix = f"servers are {shown(list(stripes))}; write names, lists as H100-[01-04], or {ALTERNATE}"
+    fix = f"servers are {shown(list(stripes))}; write names, host lists such as H100-[01-04], or {ALTERNATE}"
     chosen: list[str] = []
     for word in lists(asked):
         try:
@@ -78,7 +78,7 @@ def order_text(order: Sequence[str], stripes: Mapping[str, str], processes: int)
     if not least:
         return text
     return f"{text}; {crossing} of {len(order)} hops of a ring cross the spines" + (
-        "" if crossing == least else f", {least} would do with the servers of a stripe together"
+        "" if crossing == least else f", {least} would be enough with the servers of a stripe next to each other"
     )
 
 
@@ -114,9 +114,9 @@ def job_network(network: Network, fabric: str | None = None) -> Network:
             [Problem(Option("--fabric"), f"there is no fabric {fabric!r}", f"fabrics are {', '.join(known)}")]
         )
     if fabric is None and len(beside_gpus) > 1:
-        description = f"{len(beside_gpus)} fabrics connect GPUs, which do not reach each other"
+        description = f"{len(beside_gpus)} fabrics connect GPUs, and have no path to each other"
         raise InputError(
-            [Problem(Option("--fabric"), description, f"say which the job runs on: {', '.join(beside_gpus)}")]
+            [Problem(Option("--fabric"), description, f"choose the job's fabric: {', '.join(beside_gpus)}")]
         )
     taken = fabric or next(iter(beside_gpus), known[0])
     if known == [taken]:
@@ -197,7 +197,9 @@ def _used(there: int, asked: int | None) -> int:
     if asked is None:
         return there
     if not 1 <= asked <= there:
-        raise InputError([Problem(Argument("gpus"), f"{asked} GPUs of a server that has {there}", f"use 1 to {there}")])
+        raise InputError(
+            [Problem(Argument("gpus"), f"{asked} GPUs are requested of a server that has {there}", f"use 1 to {there}")]
+        )
     return asked
 
 
@@ -211,11 +213,11 @@ def _nic(wiring: Wiring, host: int, ports: Sequence[int], rails: Mapping[str, in
 def _without(lost: Mapping[str, Sequence[str]]) -> Problem:
     """Return the problem that some servers differ from the others because ``status:`` marks NICs as absent."""
     shown = ", ".join(f"{name}:{nic}" for name, nics in lost.items() for nic in nics)
-    description = (
-        f"by `status:` of the fabric file these NICs are absent, and a job needs servers that are alike: {shown:.300}"
-    )
+    description = f"these NICs are absent by `status:` in the fabric file, but all servers of a job must have the same NICs: {shown:.300}"
     return Problem(
-        Option("--hosts"), description, f"run the job without {', '.join(lost):.200}, or make their links active"
+        Option("--hosts"),
+        description,
+        f"run the job without {', '.join(lost):.200}, or make the links of these NICs active",
     )
 
 
@@ -239,6 +241,8 @@ def _tenant(network: Network, asked: str | None) -> str:
         fix = f"tenants are {', '.join(known)}" if known else "leave it out: the network has no tenants"
         raise InputError([Problem(Option("--tenant"), f"there is no tenant {asked!r}", fix)])
     if asked is None and len(known) > 1:
-        description = f"the network has {len(known)} tenants, which do not reach each other"
-        raise InputError([Problem(Option("--tenant"), description, f"say whose job it is: {', '.join(known)}")])
+        description = f"the network has {len(known)} tenants, which have no path to each other"
+        raise InputError(
+            [Problem(Option("--tenant"), description, f"choose the tenant that owns the job: {', '.join(known)}")]
+        )
     return asked or (known[0] if known else "")

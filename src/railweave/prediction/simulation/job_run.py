@@ -160,7 +160,9 @@ class JobPrediction:
         )
         chance = f"; {len(self.seeds_ps)} seeds" if self.seeds_ps else ""
         if high > low:
-            lines.append(f"between {low / 1e6:.1f} and {high / 1e6:.1f} us, as far as published rows tell{chance}")
+            lines.append(
+                f"between {low / 1e6:.1f} and {high / 1e6:.1f} us, by the errors against published results{chance}"
+            )
         lines += dict.fromkeys(
             f"not compared: {step.prediction.band.outside}"
             for step in self.steps
@@ -243,7 +245,11 @@ def run_job(
     """
     if not scenario.traffic:
         raise InputError(
-            [Problem(Option("--scenario"), "it has no traffic", "add `traffic:` with a collective and a size")]
+            [
+                Problem(
+                    Option("--scenario"), "the scenario has no traffic", "add `traffic:` with a collective and a size"
+                )
+            ]
         )
     moments = conditions.timeline.moments
     settings = texts(scenario.overrides.settings)

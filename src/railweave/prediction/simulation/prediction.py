@@ -113,7 +113,7 @@ class Prediction:
         """Return the text for a collective that never completes. It contains no rate."""
         return (
             f"  time           never completes: {NO_END}\n"
-            f"                 (of those that do, the last arrives after {self.time_ps / 1e6:.1f} us)\n"
+            f"                 (the last message that arrives does so after {self.time_ps / 1e6:.1f} us)\n"
         )
 
     def to_json(self) -> dict[str, Any]:

@@ -100,8 +100,8 @@ def _remark(network: Network, bed: SimulatedNetwork, scenario: Scenario, conditi
     where = f" ({case.size_bytes:,} bytes on {len(case.bed.job.servers)} servers)" if large else ""
     parts = parts_of(pairs, split_data=True, ports=bed.job.ports)
     return (
-        f"{SPLIT}=1 makes {step.collective} {split_ps / whole_ps - 1:.0%} longer{where}: each message is posted in {parts} parts, one "
-        f"after another; with {SPLIT}=0 it takes {whole_ps / 1e6:,.1f} us, by prediction"
+        f"{SPLIT}=1 makes {step.collective} {split_ps / whole_ps - 1:.0%} slower{where}: each message is posted in {parts} parts, one "
+        f"after another; with {SPLIT}=0 it takes {whole_ps / 1e6:,.1f} us (predicted)"
     )
 
 
@@ -138,7 +138,7 @@ def background(text: str) -> Background:
     for item in text.split(","):
         name, equals, value = item.partition("=")
         if not equals or name in given:
-            description = f"{item!r} is no NAME=VALUE" if not equals else f"{name} is given twice"
+            description = f"{item!r} does not have the form NAME=VALUE" if not equals else f"{name} is given twice"
             raise InputError(
                 [Problem(Option("--background"), description, "write share=30%,ports=*:gpu0_eth,qps=4,packet=9000")]
             )
@@ -166,7 +166,7 @@ def questions(network: Network, given: Mapping[str, Any]) -> list[Question]:
     base = file.scenario if file is not None else Scenario()
     if base.traffic and any(given.get(name) is not None for name in ("collective", "size", "qps")):
         fix = "leave out --collective, --size and --qps, or the scenario's traffic"
-        raise InputError([Problem(FileLine(str(path)), "the scenario has traffic, and so has the command line", fix)])
+        raise InputError([Problem(FileLine(str(path)), "both the scenario and the command line give traffic", fix)])
     nccl: Mapping[str, str] = given.get("nccl") or {}
     settings: Mapping[str, str] = given.get("settings") or {}
     lb, others = given.get("lb"), given.get("background")

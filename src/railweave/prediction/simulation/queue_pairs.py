@@ -68,16 +68,14 @@ def _chosen(network: Network) -> QueuePairs:
     best = min(counts, key=lambda count: prod(times[count]))
     servers = len(cases[0][1].bed.job.servers)
     asked = ", ".join(f"{name} of {written(case.size_bytes)}" for name, case in cases)
-    lines = [
-        f"queue pairs: {best} a connection, by prediction on {servers} of {len(bed.job.servers)} servers ({asked})"
-    ]
+    lines = [f"queue pairs: {best} per connection, predicted on {servers} of {len(bed.job.servers)} servers ({asked})"]
     lines += [f"  {count}: {', '.join(f'{time:,.0f} us' for time in times[count])}" for count in counts]
     lines.append(
-        "  what a post costs decides small sizes: a constant that was fitted on two published rows, and compared up to "
+        "  small sizes depend on the time per post: a constant that was fitted to two published results, and compared up to "
         f"{FITTED_QPS} queue pairs (docs/validation.md)"
     )
     if best < colors:
         lines.append(
-            f"  fewer than path colors ({colors}), which designs warn of (job-queue-pairs): one long connection then leaves uplinks empty"
+            f"  fewer than path colors ({colors}), so the design reports job-queue-pairs: one long connection leaves uplinks unused"
         )
     return QueuePairs(best, tuple(lines))

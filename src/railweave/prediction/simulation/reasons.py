@@ -21,15 +21,15 @@ If none is this busy, waiting is the limit.
 """
 
 
-NEVER_ARRIVED = "Some messages never arrived: their queue pairs have no path that works, or came to a standstill."
+NEVER_ARRIVED = "Some messages never arrived: their queue pairs have no working path, or have stopped."
 
 
 def _binds(prediction: Prediction) -> str:
     bound = bottleneck(prediction.load, prediction.time_ps)
     busy = f"{bound.kind} {bound.what} was busy for {bound.busy:.1%} of the time: "
     if bound.busy >= FULL:
-        return f"{busy}it binds. Next is {_with_article(bound.next_kind)} with {bound.next_busy:.1%}."
-    return f"{busy}nothing is full, so {1 - bound.busy:.1%} of the time went by in waiting (latency, or what is below)."
+        return f"{busy}this is the bottleneck. Next is {_with_article(bound.next_kind)} with {bound.next_busy:.1%}."
+    return f"{busy}nothing is full, so {1 - bound.busy:.1%} of the time was spent waiting (for latency, or for the causes below)."
 
 
 def reasons(prediction: Prediction) -> list[str]:
@@ -41,8 +41,8 @@ def reasons(prediction: Prediction) -> list[str]:
     links, used = measured.links, measured.used
     if counted["timeouts"]:
         statements.append(
-            f"{_many(counted['timeouts'], 'retransmission timeout')}: queue pairs lost packets and said nothing until then "
-            f"({_timeout_text(prediction.timeout_ps)} each: 4.096 us x 2^NCCL_IB_TIMEOUT, unless `host.timeout` says otherwise); "
+            f"{_many(counted['timeouts'], 'retransmission timeout')}: queue pairs lost packets and were silent until then "
+            f"({_timeout_text(prediction.timeout_ps)} each: 4.096 us x 2^NCCL_IB_TIMEOUT, unless `host.timeout` is set); "
             f"{counted['retransmitted_packets']:,} packets were sent again."
         )
     if counted.get("failed_queue_pairs"):
@@ -56,7 +56,7 @@ def reasons(prediction: Prediction) -> list[str]:
     if counted["pfc_pauses"]:
         where = _most(links, used, "paused_us", " us")
         statements.append(
-            f"{_many(counted['pfc_pauses'], 'PFC pause')}, {counted['pfc_pause_ps'] / 1e6:,.1f} us in all{where}."
+            f"{_many(counted['pfc_pauses'], 'PFC pause')}, {counted['pfc_pause_ps'] / 1e6:,.1f} us in total{where}."
         )
     if counted["ecn_marked_packets"]:
         where = _most(links, used, "ecn_ce_packets")
@@ -82,7 +82,7 @@ def _most(links: Columns, used: NDArray[np.bool_] | None, column: str, unit: str
     values = _of_job(links[column], used)
     port = int(values.argmax())
     if not values[port]:
-        return ", all of it on links of other traffic" if links[column].any() else ""
+        return ", all of them on links of other traffic" if links[column].any() else ""
     most = "most of it" if used is None else "most on this job's links"
     shown = f"{values[port]:,.1f}" if unit else f"{int(values[port]):,}"
     return f", {most} at {links['from'][port]} towards {links['to'][port]} ({shown}{unit})"
@@ -108,6 +108,6 @@ def _many(count: int, noun: str) -> str:
 
 
 def _with_article(kind: str) -> str:
-    return {"link": "a link", "proxy": "NCCL's proxy of a NIC", "server": "what joins the GPUs of a server"}.get(
+    return {"link": "a link", "proxy": "NCCL's proxy of a NIC", "server": "the links between the GPUs of a server"}.get(
         kind, kind
     )

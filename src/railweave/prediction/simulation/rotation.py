@@ -136,7 +136,7 @@ def ways(
     """
     kinds = int(placed.max()) + 1
     if kinds * kinds * len(carried) > MOST_ROWS:
-        return "there are too many kinds of ways"
+        return "there are too many kinds of paths"
     order = np.argsort(placed, kind="stable")
     first = np.searchsorted(placed[order], np.arange(kinds))
     first_server = order[first]
@@ -194,7 +194,7 @@ def _walk(
         single = (entry & np.uint32(ONE_PORT)) != 0
         group = np.where(single, 0, entry).astype(np.int64)
         if not single.all() and (groups[group[~single], 2] == ECMP).any():
-            return "hashes decide on links"
+            return "hashes choose the links"
         size = np.where(single, 1, groups[group, 1].astype(np.int64) if len(groups) else 1)
         turn = np.arange(int(size.sum())) - np.repeat(np.cumsum(size) - size, size)
         at = np.repeat(np.arange(len(row)), size)
@@ -208,7 +208,7 @@ def _walk(
         row, part = row[at], part[at] / size[at]
         node = wiring.cables[cable, other].astype(np.int64)
         hops.append((row, port, part))
-    return "ways go in circles"
+    return "paths form a loop"
 
 
 ROUNDING = 1 + 1e-9
@@ -239,17 +239,17 @@ class Rotation:
     @property
     def choice(self) -> Choice:
         """The engine and the reason for it."""
-        why = f"about {self.packet_hops / 1e6:,.1f} M packet hops; one of {self.servers} servers that all do alike"
+        why = f"about {self.packet_hops / 1e6:,.1f} M packet hops; one of {self.servers} servers that all behave in the same way"
         return Choice("flow", self.packet_hops, why)
 
     def note(self) -> str:
         """Return the assumptions of the reduced run as a note."""
         text = (
-            f"all-to-all by symmetry: one of {self.servers} servers is run, the others do the same; "
-            "queue pairs that are listed are the first server's"
+            f"all-to-all by symmetry: one of {self.servers} servers is run, the others behave in the same way; "
+            "the listed queue pairs are those of the first server"
         )
         apart = f", the longest, {self.apart_ps / 1e6:.1f} us more than the shortest," if self.apart_ps else ""
-        return text + f"; every message has the delay of one way{apart} and links between switches do not fill"
+        return text + f"; every message has the delay of one path{apart} and links between switches do not fill"
 
 
 def rotation(
@@ -269,9 +269,9 @@ def rotation(
     if bed.job.ports > 1:
         return "NICs have several ports"
     if bed.plane is None:
-        return "forwarding tables are those of a file"
+        return "forwarding tables come from a file"
     if bed.plane.absent or bed.fabric.routes.down or timeline.changes or timeline.tables:
-        return "something is absent or breaks"
+        return "parts are absent or fail"
     program = program_of(bed.job, "all-to-all", size_bytes, known, credit=True, of_one=True)
     if not program.messages:
         return "nothing is sent"

@@ -32,8 +32,8 @@ def by_name(words: Iterable[str] | Mapping[str, str] | None, option: str) -> dic
     for word in words or ():
         name, equals, value = word.partition("=")
         if not equals:
-            fix = f"write KEY=VALUE, as in {option} {EXAMPLES[option]}"
-            raise InputError([Problem(Option(option), f"{word!r} is no NAME=VALUE", fix)])
+            fix = f"write KEY=VALUE, for example {option} {EXAMPLES[option]}"
+            raise InputError([Problem(Option(option), f"{word!r} does not have the form NAME=VALUE", fix)])
         values[name] = value
     return values
 

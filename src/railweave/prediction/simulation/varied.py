@@ -92,8 +92,8 @@ def variants(network: Network, text: str, given: Mapping[str, Any]) -> list[Vari
     if len(wanted) < 2 or len(set(wanted)) < len(wanted):
         fix = "write --compare lb=ecmp,dlb,rlb"
         if name == "hosts":
-            fix = "write --compare hosts=2,4 or, where lists have commas, --compare 'hosts=A,B;A,C'"
-        raise InputError([Problem(Option("--compare"), f"{text!r} are not several values", fix)])
+            fix = "write --compare hosts=2,4 or, if lists contain commas, --compare 'hosts=A,B;A,C'"
+        raise InputError([Problem(Option("--compare"), f"{text!r} does not give several different values", fix)])
     value_variants = [Variant(value, one_question(network, asked_with(name, value, given))) for value in wanted]
     check_ranks(network, [name], value_variants)
     return value_variants
@@ -109,11 +109,11 @@ def asked_with(name: str, value: str, given: Mapping[str, Any]) -> dict[str, Any
         varied["settings"] = {**(given.get("settings") or {}), name: value}
     elif name in OPTIONS:
         if name in WHOLE and not value.isdecimal():
-            description = f"{name}={value}: that is no whole number"
+            description = f"{name}={value} is not a whole number"
             raise InputError([Problem(Option("--compare"), description, f"write --compare {name}={WHOLE[name]}")])
         varied[name.replace("-", "_")] = int(value) if name in WHOLE else Path(value) if name in FILES else value
     else:
-        fix = f"it can be {', '.join(OPTIONS)}, NCCL_… or a parameter of the engine such as host.mtu"
+        fix = f"vary {', '.join(OPTIONS)}, NCCL_… or a parameter of the engine such as host.mtu"
         raise InputError([Problem(Option("--compare"), f"{name!r} cannot be varied", fix)])
     return varied
 
@@ -123,7 +123,7 @@ def one_question(network: Network, given: Mapping[str, Any]) -> Question:
     asked = questions(network, given)
     if len(asked) != 1:
         raise InputError(
-            [Problem(Option("--size"), "several sizes and --compare", "give one size, or --compare size=…")]
+            [Problem(Option("--size"), "several sizes are given with --compare", "give one size, or --compare size=…")]
         )
     return asked[0]
 

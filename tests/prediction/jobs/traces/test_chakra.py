@@ -124,7 +124,7 @@ def test_ranks_that_wait_for_each_other_for_ever(tmp_path: Path) -> None:
     ]
     with pytest.raises(SpecError) as error:
         stepped(write(tmp_path, ranks, {"1": [0, 1], "2": [0, 1]}))
-    assert "trace.0.et: node 0 (comm_coll0): it waits for itself, by " in str(error.value)
+    assert "trace.0.et: node 0 (comm_coll0): it waits for itself, through " in str(error.value)
 
 
 def test_sizes_are_counted_as_nccl_tests_does(tmp_path: Path) -> None:
@@ -166,7 +166,7 @@ TWICE = [node(1, "COMM_COLL", **ALL), node(2, "COMM_COLL", **ALL)]
 @pytest.mark.parametrize(
     ("ranks", "what"),
     [
-        ([[node(1, "COMP", 1, [2]), node(2, "COMP", 1, [1])]], "trace.0.et: node 1 (comp1): it waits for itself, by node 2"),
+        ([[node(1, "COMP", 1, [2]), node(2, "COMP", 1, [1])]], "trace.0.et: node 1 (comp1): it waits for itself, through node 2"),
         ([[node(1, "COMP"), node(1, "COMP")]], "trace.0.et: node 1 (comp1): another node has the same number"),
         ([[node(1, "COMM_COLL", comm_size=1)]], "trace.0.et: node 1 (comm_coll1): it has no comm_type"),
         ([[node(1, "COMM_COLL", comm_type=77, comm_size=1)]], "node 1 (comm_coll1): its comm_type is 77"),
@@ -190,11 +190,11 @@ def test_what_is_wrong_names_file_and_node(tmp_path: Path, ranks: list[list[obje
 @pytest.mark.parametrize(
     ("groups", "what"),
     [
-        ({"1": [0, 0]}, "comm_group.json: group '1': a rank is in it twice"),
-        ({"1": [0, 9]}, "comm_group.json: group '1': rank 9 is in it; the trace has 2 ranks"),
-        ({"1": "all"}, "comm_group.json: group '1': it is no list of ranks"),
+        ({"1": [0, 0]}, "comm_group.json: group '1': it contains a rank twice"),
+        ({"1": [0, 9]}, "comm_group.json: group '1': it contains rank 9; the trace has 2 ranks"),
+        ({"1": "all"}, "comm_group.json: group '1': it is not a list of ranks"),
         ({"1": [1]}, "node 1 (comm_coll1): rank 0 is not in its group '1', ranks 1"),
-        ({"2": [0, 1]}, "node 1 (comm_coll1): nothing says which ranks its group '1' has"),
+        ({"2": [0, 1]}, "node 1 (comm_coll1): the ranks of its group '1' are not given"),
     ],
 )
 def test_groups_that_cannot_be(tmp_path: Path, groups: dict[str, list[int]], what: str) -> None:
@@ -208,13 +208,13 @@ def test_files_that_are_not_all_there(tmp_path: Path) -> None:
         read_trace(tmp_path)
     write(tmp_path, [[]] * 3)
     (tmp_path / "trace.1.et").unlink()
-    with pytest.raises(SpecError, match="there is no file of rank 1"):
+    with pytest.raises(SpecError, match="the file of rank 1 is missing"):
         read_trace(tmp_path)
     (tmp_path / "trace.1.et").write_bytes(b"\x05ab")
-    with pytest.raises(SpecError, match=r"trace\.1\.et: it ends within message 1"):
+    with pytest.raises(SpecError, match=r"trace\.1\.et: the file ends within message 1"):
         read_trace(tmp_path / "trace")
     (tmp_path / "other.0.et").write_bytes(b"")
-    with pytest.raises(SpecError, match="several traces are in it: other, trace"):
+    with pytest.raises(SpecError, match="the folder has several traces: other, trace"):
         read_trace(tmp_path)
 
 

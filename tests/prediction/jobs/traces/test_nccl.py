@@ -99,7 +99,7 @@ def test_a_log_that_ends_within_calls(tmp_path: Path) -> None:
     lines = [*(init(r, 2) for r in range(2)), *(call(r, 2, "AllReduce", 10, t) for t in range(3) for r in range(2))]
     trace = read_trace(log(tmp_path, *lines[:-1]))
     assert [len(one.nodes) for one in trace.ranks] == [2, 2]
-    assert any("1 calls that not every rank" in one for one in trace.notes)
+    assert any("1 calls are left out, because not every rank" in one for one in trace.notes)
 
 
 def test_a_folder_of_logs_and_lines_of_two_processes_in_one(tmp_path: Path) -> None:
@@ -118,8 +118,8 @@ def test_a_folder_of_logs_and_lines_of_two_processes_in_one(tmp_path: Path) -> N
 @pytest.mark.parametrize(
     ("lines", "what"),
     [
-        ([], "nccl.log: no call of NCCL is in it"),
-        ([call(0, 2, "AllReduce", 1)], "nccl.log:1: nothing before it says which rank communicator 0x550000 of node0 is"),
+        ([], "nccl.log: the file has no NCCL call"),
+        ([call(0, 2, "AllReduce", 1)], "nccl.log:1: no earlier line gives the rank of communicator 0x550000 of node0"),
         ([init(0, 2), call(0, 2, "AllReduce", 1)], "nccl.log:2: its communicator has 2 ranks, and the log has no call of rank 1"),
         ([init(0, 1), call(0, 1, "AllReduce", 1, type_=55)], "nccl.log:2: NCCL has no datatype 55"),
         ([init(0, 1), call(0, 1, "Send", 1, root=7)], "nccl.log:2: its communicator has no rank 7"),

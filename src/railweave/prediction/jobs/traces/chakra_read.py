@@ -38,11 +38,13 @@ def frames(path: Path) -> Iterator[bytes]:
     while at < len(data):
         length, begin = _length(path, data, at, number)
         if begin + length > len(data):
-            description = (
-                f"it ends within message {number + 1}: {length:,} bytes are announced, {len(data) - begin:,} are there"
-            )
+            description = f"the file ends within message {number + 1}: the message has {length:,} bytes, but only {len(data) - begin:,} are present"
             raise SpecError(
-                [Problem(FileLine(str(path)), description, "copy the file again; or it is no execution trace")]
+                [
+                    Problem(
+                        FileLine(str(path)), description, "copy the file again, or check that it is an execution trace"
+                    )
+                ]
             )
         yield data[begin : begin + length]
         at, number = begin + length, number + 1
@@ -69,8 +71,10 @@ def _length(path: Path, data: bytes, at: int, number: int) -> tuple[int, int]:
         if data[place] < 0x80:
             return length, place + 1
         shift += 7
-    description = f"no length stands before message {number + 1}, at byte {at:,}"
-    raise SpecError([Problem(FileLine(str(path)), description, "it is cut off, or no execution trace of Chakra")])
+    description = f"message {number + 1}, at byte {at:,}, has no valid length"
+    raise SpecError(
+        [Problem(FileLine(str(path)), description, "the file is truncated, or is not a Chakra execution trace")]
+    )
 
 
 def _content(path: Path) -> bytes:
@@ -84,11 +88,15 @@ def _content(path: Path) -> bytes:
         try:
             data = unpacking.decompress(data, MOST_BYTES + 1)
         except zlib.error as error:
-            raise SpecError([Problem(FileLine(str(path)), f"no whole gzip file: {error}", "copy it again")]) from None
+            raise SpecError(
+                [Problem(FileLine(str(path)), f"not a complete gzip file: {error}", "copy it again")]
+            ) from None
         if not unpacking.eof and len(data) <= MOST_BYTES:
-            raise SpecError([Problem(FileLine(str(path)), "no whole gzip file: it is cut off", "copy it again")])
+            raise SpecError(
+                [Problem(FileLine(str(path)), "not a complete gzip file: it is truncated", "copy it again")]
+            )
     if len(data) > MOST_BYTES:
-        description = f"larger than {MOST_BYTES >> 30} GiB, the most that is read of a rank"
+        description = f"larger than {MOST_BYTES >> 30} GiB, the limit for one rank"
         raise SpecError([Problem(FileLine(str(path)), description, "give the trace of one step")])
     return data
 
@@ -214,7 +222,11 @@ class ProcessGroups:
         value: Any = read_json(path, fix='the form is {"NAME": [RANK, ...], ...}')
         if not isinstance(value, dict):
             raise SpecError(
-                [Problem(FileLine(str(path)), "no groups of ranks", 'the form is {"NAME": [RANK, ...], ...}')]
+                [
+                    Problem(
+                        FileLine(str(path)), "the file has no groups of ranks", 'the form is {"NAME": [RANK, ...], ...}'
+                    )
+                ]
             )
         for name, given in cast("dict[str, Any]", value).items():
             members = self._checked(given)
@@ -228,7 +240,7 @@ class ProcessGroups:
         try:
             value: Any = parse_json(inner)
         except ValueError as error:
-            return f"process groups that are no JSON: {error}"
+            return f"the process groups are not valid JSON: {error}"
         for group in cast("list[Any]", value) if isinstance(value, list) else []:
             if not isinstance(group, dict) or not isinstance(group.get("pg_name"), str):  # pyright: ignore[reportUnknownMemberType]
                 return "a process group without a name"
@@ -243,11 +255,11 @@ class ProcessGroups:
         """Return the ranks of a group as read from JSON, or an error message if they are invalid."""
         members = cast("list[Any]", given) if isinstance(given, list) else []
         if not members or not all(type(member) is int for member in members):
-            return "it is no list of ranks"
+            return "it is not a list of ranks"
         if len(set(members)) < len(members):
-            return "a rank is in it twice"
+            return "it contains a rank twice"
         if beyond := [member for member in members if not 0 <= member < self.ranks]:
-            return f"rank {beyond[0]} is in it; the trace has {self.ranks} ranks, from 0"
+            return f"it contains rank {beyond[0]}; the trace has {self.ranks} ranks, from 0"
         return tuple(members)
 
 
@@ -275,7 +287,7 @@ _OF: dict[str, Collective] = {
     "BARRIER": "all-reduce",
 }
 STANDS_FOR = {
-    "REDUCE": "a reduce is run as a broadcast, which puts as many bytes on each link the other way",
+    "REDUCE": "a reduce is run as a broadcast, which sends the same bytes over each link in the opposite direction",
     "GATHER": "a gather is run as a broadcast of all that the root receives",
     "SCATTER": "a scatter is run as a broadcast of all that the root sends",
     "BARRIER": "a barrier is run as an all-reduce of 4 bytes, as PyTorch's is",
@@ -305,11 +317,11 @@ def trace_files(path: Path) -> list[Path]:
             [Problem(FileLine(str(path)), description, "give the folder, or folder and name before the ranks")]
         )
     if len(traces) > 1:
-        description = f"several traces are in it: {', '.join(sorted(traces)[:6])}"
+        description = f"the folder has several traces: {', '.join(sorted(traces)[:6])}"
         raise SpecError([Problem(FileLine(str(path)), description, f"give one, {folder / min(traces)}")])
     (by_rank,) = traces.values()
     if absent := next((rank for rank in range(len(by_rank)) if rank not in by_rank), None):
-        description = f"there is no file of rank {absent}, but one of rank {max(by_rank)}"
+        description = f"the file of rank {absent} is missing, but there is one of rank {max(by_rank)}"
         raise SpecError([Problem(FileLine(str(path)), description, "ranks count from 0, and each has a file")])
     if 0 not in by_rank:
         raise SpecError([Problem(FileLine(str(path)), "there is no file of rank 0", "ranks count from 0")])
@@ -357,9 +369,9 @@ class _Reading:
                 message.ParseFromString(data)
             except (known.error, ValueError):
                 last = f", after node {self.nodes[-1].number} ({self.nodes[-1].name[:60]})" if self.nodes else ""
-                description = f"message {number + 1}{last} is none of Chakra's"
+                description = f"message {number + 1}{last} is not a valid Chakra message"
                 raise SpecError(
-                    [Problem(FileLine(self.file), description, "it is damaged, or no execution trace")]
+                    [Problem(FileLine(self.file), description, "the file is damaged, or is not an execution trace")]
                 ) from None
             if number:
                 self._take(message)
@@ -377,7 +389,7 @@ class _Reading:
         if type(exact) is int and abs(exact - time) <= 10**6:
             time = exact
         if time > MOST_PS:
-            self._wrong(message, f"it takes {message.duration_micros:,} us", "53 days are the most")
+            self._wrong(message, f"it takes {message.duration_micros:,} us", "use at most 53 days")
         label = attributes.get(LABEL)
         name = message.name
         if kind in {"COMM_COLL", "COMM_SEND", "COMM_RECV"} and attributes.get("is_cpu_op") is not True:
@@ -434,9 +446,9 @@ class _Reading:
         if place is not None:
             return place
         if len(self.groups.members) > 1:
-            fix = f"put it into {GROUPS} beside the trace"
-            self._wrong(message, f"nothing says which ranks its group {str(name)[:60]!r} has", fix)
-        self.notes["nothing says which ranks form groups: all of them are taken for one"] = None
+            fix = f"put the group into {GROUPS} next to the trace"
+            self._wrong(message, f"the ranks of its group {str(name)[:60]!r} are not given", fix)
+        self.notes["the trace gives no groups of ranks: all ranks are treated as one group"] = None
         return 0
 
     def _number(self, message: Any, attributes: dict[str, Any], name: str, missing: int | None, most: int) -> int:  # noqa: ANN401 - protobuf
@@ -460,7 +472,7 @@ class _Reading:
             places[node.number] = place
         lost = sum(1 for before in self.before for dependency in before if dependency not in places)
         if lost:
-            note = "dependencies on nodes that no file has are passed over"
+            note = "dependencies on missing nodes are ignored"
             self.notes[note] = None
         return [tuple({places[dependency] for dependency in before if dependency in places}) for before in self.before]
 

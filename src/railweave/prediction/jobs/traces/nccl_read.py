@@ -101,8 +101,8 @@ def _lines(path: Path) -> list[str]:
     except OSError as error:
         raise SpecError([Problem(FileLine(str(path)), f"cannot be read: {error.strerror or error}")]) from None
     if len(data) > MOST_BYTES:
-        message = f"larger than {MOST_BYTES >> 30} GiB, the most that is read of a log"
-        raise SpecError([Problem(FileLine(str(path)), message, "give the part with the step")])
+        message = f"larger than {MOST_BYTES >> 30} GiB, the limit for a log"
+        raise SpecError([Problem(FileLine(str(path)), message, "give only the part of the log with the step")])
     return data.decode(errors="replace").split("\n")
 
 
@@ -124,7 +124,7 @@ def _member(init: re.Match[str], unnamed: dict[tuple[str, str, int], int]) -> Me
 def _call(path: Path, number: int, call: re.Match[str], member: Member | None, time: int | None) -> Call:
     place = FileLine(str(path), number)
     if member is None:
-        message = f"nothing before it says which rank communicator {call['comm']} of {call['host']} is"
+        message = f"no earlier line gives the rank of communicator {call['comm']} of {call['host']}"
         raise SpecError(
             [Problem(place, message, "log with NCCL_DEBUG_SUBSYS=INIT,COLL, from the beginning of the job")]
         )
@@ -165,8 +165,8 @@ _OF: dict[str, tuple[Collective, bool]] = {
 }
 """A map from an NCCL call to (collective, True if the call gives one rank's size while nccl-tests counts that of all ranks)."""
 STANDS_FOR = {"Reduce", "Gather", "Scatter"}
-UNTIMED = "the log has no times: what GPUs compute between calls is not known, and a step is what its communication takes at least"
-TIMED = "calls are made no sooner after one another than the log has it; what GPUs compute in between is not known, only when calls were made"
+UNTIMED = "the log has no times, so the computation between calls is not known; the step time is the least that its communication takes"
+TIMED = "two calls follow each other no sooner than in the log; the log gives the times of calls, but not the computation between them"
 
 
 def read_nccl(files: Sequence[Path], where: Path) -> Trace:
@@ -176,7 +176,7 @@ def read_nccl(files: Sequence[Path], where: Path) -> Trace:
     """
     calls = calls_of(files)
     if not calls:
-        message = "no call of NCCL is in it, and it is no execution trace"
+        message = "the file has no NCCL call, and is not an execution trace"
         raise SpecError(
             [Problem(FileLine(str(where)), message, "log with NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=INIT,COLL")]
         )
@@ -191,7 +191,7 @@ def read_nccl(files: Sequence[Path], where: Path) -> Trace:
     made = [_Reading(groups, ranks, notes, timed=timed).nodes(rank_calls) for rank_calls in calls_by_rank]
     traces, lost = _even(made)
     if lost:
-        notes[f"{lost:,} calls that not every rank of their group made are left out: the log begins or ends within them"] = None  # fmt: skip
+        notes[f"{lost:,} calls are left out, because not every rank of their group made them: the log begins or ends in between"] = None  # fmt: skip
     text = [RankTrace(rank_calls[0].file if rank_calls else str(where), tuple(nodes), text=True) for rank_calls, nodes in zip(calls_by_rank, traces, strict=True)]  # fmt: skip
     return Trace(tuple(text), tuple(groups.ranks), tuple(notes), tuple(ranks))
 
@@ -311,7 +311,7 @@ class _Reading:
                 self._made.append(Node(call.line, call.name, kind, 0, waits, "send-recv", size, peer=peer, tag=group))
             return
         if call.name not in _OF:
-            self.notes[f"calls of {call.name[:40]} are passed over: what they send is not known"] = None
+            self.notes[f"calls of {call.name[:40]} are ignored, because the data that they send is not known"] = None
             return
         if call.name in STANDS_FOR:
             self.notes[f"{call.name} is run as a broadcast of as many bytes"] = None

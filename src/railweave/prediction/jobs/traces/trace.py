@@ -58,7 +58,7 @@ class Node(NamedTuple):
 class RankTrace:
     """The nodes of a rank. Every node comes after the nodes that it waits for.
 
-    ``text``: True if ``file`` is a text file, in which a node's number is its line.
+    ``text`` is True if ``file`` is a text file. A node's number is then its line.
     """
 
     file: str
@@ -110,7 +110,7 @@ def in_order(file: str, nodes: Sequence[Node], begins: Sequence[int], after: Seq
         message = "it waits for itself" + (
             f", by {' and '.join(f'node {nodes[step].number}' for step in way[:6])}" if way else ""
         )
-        fix = "dependencies of a trace go in no circle"
+        fix = "remove the cycle of dependencies"
         raise SpecError([node_problem(file, nodes[stuck].number, nodes[stuck].name, message, fix)])
     place_of = {place: number for number, place in enumerate(order)}
     return RankTrace(

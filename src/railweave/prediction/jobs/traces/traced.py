@@ -153,14 +153,14 @@ def _same(first: RankTrace, ones: list[Node], second: RankTrace, others: list[No
         if (a.collective, a.size_bytes) != (b.collective, b.size_bytes):
             message = f"it is {_said(b)}; the other side, {first.problem(a, '').place}{'' if first.text else f': node {a.number}'}, has {_said(a)}"
             raise SpecError(
-                [second.problem(b, message, f"{subject} have to be the same on both sides, in the same order")]
+                [second.problem(b, message, f"{subject} must be the same on both sides, in the same order")]
             )
     if len(ones) != len(others):
         longer, alone, short = (
             (first, ones[len(others)], second) if len(ones) > len(others) else (second, others[len(ones)], first)
         )
         message = f"{_said(alone)} has no counterpart in {short.file}"
-        raise SpecError([longer.problem(alone, message, f"{subject} have to be the same on both sides")])
+        raise SpecError([longer.problem(alone, message, f"{subject} must be the same on both sides")])
 
 
 def _said(node: Node) -> str:
@@ -269,8 +269,8 @@ class _Making:
         stuck = [nodes[op_number] for op_number in circle(missing, waits) if op_number in nodes]
         (number, _, node), *others = stuck
         other_nodes = [f"{self._rank(rank_class).file}: node {other.number}" for rank_class, _, other in others[:4]]
-        message = f"it waits for itself, by {' and '.join(other_nodes) or 'nodes of other ranks'}"
-        fix = "ranks of a group do its collectives in the same order"
+        message = f"it waits for itself, through {' and '.join(other_nodes) or 'nodes of other ranks'}"
+        fix = "all ranks of a group must run its collectives in the same order"
         raise SpecError([self._rank(number).problem(node, message, fix)])
 
     def _rank(self, number: int) -> RankTrace:
@@ -369,7 +369,7 @@ def read_trace(path: Path, groups: Path | None = None) -> Trace:
             ]
         )
     if groups is not None:
-        message = "a log of NCCL says itself which ranks form groups"
+        message = "an NCCL log already contains the groups of ranks"
         raise SpecError([Problem(FileLine(str(groups)), message, "leave out trace_groups")])
     return read_nccl(logs, path)
 
@@ -440,7 +440,9 @@ def traced(
 
     path, groups = read.beside(job.trace or ""), read.beside(job.trace_groups) if job.trace_groups else None
     if not path.parent.is_dir():
-        return [problem("trace", f"there is no folder {path.parent}", "paths count from the job file")]
+        return [
+            problem("trace", f"there is no folder {path.parent}", "relative paths start at the folder of the job file")
+        ]
     trace = read_trace(path, groups)
     each = job.ranks_per_host or gpu_count // len(servers)
     if each > gpu_count // len(servers):
@@ -452,12 +454,12 @@ def traced(
         return [problem("trace", reason, "name more `hosts`")]
     known = gpus().get(gpu_name)
     if known is None:
-        return [problem("gpu", f"nothing is known of the GPU {gpu_name!r}", f"known are {', '.join(gpus())}")]
+        return [problem("gpu", f"the rates of GPU {gpu_name!r} are not known", f"known are {', '.join(gpus())}")]
     given = {field.name: getattr(job.gpu, field.name, None) for field in fields(known)}
     gpu = replace(known, **{name: value for name, value in given.items() if value is not None})
     places = _places(trace, servers, gpu_count // len(servers), each)
     if isinstance(places, str):
-        return [problem("trace", places, "name as many `hosts` as the trace was taken on")]
+        return [problem("trace", places, "give as many `hosts` as the traced run had servers")]
     return PlacedTrace(job, trace, gpu, places, job.trace or "")
 
 

@@ -68,23 +68,33 @@ def choose(
     about = f"about {hops / 1e6:,.1f} M packet hops"
     if others and wanted == "flow":
         fix = "leave out --engine flow, or the background"
-        raise InputError([Problem(Option("--engine"), "flows know nothing of traffic that is kept to a rate", fix)])
+        raise InputError(
+            [
+                Problem(
+                    Option("--engine"),
+                    "the flow engine cannot model background traffic, which is limited to a rate",
+                    fix,
+                )
+            ]
+        )
     unknown = np.isin(arguments["changes"][:, 1], [LOSS, STORM]).any()
     if unknown and wanted == "flow":
         fix = "leave out --engine flow, or those faults"
-        raise InputError([Problem(Option("--engine"), "flows know nothing of lost packets and PFC storms", fix)])
+        raise InputError([Problem(Option("--engine"), "the flow engine cannot model lost packets and PFC storms", fix)])
     if others and wanted == "auto":
-        return Choice("packet", hops, f"{about}; flows know nothing of traffic that is kept to a rate")
+        return Choice("packet", hops, f"{about}; the flow engine cannot model background traffic")
     if wanted in {"packet", "flow"}:
         return Choice("packet" if wanted == "packet" else "flow", hops, f"asked for; {about}")
     if wanted != "auto":
-        raise InputError([Problem(Option("--engine"), f"{wanted!r} is no engine", "use packet, flow or auto")])
+        raise InputError([Problem(Option("--engine"), f"{wanted!r} is not an engine", "use packet, flow or auto")])
     most = MOST_PACKET_HOPS if most is None else most
     limit = f"{most // 10**6} M"
     if hops <= most:
-        return Choice("packet", hops, f"{about}; flows are taken above {limit}")
+        return Choice("packet", hops, f"{about}; flows are used above {limit}")
     if unknown:
-        return Choice("packet", hops, f"{about}, above {limit}, but flows know nothing of lost packets and PFC storms")
+        return Choice(
+            "packet", hops, f"{about}, above {limit}, but the flow engine cannot model lost packets and PFC storms"
+        )
     return Choice("flow", hops, f"{about}, above {limit}")
 
 
@@ -108,7 +118,7 @@ def whole_flows(wiring: Wiring, arguments: Arguments | FlowArguments, traffic: T
     merging.
     """
     hops = packet_hops(wiring, arguments, traffic)
-    why = f"about {hops / 1e6:,.1f} M packet hops, in {messages / 1e6:,.1f} M messages: one flow a connection and queue pair"
+    why = f"about {hops / 1e6:,.1f} M packet hops, in {messages / 1e6:,.1f} M messages: one flow per connection and queue pair"
     return Choice("flow", hops, why)
 
 

@@ -72,13 +72,13 @@ def lossless_drops(counters: dict[str, int] | None, arguments: Arguments) -> tup
     egress, ingress = counters["dropped_egress_full"], counters["dropped_ingress_full"]
     if egress:
         drops.append(
-            f"{egress:,} packets of a lossless class were dropped at egress: a queue had its share, {data}.egress-alpha "
-            f"{_values(profiles, f'{data}.egress-alpha')} x what was free of switch.egress-pool-lossless "
-            f"({_values(profiles, 'switch.egress-pool-lossless')}), before ingress paused those who sent"
+            f"{egress:,} packets of a lossless class were dropped at egress: a queue had reached its share, {data}.egress-alpha "
+            f"{_values(profiles, f'{data}.egress-alpha')} x the free part of switch.egress-pool-lossless "
+            f"({_values(profiles, 'switch.egress-pool-lossless')}), before ingress paused the senders"
         )
     if ingress:
         drops.append(
-            f"{ingress:,} packets of a lossless class were dropped at ingress: a port had its share of "
+            f"{ingress:,} packets of a lossless class were dropped at ingress: a port had reached its share of "
             f"switch.ingress-pool-lossless ({_values(profiles, 'switch.ingress-pool-lossless')}) and its headroom was full "
             f"(switch.headroom {_values(profiles, 'switch.headroom')} a port)"
         )

@@ -88,7 +88,7 @@ def refused(error: ValueError, arguments: Arguments | FlowArguments) -> InputErr
 
 FLOW_NOTE = (
     "flow engine: max-min fair rates; no queues, ECN, DCQCN, PFC, loss or timeouts, so that times are too short where "
-    "congestion control slows senders down (docs/engine.md has how far it is off)"
+    "congestion control slows senders down (docs/engine.md gives the error)"
 )
 
 

@@ -71,8 +71,8 @@ def remarks(configs: Sequence[DeviceConfig], data_dscp: int) -> Iterator[str]:
     ]
     if ports:
         yield (
-            f"quality of service is off at {counted(len(ports), 'port')} ({_some(ports)}): they neither pause nor mark; what comes "
-            "in by them is taken to be in its class, and on the switch it is best effort"
+            f"quality of service is off at {counted(len(ports), 'port')} ({_some(ports)}): they neither pause nor mark; packets that "
+            "arrive there are simulated in their class, although the switch treats them as best effort"
         )
     yield from _other_lossless(configs, data_dscp)
 
@@ -97,10 +97,10 @@ def _other_lossless(configs: Sequence[DeviceConfig], data_dscp: int) -> Iterator
     )
     others = [key for key in lossless if key not in {mine for mine, _ in data_classes}]
     if others:
-        share = "what other classes leave" if data.transmit_percent is None else f"{data.transmit_percent} %"
+        share = "the share that other classes leave" if data.transmit_percent is None else f"{data.transmit_percent} %"
         yield (
-            f"only RDMA data is simulated, in class {name} ({share} of a port that is full); nothing is sent in {' and '.join(others)}, "
-            f"which {'is' if len(others) == 1 else 'are'} lossless too, so data has the whole port"
+            f"only RDMA data is simulated, in class {name} ({share} of a full port); nothing is sent in {' and '.join(others)}, "
+            f"which {'is' if len(others) == 1 else 'are'} also lossless, so RDMA data has the whole port"
         )
 
 
@@ -132,33 +132,35 @@ def switch_parameters(config: DeviceConfig, cables: list[Cable], host: HostQos) 
     if is_taken_off(config):
         return _best_effort(model, host)
     if qos is None:
-        return {}, [f"{config.nos} has no QoS in the configuration: classes, buffers and ECN are the engine's own"]
+        return {}, [f"{config.nos} has no QoS in the configuration: classes, buffers and ECN are the engine's defaults"]
     parameters: dict[str, str] = {}
     notes: list[str] = []
     data, cnp = (_class_of(qos, dscp, notes) for dscp in (host.dscp, host.cnp_dscp))
     lossless = data is not None and data.lossless and data.pfc_priority == host.priority
     if data is not None and data.lossless and not lossless:
-        notes.append(f"PFC priority {data.pfc_priority} of the switches is not the NICs' {host.priority}: lossy")
+        notes.append(
+            f"PFC priority {data.pfc_priority} of the switches differs from the NICs' {host.priority}: RDMA data is lossy"
+        )
     if model is None:
-        notes.append(f"{config.model}: the catalog does not know its buffer: pools and headroom are the engine's own")
+        notes.append(f"{config.model}: the catalog has no buffer size: pools and headroom are the engine's defaults")
     else:
         parameters |= _pools(qos.buffers, model)
         silent = set(unpaused(config))
         paused = [cable for cable in cables if cable.name not in silent] if silent else cables
         parameters["switch.headroom"] = str(_headroom(qos, model, paused, notes))
     parameters["switch.ingress-alpha-lossless"] = share_of_free(qos.buffers.ingress_dynamic_threshold)
-    notes.append("switch.ingress-alpha-lossy, switch.reserved: not configured, the engine's own")
+    notes.append("switch.ingress-alpha-lossy, switch.reserved: not configured, the engine's defaults")
     if qos.xon_offset_cells is None or model is None:
-        notes.append("switch.xon-offset: not configured, the engine's own")
+        notes.append("switch.xon-offset: not configured, the engine's default")
     else:
         parameters["switch.xon-offset"] = str(qos.xon_offset_cells * model.buffer.cell_bytes)
     if lossless and unpaused(config):
         notes.append(
-            "PFC: what comes in by a port without it takes from the lossy pool of the ingress side (assumed), and is dropped "
-            "when it does not fit"
+            "PFC: packets that arrive on a port without PFC use the lossy ingress pool (assumed), and are dropped "
+            "if the pool is full"
         )
     if any(interface.macsec for interface in config.interfaces):
-        notes.append("MACsec: what it adds to packets is not counted")
+        notes.append("MACsec: the bytes that it adds to packets are not counted")
     if qos.watchdog is not None and lossless:
         parameters["switch.watchdog"] = qos.watchdog.action
         parameters["switch.watchdog-poll"] = f"{qos.watchdog.poll_interval}ms"
@@ -187,13 +189,13 @@ def _best_effort(model: SwitchModel | None, host: HostQos) -> tuple[dict[str, st
         parameters |= _class(number, None, None, [], None, lossless=False, nos="")
         parameters[f"class.{number}.egress-alpha"] = share_of_free(DEFAULT_THRESHOLD)
     return parameters, [
-        "switches without quality of service: best effort has their whole buffer, a queue as much as is free (alpha 1, assumed)"
+        "switches without quality of service: best effort has the whole buffer, and a queue may use as much as is free (alpha 1, assumed)"
     ]
 
 
 def _class_of(qos: QosConfig, dscp: int, notes: list[str]) -> TrafficClass | None:
     if not any(dscp in traffic_class.dscp for traffic_class in qos.classes.values()):
-        notes.append(f"no class of the switches has DSCP {dscp}: its packets are taken for best effort")
+        notes.append(f"no class of the switches has DSCP {dscp}: its packets are treated as best effort")
     return class_of(qos, dscp)
 
 
@@ -234,8 +236,8 @@ def _headroom(qos: QosConfig, model: SwitchModel, cables: list[Cable], notes: li
     if sum(needs) <= partition:
         return max(needs)
     notes.append(
-        f"headroom: ports need {sum(needs) / 1e6:.2f} MB for each lossless class, and there are {partition / 1e6:.2f}: "
-        "every port has its equal part"
+        f"headroom: ports need {sum(needs) / 1e6:.2f} MB for each lossless class, but only {partition / 1e6:.2f} MB exist: "
+        "every port has an equal part"
     )
     return min(max(needs), partition // len(needs))
 
@@ -276,7 +278,7 @@ def _class(
     if traffic_class.dynamic_threshold is None and lossless and catalog().systems[nos].lossless_queue_threshold is None:
         # What is lossless is held back at ingress: Junos has no threshold for such queues, SONiC gives them the whole buffer.
         threshold = UNLIMITED
-        notes.append("class.N.egress-alpha: lossless queues have no threshold of their own; ingress holds them back")
+        notes.append("class.N.egress-alpha: lossless queues have no threshold; the ingress limits hold them back")
     elif traffic_class.dynamic_threshold is None:
         notes.append(f"class.N.egress-alpha: not configured, alpha {threshold} as the system's default")
     ecn = traffic_class.ecn
@@ -289,7 +291,7 @@ def _class(
     elif ecn and queue_bytes is not None:
         first, last = (round(queue_bytes * fill / 100) for fill in (ecn.min_fill, ecn.max_fill))
         marking = f"{first}..{last}@{ecn.max_probability}%"
-        notes.append(f"ECN: fill levels are taken of {queue_bytes} B, a port's part of the pool (fitted)")
+        notes.append(f"ECN: fill levels are percentages of {queue_bytes} B, a port's part of the pool (fitted)")
     elif ecn:
         marking = f"{ecn.min_fill}%..{ecn.max_fill}%@{ecn.max_probability}%"
     return {

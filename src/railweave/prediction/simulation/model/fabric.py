@@ -82,12 +82,12 @@ def override(text: str | None, colored: bool) -> Override:
         return Override()
     mode, _, rest = text.partition(":")
     if mode != "rlb" and mode not in MODES:
-        raise _wrong(f"{mode!r} is no mode", f"give {', '.join((*MODES, 'rlb'))}")
+        raise _wrong(f"{mode!r} is not a mode", f"give {', '.join((*MODES, 'rlb'))}")
     given: dict[str, str] = {}
     for item in rest.split(",") if rest else ():
         name, equals, value = item.partition("=")
         if not equals or not value:
-            raise _wrong(f"{item!r} is no knob with a value", "write dlb:inactivity=128us,flowsets=2048")
+            raise _wrong(f"{item!r} does not have the form KNOB=VALUE", "write dlb:inactivity=128us,flowsets=2048")
         if name in given:
             raise _wrong(f"{name} is given twice", "give it once")
         given[name] = value
@@ -97,7 +97,7 @@ def override(text: str | None, colored: bool) -> Override:
             raise _wrong("the fabric has no path colors", "set `load_balancing: {mode: rlb}` in the fabric file")
         within = given.pop("within", None)
         if within is not None and within not in MODES:
-            raise _wrong(f"within={within}: that is no mode", f"give {', '.join(MODES)}")
+            raise _wrong(f"within={within} is not a mode", f"give {', '.join(MODES)}")
         code = None if within is None else MODES[within]
     _check_knobs(mode, code, given)
     return Override(code, mode != "rlb" and colored, tuple((f"dlb.{name}", value) for name, value in given.items()))
@@ -139,16 +139,16 @@ def balancing_notes(config: BalancingConfig) -> list[str]:
     notes: list[str] = []
     hashed = config.hash
     if not (hashed.layer3 and hashed.layer4):
-        notes.append("hash: the engine hashes addresses and UDP ports, whatever hash.layer3 and hash.layer4 say")
+        notes.append("hash: the engine always hashes addresses and UDP ports; hash.layer3 and hash.layer4 are ignored")
     if hashed.seed is not None:
-        notes.append("hash: hash.seed is not taken; every switch has a seed of its own, from the run's")
+        notes.append("hash: hash.seed is ignored; each switch has a separate seed, derived from the seed of the run")
     if config.spray_opcodes:
-        notes.append("spraying: every data packet is sprayed, whatever its opcode; acknowledgements too")
+        notes.append("spraying: every data packet is sprayed, regardless of its opcode; so are acknowledgements")
     if config.dlb.reassignment and config.dlb.reassignment.quality_delta == 0:
-        notes.append("DLB: quality_delta 0 is taken for 1")
+        notes.append("DLB: quality_delta 0 is treated as 1")
     if config.selective:
         notes.append(
-            f"selective DLB: opcodes are not told apart; all packets are balanced by {config.group_mode}, also those that "
+            f"selective DLB: opcodes are ignored; all packets are balanced by {config.group_mode}, also those that "
             "the switch hashes (acknowledgements, congestion notification)"
         )
     if config.global_role:
@@ -213,7 +213,7 @@ def transport(nic: HostNic, qos: HostQos, *, reordering: bool, family: Family | 
     }
     vendor_transport = vendor(nic.vendor).transport(nic.model)
     parameters |= vendor_transport.parameters
-    notes = ["NICs: receive buffer and retransmission timeout are the engine's own", vendor_transport.note]
+    notes = ["NICs: receive buffer and retransmission timeout are the engine's defaults", vendor_transport.note]
     if vendor_transport.dcqcn is not None:
         steps = nic.speed_gbps / STEPS_GBPS
         parameters |= {
@@ -307,7 +307,7 @@ class PacketFabric:
             for name in (src, dst):
                 if name not in self.wiring.node or self.wiring.node[name] >= len(self.wiring.nics):
                     fix = f"NICs are {', '.join(self.wiring.nics[:4])}, …"
-                    raise InputError([Problem(NetworkPart(name), "no NIC of the simulated fabrics", fix)])
+                    raise InputError([Problem(NetworkPart(name), "this is not a NIC of the simulated fabrics", fix)])
             rows.append((self.wiring.node[src], self.wiring.node[dst], qp))
         src, dst, qp = np.array(rows, np.uint32).reshape(-1, 3).T
         return self.addresses.pairs(src, dst, qp)
@@ -406,7 +406,7 @@ def packet_fabric(
     wiring = wire(network)
     if not wiring.nics:
         fix = "servers of the fabric file need NICs on a fabric"
-        raise InputError([Problem(NetworkPart(network.name), "there is no NIC to send by", fix)])
+        raise InputError([Problem(NetworkPart(network.name), "there is no NIC that can send", fix)])
     taken = [
         network.fabric(name) for name in dict.fromkeys(network.switch(switch).fabric for switch in wiring.switches)
     ]
@@ -493,7 +493,7 @@ def _others(network: Network, wiring: Wiring, sent: Transport) -> list[str]:
                 nic_transport = transport(nic, host.qos_of(nic.fabric), reordering=reordering, family=family)
                 if (nic_transport.parameters, nic_transport.dcqcn) != (sent.parameters, sent.dcqcn):
                     differences.append(
-                        f"NICs of {host.model} on {nic.fabric}: the transport of the first server is taken"
+                        f"NICs of {host.model} on {nic.fabric}: all use the transport settings of the first server"
                     )
     return differences
 

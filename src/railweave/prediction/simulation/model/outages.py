@@ -201,7 +201,7 @@ def _places(wiring: Wiring, name: str, at_ps: int, link: int, node: int) -> list
     if not nics:
         fix = "links are leaf:port--spine:port, as in cabling.csv; NICs SERVER:NIC"
         raise InputError(
-            [Problem(NetworkPart(name), "neither a link nor a switch, server or NIC of the simulated fabrics", fix)]
+            [Problem(NetworkPart(name), "the simulated fabrics have no link, switch, server or NIC of this name", fix)]
         )
     return [(at_ps, node, number, 0, 0) for number in nics]
 

@@ -29,12 +29,12 @@ LEAST_FRAME_BYTES = 84
 """The smallest size of an Ethernet frame on the wire in bytes, including preamble and gap."""
 
 FAILOVER_NOTE = (
-    "ports of NICs: what is dead at the beginning of a collective carries nothing, and the NIC's other ports take its queue "
+    "ports of NICs: a port that is dead at the beginning of a collective carries nothing, and the NIC's other ports take its queue "
     "pairs (port failover: the net plugin's own, or NCCL_IB_RESILIENCY_PORT_FAILOVER)"
 )
 UNDER_WAY_NOTE = (
-    "ports of NICs: some lost their way while the collective ran; they count as lost from its beginning, so the time is the "
-    "longest that it can be but for the failover itself"
+    "ports of NICs: some lost their path while the collective ran; they count as lost from its beginning, so the time is the "
+    "longest possible, not counting the failover itself"
 )
 
 
@@ -109,7 +109,7 @@ def check_planes(fabric: PacketFabric, pairs: NDArray[np.uint32]) -> None:
     if apart.any():
         row = int(apart.argmax())
         near, far = (names[int(host)] for host in (here[row], there[row]))
-        description = f"the NICs of {near} and {far} have no path to each other: no plane has a port of both"
+        description = f"the NICs of {near} and {far} have no path to each other: they have no plane in common"
         fix = "leave one of the two servers out of the job (--hosts), or bring up the ports that `status:` names"
         raise InputError([Problem(NetworkPart(near), description, fix)])
 

@@ -103,11 +103,11 @@ def step_band(plan: JobPlan | PlacedTrace, step_ps: int, seeds_ps: tuple[int, ..
     """
     low, high = min(seeds_ps or (step_ps,)), max(seeds_ps or (step_ps,))
     if isinstance(plan, PlacedTrace):
-        outside = "a trace has what was computed and sent; no published step was run from one"
+        outside = "a trace contains the computation and the traffic; no published step was run from a trace"
         return StepBand(low, high, None, "no published step is a trace", outside, seeds_ps)
     known = judged().get(plan.kernels.gpu.name)
     if known is None:
-        outside = f"no published step on {plan.kernels.gpu.name}; how far off this is is not known"
+        outside = f"no published step on {plan.kernels.gpu.name}; the error is not known"
         return StepBand(low, high, None, "no published step is of this GPU", outside, seeds_ps)
     job, layout = plan.job, plan.layout
     unlike = [
@@ -123,7 +123,7 @@ def step_band(plan: JobPlan | PlacedTrace, step_ps: int, seeds_ps: tuple[int, ..
         if there
     ]
     compared = how_near(known.rows, f"{known.rows} published steps on {known.gpu}")
-    outside = f"no published step has {', '.join(unlike)}; the error is that of others" if unlike else ""
+    outside = f"no published step has {', '.join(unlike)}; the error is that of other steps" if unlike else ""
     error = known.error
     return StepBand(round(low / (1 + error)), round(high * (1 + error)), error, compared, outside, seeds_ps)
 
@@ -138,7 +138,7 @@ KINDS = {
     "read": "data from storage",
     "bubble": "waiting for other stages",
 }
-OF_TRACES = KINDS | {"bubble": "processors and other ranks"}
+OF_TRACES = KINDS | {"bubble": "CPUs and other ranks"}
 """The names of the parts of a step for traces, which have no stages."""
 
 COMPUTING = "computing"

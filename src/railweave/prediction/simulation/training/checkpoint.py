@@ -85,7 +85,11 @@ class CheckpointCost(JsonObject):
         return (
             f"A checkpoint of {self.size_bytes / 1e9:,.1f} GB goes over {self.fabric} to {self.servers} storage servers in {self.time_ps / 1e12:,.2f} s, "
             f"{self.alone_ps / 1e12:,.2f} s alone, bound by {self.bound}; a step meanwhile takes {self.step_ps / 1e9:,.1f} ms. "
-            + ("The next is due before it is written: make fewer, or have more storage." if self.late else "")
+            + (
+                "The next checkpoint is due before this one is written: write fewer checkpoints, or add storage."
+                if self.late
+                else ""
+            )
         )
 
     def to_text(self, plain_ps: int) -> list[str]:
@@ -99,7 +103,9 @@ class CheckpointCost(JsonObject):
             ),
         ]
         if self.late:
-            lines.append("                 the next is due before it is written: make fewer, or have more storage")
+            lines.append(
+                "                 the next checkpoint is due before this one is written: write fewer checkpoints, or add storage"
+            )
         return lines
 
 

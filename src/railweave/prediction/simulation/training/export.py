@@ -23,7 +23,7 @@ def chakra_files(prediction: TrainingPrediction) -> Iterator[tuple[str, bytes]]:
     names: list[str] = []
     for number, job in enumerate(prediction.jobs, 1):
         if not isinstance(job.plan, JobPlan):
-            description = f"job {job.plan.job.name or number} is a trace itself"
+            description = f"job {job.plan.job.name or number} is already a trace"
             raise InputError([Problem(Option("--chakra-out"), description, "give a job file whose jobs have models")])
         name = re.sub(r"[^A-Za-z0-9_-]+", "-", job.plan.job.name).strip("-") or "job"
         names.append(name if name not in names else f"{name}-{number}")

@@ -238,7 +238,7 @@ def _bound(alone: int, arrived: int, floor: int, proxy: int, link: str) -> str:
     if alone == proxy:
         return "the proxies of NICs, which post messages"
     if alone == floor and floor > arrived:
-        return "steps that wait for one another, or links between the GPUs of a server"
+        return "steps that wait for each other, or links between the GPUs of a server"
     return f"link {link}"
 
 

@@ -33,7 +33,7 @@ WIRE_BYTES = 4178
 ACKNOWLEDGED = 1.1
 """The approximate number of packets per data packet, including acknowledgements."""
 NOTE = (
-    "packets: each communication takes alone as long as packets of all its groups did, where that is longer than flows say; those that go on at the same time "
+    "packets: a communication takes the time that packets of all its groups took, if this is longer than with flows; communications that run at the same time "
     "share links as flows"
 )
 ALIGN = 1 << 16

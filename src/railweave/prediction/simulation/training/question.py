@@ -48,8 +48,8 @@ if TYPE_CHECKING:
 
 
 NOTE = (
-    "background: it keeps its rate on every link of its way, but leaves jobs half of a link at least, as fair queues do for as many queue pairs; "
-    "a communication goes as fast as the slowest of its links then lets it"
+    "background: it keeps its rate on every link of its path, but leaves jobs at least half of a link, as fair queues do for the same number of queue pairs; "
+    "a communication is then as fast as its slowest link allows"
 )
 WINDOW_US = 10_000
 """The time in us for which background traffic is run to find its links. The length does not affect the resulting shares."""
@@ -133,9 +133,9 @@ class StorageUse:
 
     def _arrived(self, part: str, load: CarriedCommunication, fabric: str) -> CarriedCommunication:
         if not load.complete:
-            description = f"over fabric {fabric} its servers do not all reach it"
+            description = f"not all servers of the job reach it over fabric {fabric}"
             raise InputError(
-                [self._tell(part)("storage", description, "look at tenants, and at faults of the scenario")]
+                [self._tell(part)("storage", description, "check the tenants, and the faults of the scenario")]
             )
         return load
 
@@ -268,9 +268,9 @@ def predict_training(
     """
     say = progress or _nothing
     if engine not in ENGINES:
-        raise InputError([Problem(Option("--engine"), f"{engine!r} is no engine", f"use {', '.join(ENGINES)}")])
+        raise InputError([Problem(Option("--engine"), f"{engine!r} is not an engine", f"use {', '.join(ENGINES)}")])
     read = [read_jobs(path, changes), *([] if others is None else [read_jobs(others)])]
-    say("making the network ready")
+    say("preparing the network")
     bed = bed_of(network, lb, tenant=read[0].jobs[0].tenant)
     more, of_scenario = _scenario(network, scenario)
     timeline = _after(bed, (*faults, *more))
@@ -319,7 +319,7 @@ def predict_training(
         for job_storage, job, job_loads, by_itself in zip(storage, jobs, known, alone, strict=True)
     ]
     there = {
-        "other jobs beside it": len(jobs) > 1,
+        "other jobs at the same time": len(jobs) > 1,
         "background traffic": load is not None,
         "faults": bool(faults or more),
     }
@@ -353,9 +353,7 @@ def _shared(jobs: Sequence[_Job]) -> str:
     both = [name for name, often in names.items() if often > 1]
     if not both:
         return ""
-    return (
-        f"jobs share {len(both)} servers, {both[0]} first: each is taken to compute as fast as if the GPUs were its own"
-    )
+    return f"jobs share {len(both)} servers, such as {both[0]}: each job is assumed to compute as fast as if it had these GPUs alone"
 
 
 def _nothing(_: str) -> None:
@@ -371,8 +369,8 @@ def _scenario(network: Network, path: Path | None) -> tuple[tuple[FaultTarget, .
         return (), None
     scenario = read_scenario(path, "sim")
     if scenario.scenario.traffic:
-        description = f"{path} has traffic of a job; with --job only its faults and its background count"
-        raise InputError([Problem(Option("--scenario"), description, "leave out its traffic")])
+        description = f"{path} has traffic of a job; with --job, only faults and background of a scenario are used"
+        raise InputError([Problem(Option("--scenario"), description, "remove its traffic")])
     return tuple(fault_targets(network, scenario)), scenario.scenario.background
 
 

@@ -144,10 +144,10 @@ def stores_of(
     joined = [fabric.name for fabric in whole.fabrics if all(fabric.name in on[name] for name in (*job, *names))]
     here = {whole.switch(switch).fabric for switch in placed.fabric.wiring.switches}
     if wanted.fabric is not None and wanted.fabric not in joined:
-        fix = f"fabrics that do are {', '.join(joined)}" if joined else "connect them by one"
-        raise InputError([tell("fabric", f"fabric {wanted.fabric!r} does not join the job and its storage", fix)])
+        fix = f"fabrics that do are {', '.join(joined)}" if joined else "connect both to one fabric"
+        raise InputError([tell("fabric", f"fabric {wanted.fabric!r} does not connect the job with its storage", fix)])
     if not joined:
-        description = f"no fabric joins {job[0]} and {names[0]}"
+        description = f"no fabric connects {job[0]} with {names[0]}"
         raise InputError([tell("storage", description, "storage servers need NICs on a fabric of the job's servers")])
     of_storage = [candidate for candidate in joined if whole.fabric(candidate).nics == "storage"]
     name = wanted.fabric or next((candidate for candidate in joined if candidate in here), (of_storage or joined)[0])
@@ -156,7 +156,7 @@ def stores_of(
     for number, nic in enumerate(fabric.wiring.nics):
         of_server.setdefault(nic.partition(":")[0], []).append(number)
     if dark := next((server_name for server_name in (*job, *names) if server_name not in of_server), None):
-        raise InputError([tell("storage", f"{dark} has no link to fabric {name} that is in use", "")])
+        raise InputError([tell("storage", f"{dark} has no active link to fabric {name}", "")])
     rails = {f"{server.name}:{nic.name}": nic.rail for server in whole.servers for nic in server.nics}
     return Stores(
         fabric,
@@ -203,7 +203,7 @@ def stored(stores: Stores, wanted: Storage, size_bytes: int, *, reads: bool) -> 
     wiring = stores.fabric.wiring
     sent = run.sent_bytes * scale
     busy = sent * 8e6 / wiring.cables[wiring.port_cable, 2].astype(np.float64) / alone
-    bound = "what storage servers take" if slowest > arrived else f"link {wiring.port_link(int(busy.argmax()))}"
+    bound = "the rate of storage servers" if slowest > arrived else f"link {wiring.port_link(int(busy.argmax()))}"
     ports = np.flatnonzero(busy > LEAST) if stores.on_gpu_fabric else np.zeros(0, np.int64)
     return CarriedCommunication(
         alone, ports, np.minimum(busy[ports], 1.0), sent[ports], bound, "point to point", run.complete

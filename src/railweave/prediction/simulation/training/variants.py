@@ -92,7 +92,8 @@ def on_leaves(network: Network, text: str) -> dict[str, str]:
     if not now or not wanted or rails % wanted:
         can = [str(leaf_count) for leaf_count in range(rails, 0, -1) if not rails % leaf_count]
         raise _refused(
-            f"rails={text} is no number of leaves that {rails} NICs of a server divide over", f"give {', '.join(can)}"
+            f"rails={text}: the {rails} NICs of a server cannot be divided evenly over this number of leaves",
+            f"give {', '.join(can)}",
         )
     topology = f"fabrics.{network.fabrics[0].name}.topology"
     _, uplinks, spines, _ = _leaf(network)
@@ -102,7 +103,7 @@ def on_leaves(network: Network, text: str) -> dict[str, str]:
     links, rest = divmod(uplinks // spines * now, wanted)
     if rest or not links:
         raise _refused(
-            f"rails={text}: {uplinks * now} uplinks of a stripe do not divide over {wanted} leaves and {spines} spines",
+            f"rails={text}: the {uplinks * now} uplinks of a stripe cannot be divided evenly over {wanted} leaves and {spines} spines",
             "",
         )
     return {**changes, f"{topology}.links_per_spine": str(links), **_colors(network, links * spines)}
@@ -180,7 +181,7 @@ def choices(network: Network, words: str, given: Mapping[str, Any]) -> list[Choi
     values = values_of(name, rest) if equals else []
     made = _made(network, name, given)
     if made is None or not values or len(set(values)) < len(values):
-        raise InputError([Problem(Option("--compare"), f"{words!r} is nothing that jobs are compared by", FIX)])
+        raise InputError([Problem(Option("--compare"), f"{words!r} is not a setting that can be varied for jobs", FIX)])
     return [made(value) for value in values]
 
 
@@ -312,7 +313,7 @@ class Variants:
         ]
         return (
             "\n\n".join(blocks)
-            + "\nslower: step time compared with the fastest of these. GPUs wasted: GPUs that the fastest would not need for the same pace"
+            + "\nslower: step time compared with the fastest of these. GPUs wasted: GPUs that the fastest would not need for the same speed"
         )
 
     def to_json(self) -> dict[str, Any]:
@@ -372,6 +373,6 @@ def _anew(
     designed: Callable[[Mapping[str, str]], tuple[Network, Network]] | None, changes: Mapping[str, str]
 ) -> tuple[Network, Network]:
     if designed is None:
-        description = f"{', '.join(changes)} is of the fabric file, and a build folder is designed already"
+        description = f"{', '.join(changes)} cannot be changed, because a build folder is already designed"
         raise InputError([Problem(Option("--compare"), description, "give the fabric file")])
     return designed(changes)
