@@ -43,6 +43,14 @@ WORDS = {
     r"(?:says?|said|told) of (?:itself|themselves)": "reports",
     r"what came of it": "the result",
     r"rests": "is stopped",
+    # A reader takes "taken for" as "mistaken for": the text means a deliberate treatment.
+    r"(?:is|are|was|were|be|been) taken for": "is treated as",
+    # "Alike" leaves open whether the results are equal or only the behavior is.
+    r"do(?:es)? alike": "behave in the same way, or: take the same time",
+    # Files and fields neither speak nor know; the sentence hides where a reader has to look.
+    r"nothing (?:says|tells|knows)": "no file gives, or: is unknown",
+    # Idiom that is easily read as "told, apart from".
+    r"told apart": "distinguished",
 }
 """Words that are wrong in every use, as regular expressions, and what to write."""
 _WORDS = [(re.compile(rf"\b(?:{pattern})\b", re.IGNORECASE), better) for pattern, better in WORDS.items()]
