@@ -156,7 +156,7 @@ def test_jobs_that_are_wrong() -> None:
         ((Server("x", (nic,), ()),), "x has no GPU"),
         ((Server("x", (), (0,)),), "x has no NIC"),
         ((Server("x", (nic,), (1,)),), "has an index without a NIC"),
-        ((Server("x", (Nic("a", 0, 0),), (0,)),), "without speed"),
+        ((Server("x", (Nic("a", 0, 0),), (0,)),), "has a GPU link or a NIC without a rate"),
         ((good, Server("x", (Nic("a", 1, 1),), (0,))), "good and x differ"),
     ]:
         with pytest.raises(JobError, match=says):

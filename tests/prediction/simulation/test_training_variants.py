@@ -115,5 +115,5 @@ def test_a_build_folder_cannot_be_designed_anew(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="already designed"):
         compare_training(network(), path, "rails=8,1", {}, lambda _: None)
     railweave.build(FABRIC, tmp_path / "built")
-    with pytest.raises(InputError, match="already designed"):
+    with pytest.raises(InputError, match="designed already"):
         railweave.load(tmp_path / "built", changes={"fabrics.backend.topology.spines": "2"})

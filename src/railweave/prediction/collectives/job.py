@@ -177,7 +177,7 @@ def _wrong(servers: tuple[Server, ...]) -> list[tuple[str, str]]:
                 )
             )
         elif server.link.gbps <= 0 or any(nic.rate_mbps <= 0 for nic in server.nics):
-            wrong.append((f"server {server.name} has a GPU link without a rate", "give a rate above 0"))
+            wrong.append((f"server {server.name} has a GPU link or a NIC without a rate", "give a rate above 0"))
         elif server.nearest != first.nearest or [n.rail for n in server.nics] != [n.rail for n in first.nics]:
             wrong.append(
                 (

@@ -108,7 +108,7 @@ def in_order(file: str, nodes: Sequence[Node], begins: Sequence[int], after: Seq
     if missing:
         stuck, *way = circle(missing, after)
         message = "it waits for itself" + (
-            f", by {' and '.join(f'node {nodes[step].number}' for step in way[:6])}" if way else ""
+            f", through {' and '.join(f'node {nodes[step].number}' for step in way[:6])}" if way else ""
         )
         fix = "remove the cycle of dependencies"
         raise SpecError([node_problem(file, nodes[stuck].number, nodes[stuck].name, message, fix)])
