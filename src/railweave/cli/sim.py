@@ -160,7 +160,7 @@ def _sizes(network: Network, options: Sim, *, as_json: bool, quiet: bool) -> boo
             done(quiet=quiet)
             typer.echo(prediction.to_text())
 
-    with waiting("making the network ready", quiet=quiet or options.seeds > 1), telling(quiet=quiet) as say:
+    with waiting("preparing the network", quiet=quiet or options.seeds > 1), telling(quiet=quiet) as say:
         predictions = simulate_sizes.of(
             _as(
                 SimulateSizes,
