@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import importlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from railweave.analysis.expect import expected
 from railweave.analysis.routing.control_plane import ControlPlane
 from railweave.model.device.build import device_config
+from railweave.model.device.model import DeviceConfig
 from railweave.model.network.devices import End
 from railweave.model.network.model import Network
 from railweave.model.state.device_state import DeviceState
+from railweave.model.state.question import CONFIGURATION, Question, asked_about
+from railweave.systems import system
 from tests.live.check.perfect import perfect
 from tests.model.state.samples import eos, junos
 
@@ -40,6 +44,27 @@ def whole(nos: str, state: DeviceState) -> dict[str, str]:
     return OTHERS.get(nos, {}) | importlib.import_module(f"tests.live.check.said.{nos}").answers(state)
 
 
+def running(config: DeviceConfig) -> dict[str, str]:
+    """The running configuration of a device as designed, by question."""
+    files = system(config.nos).files(config)
+    first, *parts = (files[name] for name in system(config.nos).configurations(config))
+    if config.nos != "sonic":  # one text, whatever loads it
+        return {CONFIGURATION: "".join((first, *parts))}
+    return {CONFIGURATION: first, f"{CONFIGURATION}-frr": "".join(parts)}
+
+
+def answered_whole(nos: str, state: DeviceState, asked: Iterable[Question]) -> dict[str, str]:
+    """The answers of a device in a state to these questions, and to no others."""
+    names = [question.name for question in asked]
+    about = {place[1:] for name in names if (place := asked_about(name)) is not None}
+    routes = tuple(
+        replace(route, paths=route.paths or ()) if (route.vrf, route.prefix) in about else route
+        for route in state.routes or ()
+    )
+    texts = whole(nos, replace(state, routes=routes if state.routes is not None else None))
+    return {name: texts[name] if name in texts else EMPTY[nos][name.partition("@")[0]] for name in names}
+
+
 OTHERS = {
     "junos": {
         "commit": junos.ANSWERS["commit"],
@@ -62,6 +87,20 @@ for _nos in ("sonic", "frr"):
     }
 
 
+_NO_REPLY = junos.reply("<empty/>")
+EMPTY: dict[str, dict[str, str]] = {
+    "junos": dict.fromkeys(("system", "queues", "evpn-prefixes", "evpn-macs"), _NO_REPLY)
+    | dict.fromkeys(("bgp-discovered", "bgp-auto-discovered"), _NO_REPLY)
+    | {f"{kind}-{family}": _NO_REPLY for kind in ("static", "aggregate") for family in ("ipv4", "ipv6")},
+    "eos": dict.fromkeys(("evpn-prefixes", "evpn-prefixes-ipv4", "evpn-macs", "path", "sessions"), "{}")
+    | {f"static-{family}": json.dumps({"vrfs": {"default": {"routes": {}}}}) for family in ("ipv4", "ipv6")},
+    "sonic": dict.fromkeys(("evpn-macs", "path", "ports-state", "watermarks"), "{}"),
+    "dell_sonic": {},
+    "frr": dict.fromkeys(("evpn-macs", "path"), "{}"),
+}
+"""By system and kind of question, the answer of a device that has nothing to show."""
+
+
 def write_answers(folder: Path, texts: Mapping[str, str]) -> None:
     """The answers of a device as files of its folder."""
     folder.mkdir(parents=True, exist_ok=True)
@@ -82,7 +121,7 @@ def write_capture(
             if not mine:
                 continue
             texts["lldp-neighbors"] = json.dumps({"lldp": {"interface": [_row(*each) for each in mine.items()]}})
-        write_answers(folder / name, texts)
+        write_answers(folder / name, texts | running(config))
     if meta is not None:
         (folder / "meta.json").write_text(json.dumps(meta))
     return folder

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
-from functools import cache
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
@@ -15,16 +14,13 @@ from railweave import api
 from railweave.errors import InputError
 from railweave.live.check import NetworkStates
 from railweave.live.check.check import state_questions
-from railweave.live.check.counting import counts, not_asked, unseen
+from railweave.live.check.counting import counts, unseen
 from railweave.live.check.diagnosis import deviations, explained
-from railweave.live.check.living import EVERYTHING
 from railweave.live.check.subjects import SUBJECTS
-from railweave.live.collect.plan import questions
 from railweave.model.device.build import device_config
 from railweave.model.findings import Finding
 from railweave.model.findings.registry import rules_of
 from railweave.model.network.model import Network
-from railweave.model.state.device_state import DeviceState
 from railweave.model.state.host_state import read_host
 from railweave.model.state.protocols import Path as BgpPath
 from railweave.systems import system
@@ -35,45 +31,6 @@ from tests.live.check.matrix import SYSTEMS, wanted
 from tests.live.check.said.host import document
 from tests.live.check.test_servers import servers
 from tests.outputs.folder.fabrics import fabric
-
-NETWORKS = ("h100-rlb", "evpn-gpu-isolation")
-NOT_EXPECTED = {("eos", "h100-rlb"): {"addresses-ipv4"}, ("eos", "evpn-gpu-isolation"): {"ntp", "addresses-ipv4"}}
-"""Optional questions about what a network does not have: gateways with IPv4 addresses, time servers."""
-REFUSED = {"out": None, "empty": "", "refused": "% Invalid input (privileged mode state_questions)\n"}
-
-
-@cache
-def _healthy(nos: str, name: str, device: str) -> DeviceState:
-    """The state of a device that is as designed, as its reader reads it."""
-    return read_state(device, nos, whole(nos, wanted(name, nos)[2][device]))
-
-
-def _errors(nos: str, name: str, device: str, texts: Mapping[str, str]) -> list[str]:
-    """The sentences of the errors about a device that gives these answers."""
-    subject, made, _ = wanted(name, nos)
-    asked = {device: state_questions(subject.network, subject.configs[device])}
-    states = {device: read_state(device, nos, texts)}
-    before = {device: _healthy(nos, name, device)}
-    living = NetworkStates(subject.network, {device: made[device]}, states, before, questions=asked)
-    differences = deviations(living)
-    rows = counts(living, differences, not_asked([nos], EVERYTHING))
-    findings = explained([*differences, *unseen(living, rows, ())])
-    return [finding.what for finding in findings if finding.severity == "error"]
-
-
-@pytest.mark.parametrize("nos", SYSTEMS)
-@pytest.mark.parametrize("name", NETWORKS)
-def test_no_answer_can_be_missing(nos: str, name: str) -> None:
-    subject, made, states = wanted(name, nos)
-    device = next(device for device, expected in made.items() if expected.gateways)
-    asked = {question.name for question in questions(subject.network, subject.configs[device])}
-    healthy = whole(nos, states[device])
-    assert _errors(nos, name, device, healthy) == []
-    for question in healthy.keys() & asked - NOT_EXPECTED.get((nos, name), set()):
-        for how, text in REFUSED.items():
-            texts = {key: value for key, value in healthy.items() if key != question}
-            errors = _errors(nos, name, device, texts if text is None else texts | {question: text})
-            assert any("not seen" in error or question in error for error in errors), (question, how, errors)
 
 
 @pytest.fixture

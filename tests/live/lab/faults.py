@@ -1027,8 +1027,17 @@ KINDS |= {
     "prefixes of a tenant not advertised": _removed(r"advertise ipv[46] unicast", r"advertise ipv", 8),
     # Others.
     "port shut by its configuration": _shutdown,
-    "another host name": _replaced(r"hostname (\S+)", lambda _, m: f"hostname {m[1]}x", r"hostname|host-name", 3),
 }
+
+
+@kind("another host name")
+def _host_name(bench: Bench) -> Fault | None:
+    """FRRouting 10.3 accepts ``hostname`` in vtysh and ignores it, so the host itself is renamed."""
+    config = bench.switch()
+    assert config is not None
+    pid = routers.daemon_pid(bench.lab.place, config.name, "zebra")
+    rename = f"nsenter --uts=/proc/{pid}/ns/uts hostname {config.name}"
+    return bench.by_shell(config.name, f"{rename}x", rename, [config.name], r"hostname|host-name", 3)
 
 
 # Daemons.

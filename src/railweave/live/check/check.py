@@ -18,7 +18,14 @@ from railweave.live.check import cabling, counters, identity, servers
 from railweave.live.check import ports as of_ports
 from railweave.live.check.counters import ORDER, STATES
 from railweave.live.check.counting import SubjectCount, compared, not_asked, summary
-from railweave.live.check.identity import NOT_ASKED, SILENT, compared_configurations, rerouted_by
+from railweave.live.check.identity import (
+    NOT_ASKED,
+    SILENT,
+    captured_configurations,
+    compared_configurations,
+    configuration_parts,
+    rerouted_by,
+)
 from railweave.live.check.living import EVERYTHING, NetworkStates, Visibility
 from railweave.live.check.servers import RETRANSMITTED
 from railweave.live.check.sessions import color_table
@@ -363,6 +370,10 @@ def check(
     hosts = {name: visible.server(host) for name, host in read_hosts(capture, _servers(network)).items()}
     asked = [name for name in _servers(network) if name in hosts or name in capture.meta.devices]
     answered = {*states, *hosts}
+    here = {name: configs[name] for name in wanted}
+    running = captured_configurations(capture, here)
+    earlier = captured_configurations(before, here) if before is not None else {}
+    checks, moved = compared_configurations(running, earlier, here)
     living = NetworkStates(
         network,
         wanted,
@@ -380,8 +391,14 @@ def check(
         {name: expected_host(network, name) for name in asked},
         hosts,
         read_hosts(before, _servers(network)) if before is not None else {},
-        *(running := compared_configurations(capture, before, {name: configs[name] for name in wanted})),
-        rerouted_by(configs, running[0], routes, network.absent),
+        checks,
+        moved,
+        rerouted_by(configs, checks, routes, network.absent),
+        {
+            name: configuration_parts(configuration_questions(network, configs[name]), running.get(name, ()))
+            for name in wanted
+            if name in states
+        },
     )
     devices_compared = (*wanted, *asked)
     progress(f"comparing {counted(len(devices_compared), 'device')}")
@@ -423,6 +440,11 @@ def state_questions(network: Network, config: DeviceConfig, *, tables: bool | No
     """Return the questions to a switch about its state, without those about its configuration. ``tables``: see ``plan.plan``."""
     asked = questions(network, config, tables=tables)
     return tuple(question for question in asked if not question.of_configuration)
+
+
+def configuration_questions(network: Network, config: DeviceConfig) -> list[str]:
+    """Return the names of the questions to a switch about its running configuration, one for each part."""
+    return [question.name for question in questions(network, config) if question.of_configuration]
 
 
 def _servers(network: Network) -> list[str]:

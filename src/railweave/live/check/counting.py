@@ -9,7 +9,17 @@ from typing import TYPE_CHECKING
 from railweave.json_values import JsonObject
 from railweave.live.check import counters, diagnosis
 from railweave.live.check.living import Deviation, NetworkStates, Part, Visibility, asked_by
-from railweave.live.check.subjects import ANSWERS, COUNTERS, SERVER, SUBJECTS, SWITCH, Subject, SwitchAnswers, answered
+from railweave.live.check.subjects import (
+    ANSWERS,
+    CONFIGURATIONS,
+    COUNTERS,
+    SERVER,
+    SUBJECTS,
+    SWITCH,
+    Subject,
+    SwitchAnswers,
+    answered,
+)
 from railweave.live.check.tenants import traced
 from railweave.model.findings.registry import Rule
 from railweave.model.intent.reading.source import Asked
@@ -112,6 +122,7 @@ def counts(
         hidden = left_out.get(state.system, ())
         answers = SwitchAnswers(living, expected, state)
         add(expected.device, ANSWERS, (answered(question, answers) for question in answers.required))
+        add(expected.device, CONFIGURATIONS, living.configuration_parts.get(expected.device, {}).values(), hidden)
         for subject in SWITCH:
             seen = (subject.seen(wanted, answers) for wanted in subject.expected(expected))
             add(expected.device, subject, seen, hidden)

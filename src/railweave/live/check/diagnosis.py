@@ -265,6 +265,7 @@ def _configured(living: NetworkStates, deviation: Deviation) -> Deviation:
     if deviation.prefixes and not tenants_own and not rerouted:
         kinds = tuple(kind for kind in kinds if kind == "statics")
     needs: set[Part] = {(kind, deviation.device if kind == "statics" else "") for kind in kinds}
+    needs |= {("prefix", prefix) for prefix in deviation.prefixes}
     if deviation.port:
         needs.add(("port", deviation.where))
     needs |= {part for part in deviation.breaks if part[0] == "session"}

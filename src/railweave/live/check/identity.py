@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import re
 from collections import Counter
+from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from railweave.analysis.checks import differs
@@ -22,7 +23,7 @@ from railweave.model.state.question import not_running
 from railweave.systems import system
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 
     from railweave.analysis.checks.causes import Cause
     from railweave.analysis.checks.devices import DeviceCheck
@@ -265,26 +266,41 @@ def configurations(living: NetworkStates) -> Iterator[Deviation]:
             yield Deviation(MOVED, device, f"its configuration was changed: {shown}{more}", expected.identity.because)
 
 
-def compared_configurations(
-    capture: Capture, before: Capture | None, configs: Mapping[str, DeviceConfig]
-) -> tuple[dict[str, DeviceCheck], dict[str, tuple[str, ...]]]:
-    """Return how the captured configurations differ from ``configs``, and the lines that changed since an earlier capture."""
+def captured_configurations(capture: Capture, configs: Mapping[str, DeviceConfig]) -> dict[str, dict[str, str]]:
+    """Return the texts of the running configurations in a capture, by switch and path. Secrets are removed; empty texts are left out."""
     gate = Gate()
+    captured = {
+        name: capture.configurations(name, tuple(system(config.nos).trees(config)))
+        for name, config in configs.items()
+        if name in capture.answers
+    }
+    texts = {
+        name: {str(path): gate.text(name, text) for path, text in kept.items() if text.strip()}
+        for name, kept in captured.items()
+    }
+    return {name: kept for name, kept in texts.items() if kept}
 
-    def texts(of: Capture) -> dict[str, dict[str, str]]:
-        files = {
-            name: tuple(system(config.nos).trees(config)) for name, config in configs.items() if name in of.answers
-        }
-        captured = {name: of.configurations(name, file_names) for name, file_names in files.items()}
-        return {
-            name: {str(path): gate.text(name, text) for path, text in kept.items()}
-            for name, kept in captured.items()
-            if kept
-        }
 
-    running = texts(capture)
+def configuration_parts(parts: Collection[str], captured: Iterable[str]) -> dict[str, bool]:
+    """Return whether each part of a running configuration is among the captured files.
+
+    ``parts``: the questions about the configuration. Files that were saved by hand have other names, so their number counts.
+    """
+    names = [Path(path).stem for path in captured]
+    shown = {name for name in names if name in parts} or {*list(parts)[: len(names)]}
+    return {name: name in shown for name in parts}
+
+
+def compared_configurations(
+    running: Mapping[str, Mapping[str, str]],
+    earlier: Mapping[str, Mapping[str, str]],
+    configs: Mapping[str, DeviceConfig],
+) -> tuple[dict[str, DeviceCheck], dict[str, tuple[str, ...]]]:
+    """Return how captured configurations differ from ``configs``, and the lines that changed since an earlier capture.
+
+    ``running``, ``earlier``: the texts of each switch now and in the earlier capture (``captured_configurations``).
+    """
     checks = saved(configs, running) if running else {}
-    earlier = texts(before) if before is not None else {}
     moved = {
         name: changed
         for name, now in running.items()

@@ -29,13 +29,25 @@ if TYPE_CHECKING:
     from railweave.model.state.question import Question
 
 Kind = Literal[
-    "device", "link", "session", "nic", "daemon", "gateways", "answers", "vrf", "port", "routing", "statics", "tenants"
+    "device",
+    "link",
+    "session",
+    "nic",
+    "daemon",
+    "gateways",
+    "answers",
+    "vrf",
+    "prefix",
+    "port",
+    "routing",
+    "statics",
+    "tenants",
 ]
 Part = tuple[Kind, str]
 """A part of the network that a fault can break or that a fault can depend on: its kind and its name.
 
 The kinds are a device, a link, the routing session of a link, a NIC, a daemon, the gateways of a leaf, the answers of a
-device, and a VRF of a device (``DEVICE VRF``). Further kinds are parts of a configuration: a port of a device, the
+device, a VRF of a device (``DEVICE VRF``), and the prefix of a loopback address. Further kinds are parts of a configuration: a port of a device, the
 policies of all devices (with an empty name), the static routes of a device, and the tenants of all devices.
 """
 
@@ -70,6 +82,7 @@ class NetworkStates:
     - ``unanswered``: for each device, the questions that it did not answer, with the reason.
     - ``questions``: for each switch, the questions about its state. The switch must answer those that are not optional.
     - ``configurations``: for each switch whose running configuration is known, the comparison with its design.
+    - ``configuration_parts``: for each switch, whether each part of its running configuration is known.
     - ``moved``: for each switch whose running configuration changed since it was last seen, the lines that changed.
     - ``rerouted_by``: a function of a device and a prefix: whether the running and the designed configurations give the prefix different
       routes there, if everything works. None if that cannot be computed.
@@ -89,6 +102,7 @@ class NetworkStates:
     configurations: dict[str, DeviceCheck] = field(default_factory=dict[str, "DeviceCheck"])
     moved: dict[str, tuple[str, ...]] = field(default_factory=dict[str, "tuple[str, ...]"])
     rerouted_by: Callable[[str, str], bool] | None = None
+    configuration_parts: dict[str, dict[str, bool]] = field(default_factory=dict[str, "dict[str, bool]"])
 
     def rerouted(self, device: str, prefix: str) -> bool:
         """Return whether the running and the designed configurations may give a prefix different routes on a device."""

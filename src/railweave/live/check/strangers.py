@@ -197,7 +197,8 @@ def _lacking(expected: Expected, state: DeviceState) -> Iterator[Deviation]:
         if _plain(address) not in everywhere:
             parts = frozenset(carried(each.session) for each in overlay if str(each.session.local_address) == address)
             text = f"no interface has {address}, the address of its loopback"
-            more: frozenset[Part] = frozenset([("routing", ""), ("tenants", "")])
+            prefix = str(ipaddress.ip_network(_plain(address)))
+            more: frozenset[Part] = frozenset([("routing", ""), ("tenants", ""), ("prefix", prefix)])
             yield Deviation(MISSING, expected.device, text, overlay[0].because, breaks=parts | more)
 
 

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from railweave.analysis.expect.hosts import ExpectedHost, Nic
     from railweave.live.check.counters import Counter
     from railweave.live.check.living import NetworkStates
-    from railweave.model.config.addresses import Prefix
+    from railweave.model.config.addresses import Family, Prefix
     from railweave.model.device.expected import Gateway, OverlaySession, Port, Queues, Session, Tenant
     from railweave.model.findings.registry import Rule
     from railweave.model.state.device_state import DeviceState
@@ -114,6 +114,15 @@ class SwitchAnswers:
         missing = self.vrf_routes(tenant).get(example[0], self) is None
         return None if missing else bool(example[2]) or example[3]
 
+    def statics(self, vrf: str, family: Family) -> bool | None:
+        """Return True if the answers show the static routes of a VRF and an address family; None if no question is about them."""
+        questions = [question.name for question in self.living.questions.get(self.expected.device, ())]
+        about = [
+            name for kind in STATICS for name in (f"{kind}-{family}", f"{kind}-{family}@{vrf}") if name in questions
+        ]
+        table = f"routes-{family}@{vrf}"
+        return answered(table, self) or all(answered(name, self) for name in about) if about else None
+
     @cached_property
     def required(self) -> list[str]:
         """The names of the questions that the switch must answer."""
@@ -141,6 +150,20 @@ class SwitchAnswers:
             else:
                 seen[prefix] = None
         return seen
+
+
+STATICS = ("static", "kernel", "aggregate")
+"""The kinds of the questions about routes that a switch does not learn."""
+
+
+def _routed(expected: Expected) -> list[tuple[str, Family]]:
+    """Return the VRFs and address families in which a switch has designed prefixes."""
+    of_tenants = {prefix for tenant in expected.tenants for prefix in (*tenant.own_prefixes, *tenant.learned)}
+    tables = [
+        (tenant.vrf, prefix.family) for tenant in expected.tenants for prefix in (*tenant.own_prefixes, *tenant.learned)
+    ]
+    tables += [(DEFAULT_VRF, route.prefix.family) for route in expected.routes if route.prefix not in of_tenants]
+    return list(dict.fromkeys(tables))
 
 
 def _says(field: str) -> Callable[[object, SwitchAnswers], bool]:
@@ -307,6 +330,10 @@ def answered(question: str, answers: SwitchAnswers) -> bool:
 
 ANSWERS = Subject("answers", "answers", lambda questions: questions, answered, (identity.UNANSWERED,))
 """The questions that a switch must answer. Their objects come from ``NetworkStates.questions``."""
+CONFIGURATIONS = Subject(
+    "configurations", "running configurations", lambda _: (), lambda *_: None, (identity.CONFIGURATION,)
+)
+"""The parts of running configurations. Their objects come from ``NetworkStates.configuration_parts``."""
 
 SWITCH = (
     Subject(
@@ -491,6 +518,7 @@ SWITCH = (
         (forwarding.NOT_FORWARDING,),
         field="not_forwarding",
     ),
+    Subject("static-routes", "tables of static routes", _routed, lambda table, answers: answers.statics(*table)),
     Subject(
         "kernel-settings",
         "kernel settings that spread packets",
@@ -586,13 +614,6 @@ SWITCH = (
         lambda tenant, answers: answers.traced(tenant),
         (tenants.PATH,),
         field="routes.*.protocol",
-    ),
-    Subject(
-        "configurations",
-        "running configurations",
-        lambda expected: (expected.device,),
-        lambda device, answers: device in answers.living.configurations if answers.living.configurations else None,
-        (identity.CONFIGURATION,),
     ),
     Subject("queues", "ports with queues", lambda expected: expected.queues, _queue, (ports.QUEUE,)),
     Subject(
@@ -709,5 +730,5 @@ COUNTERS = {
 }
 """The subjects of counters, which are compared only with an earlier capture. Their objects come from ``counters.rises``."""
 
-SUBJECTS = {subject.name: subject for subject in (ANSWERS, *SWITCH, *SERVER, *COUNTERS.values())}
+SUBJECTS = {subject.name: subject for subject in (ANSWERS, CONFIGURATIONS, *SWITCH, *SERVER, *COUNTERS.values())}
 """Every subject, by name."""

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from railweave.errors import LabError
 from railweave.live.collect.access_file import read_access
@@ -13,7 +14,7 @@ from railweave.live.collect.plan import plan
 from railweave.live.lab import hosts, life, lldp
 from railweave.live.lab.frr import routers
 from railweave.live.lab.frr.routers import daemon_pid, running_root
-from railweave.live.lab.kernel.namespace import RUN
+from railweave.live.lab.kernel.namespace import RUN, existing
 from railweave.live.lab.names import namespace
 from railweave.live.reach.command import Command
 from railweave.live.reach.failure import ReachError
@@ -22,7 +23,7 @@ from railweave.model.state.capture import LabEntry
 from railweave.progress import silent
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Collection, Mapping
+    from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
     from pathlib import Path
 
     from railweave.live.lab.running import Running
@@ -79,9 +80,48 @@ def opener(lab: Running) -> Callable[[Target, Protocol], Awaitable[Transport]]:
         if target.name in lab.plan.hosts:
             variable = f"RAILWEAVE_HOST_FILE={place.host(target.name) / hosts.HOST_FILE}"
             return Command({"": [*by_name, variable, "sh", "-c", _HOST, sys.executable]})
-        return Command({"vtysh": _machine(lab, target.name), "": by_name})
+        spaces = existing(f"{namespace(place.lab, target.name)}@")
+        of_vrfs = [["nsenter", f"--net={RUN / space}"] for space in spaces]
+        return _Router({"vtysh": _machine(lab, target.name), "": by_name}, of_vrfs)
 
     return opened
+
+
+class _Router(Command):
+    """A connection to a router whose VRFs are in namespaces of their own.
+
+    The answers of the kernel are those of all these namespaces together, as on a switch whose VRFs are devices in one namespace.
+    ``of_vrfs``: the words to put before a command so that it runs in the namespace of a VRF, for each VRF.
+    """
+
+    def __init__(self, prefixes: Mapping[str, Sequence[str]], of_vrfs: Sequence[Sequence[str]]) -> None:
+        super().__init__(prefixes)
+        self._of_vrfs = [Command({"": words}) for words in of_vrfs]
+
+    async def ran(self, words: str, given: str | None = None) -> tuple[int, str, str]:
+        status, answer, wrong = await super().ran(words, given)
+        if status or not words.startswith(_OF_KERNEL):
+            return status, answer, wrong
+        more = [await vrf.ran(words) for vrf in self._of_vrfs]
+        return status, joined([answer, *(text for code, text, _ in more if not code)]), wrong
+
+
+_OF_KERNEL = ("ip -j ", "nft -j ")
+_MAIN_ONLY = {"all", "default", "lo"}
+"""The interfaces that every namespace has. Those of the main namespace count."""
+
+
+def joined(answers: Sequence[str]) -> str:
+    """Return the JSON answers of a router's namespaces as one: that of the main namespace first, then those of its VRFs."""
+    trees: list[Any] = [json.loads(answer or "[]") for answer in answers]
+    main, *others = trees
+    if (key := "nftables") in main:
+        return json.dumps({key: [row for tree in trees for row in tree[key]]})
+    return json.dumps([*main, *(row for other in others for row in other if not _of_main(row))])
+
+
+def _of_main(row: dict[str, Any]) -> bool:
+    return row.get("ifname", row.get("interface")) in _MAIN_ONLY and row.get("forwarding") is not False
 
 
 def changer(lab: Running, wanted: Mapping[str, DeviceConfig]) -> Callable[[Target, Protocol], Awaitable[Session]]:

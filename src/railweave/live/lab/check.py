@@ -16,6 +16,7 @@ from railweave.live.lab.overlay import Overlay
 from railweave.live.lab.plan import Plan, make_plan
 from railweave.model.network.status import present
 from railweave.model.state.capture import Capture, LabEntry, read_capture
+from railweave.model.state.device_state import Identity
 from railweave.progress import silent
 
 if TYPE_CHECKING:
@@ -102,11 +103,12 @@ def compared(
 
 
 def as_in_a_lab(state: DeviceState) -> DeviceState:
-    """Return a switch's state without the values of the host machine: name, release, clock, and the speed of virtual links."""
+    """Return a switch's state without the values of the host machine: release, clock, and the speed of virtual links."""
     interfaces = state.interfaces and {
         name: replace(interface, speed_gbps=None) for name, interface in state.interfaces.items()
     }
-    return replace(state, identity=None, clock=None, interfaces=interfaces)
+    identity = state.identity and Identity(host_name=state.identity.host_name)
+    return replace(state, identity=identity, clock=None, interfaces=interfaces)
 
 
 def server_as_in_a_lab(state: HostState) -> HostState:

@@ -93,7 +93,6 @@ _READS: dict[Protocol, re.Pattern[str]] = {
         rf"|(?:sudo )?vtysh (?:-d [a-z]+ )?-c {_QUOTED}"
         r"|ip -j (?:-s |-4 |-6 )?(?:link|address|neigh|netconf|route|rule)"
         r"|nft -j list ruleset"
-        r"|sysctl -e(?: [a-z][\w.]+)+"
         r"|grep -s \.(?: /proc/sys/net/[\w/]+)+"
         r"|lldpcli -f json show neighbors"
         r"|docker exec lldp lldpctl -f json"

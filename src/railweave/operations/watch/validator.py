@@ -19,6 +19,7 @@ from railweave.live.reach.failure import cause
 from railweave.model.findings.registry import Rule
 from railweave.model.intent.reading.source import Asked
 from railweave.model.state.device_state import DeviceState
+from railweave.model.state.question import CONFIGURATION
 from railweave.operations.watch import storms
 from railweave.operations.watch.measured import state_of
 
@@ -237,6 +238,7 @@ class Validator:
                 for name, texts in now.configurations.items()
                 if name in states and (lines := self._changed(name, texts, deployed))
             },
+            configuration_parts={name: {CONFIGURATION: True} for name in now.configurations if name in states},
         )
         self._earlier.append(now)
         more = [*storms.seen(self.expected, now.pauses), *self._clocks(now), *self._moved(now, deployed)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from railweave.model.state.device_state import DeviceState
@@ -21,12 +22,19 @@ def answers(state: DeviceState) -> dict[str, str]:
     return found
 
 
+def _type_5(prefixes: Mapping[str, Sequence[str]], mark: str) -> dict[str, Any]:
+    """The type-5 routes to prefixes of one address family, in which the mark is."""
+    keys = (f"RD: {distinguisher} ip-prefix {prefix}" for distinguisher, each in prefixes.items() for prefix in each)
+    return {"evpnRoutes": {key: {"evpnRoutePaths": []} for key in keys if mark in key.rpartition(" ")[2]}}
+
+
 def _values(state: DeviceState) -> dict[str, Any]:
     found: dict[str, Any] = {}
     if state.identity is not None:
         one = state.identity
         found["version"] = {"modelName": one.model, "serialNumber": one.serial, "version": one.version}
     if state.alarms is not None:
+        found["temperature"] = {"systemStatus": "temperatureOk"}
         found["power"] = {"powerSupplies": {"1": {"state": "powerLoss" if state.alarms else "ok"}}}
     if state.neighbors is not None:
         found["lldp-neighbors"] = {
@@ -114,13 +122,8 @@ def _values(state: DeviceState) -> dict[str, Any]:
             }
         }
     if state.evpn is not None and state.evpn.type5_prefixes is not None:
-        found["evpn-prefixes"] = {
-            "evpnRoutes": {
-                f"RD: {distinguisher} ip-prefix {prefix}": {"evpnRoutePaths": []}
-                for distinguisher, prefixes in state.evpn.type5_prefixes.items()
-                for prefix in prefixes
-            }
-        }
+        prefixes = state.evpn.type5_prefixes
+        found |= {"evpn-prefixes": _type_5(prefixes, ":"), "evpn-prefixes-ipv4": _type_5(prefixes, ".")}
     if state.vnis is not None:
         found["vnis"] = {
             "vxlanIntfs": {

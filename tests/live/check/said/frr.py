@@ -24,7 +24,7 @@ def answers(state: DeviceState) -> dict[str, str]:
         found["version"] = f"FRRouting {state.identity.version} ({state.identity.host_name}) on Linux(6.18).\n"
     if state.kernel is not None:
         policies = [(name, value) for name, value in state.kernel.items() if "hash_policy" in name]
-        found["sysctl"] = "".join(f"{name} = {value}\n" for name, value in policies)
+        found["parameters"] = "".join(f"/proc/sys/{name.replace('.', '/')}:{value}\n" for name, value in policies)
     if state.filters is not None:
         found["filters"] = json.dumps({"nftables": [{"metainfo": {"json_schema_version": 1}}, *_nft(state.filters)]})
     if state.neighbors is not None:

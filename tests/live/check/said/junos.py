@@ -51,6 +51,7 @@ def answers(state: DeviceState) -> dict[str, str]:
             )
         )
     if state.alarms is not None:
+        found["alarms-system"] = reply(el("alarm-information"))
         found["alarms"] = reply(
             el(
                 "alarm-information",

@@ -44,7 +44,7 @@ ANSWERS: dict[str, str] = {
     "neighbors-ipv4": json.dumps(
         [{"dst": "10.0.1.11", "dev": "et-2-1", "lladdr": "ee:58:cb:28:e1:5c", "state": ["REACHABLE"]}]
     ),
-    "sysctl": "net.ipv4.fib_multipath_hash_policy = 1\nnet.ipv6.fib_multipath_hash_policy = 1\n",
+    "parameters": "/proc/sys/net/ipv4/fib_multipath_hash_policy:1\n/proc/sys/net/ipv6/fib_multipath_hash_policy:1\n",
     "filters": json.dumps(
         {
             "nftables": [

@@ -37,7 +37,7 @@ _LLDP = {
 }
 
 ANSWERS: dict[str, str] = {
-    **{name: text for name, text in _ROUTING.items() if name not in {"version", "links", "interfaces", "sysctl"}},
+    **{name: text for name, text in _ROUTING.items() if name not in {"version", "links", "interfaces", "parameters"}},
     "version": "\nSONiC Software Version: SONiC.202505.1\nPlatform: x86_64-example\nHwSKU: Example-64x800G\nASIC: broadcom\nSerial Number: MT0001\nUptime: 1 day\n",
     "lldp-neighbors": json.dumps(_LLDP),
     "ports": dump(

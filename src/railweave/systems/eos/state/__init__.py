@@ -65,7 +65,7 @@ ASKED = (
     Ask("sessions?", "show configuration sessions detail"),
     Ask("bgp", "show bgp summary vrf all", "bgp"),
     Ask("bgp-neighbors", "show bgp neighbors vrf all", "bgp", revision=2),
-    Ask("bfd?", "show bfd peers detail", "bgp"),
+    Ask("bfd?", "show bfd peers detail", "bfd"),
     Ask("isis", "show isis neighbors vrf all", "isis"),
     *asks(
         "qos",
@@ -141,8 +141,10 @@ def _interfaces(
 
 
 def _addresses(ipv6: Value, ipv4: Value) -> dict[str, tuple[str, ...]]:
-    """Return the addresses of each interface, from ``show ipv6 interface`` and ``show ip interface``."""
+    """Return the addresses of each interface, from ``show ipv6 interface`` and ``show ip interface``. Empty if one of them is missing."""
     made: dict[str, tuple[str, ...]] = {}
+    if not (ipv6.there and ipv4.there):
+        return made
     for answer, path, lone in (
         (ipv6, "addresses[]/address", ("linkLocal",)),
         (ipv4, "interfaceAddress/secondaryIpsOrderedList[]/address", ("interfaceAddress", "primaryIp")),
@@ -273,7 +275,7 @@ PARTS: dict[str, Part] = {
     "identity": (_IDENTITY, "version"),
     "clock": (_clock, ""),
     "commit": (_commit, "sessions"),
-    "alarms": (_alarms, "temperature power"),
+    "alarms": (_alarms, "temperature! power!"),
     "neighbors": (protocols.lldp, "lldp-neighbors"),
     "interfaces": (
         _interfaces,
@@ -290,7 +292,7 @@ PARTS: dict[str, Part] = {
     "filters": (protocols.filters, "filters-ipv6 filters-ipv4"),
     "vrfs": (protocols.vrfs, "vrfs vnis+"),
     "vnis": (protocols.vnis, "vnis"),
-    "evpn": (protocols.evpn, "evpn-prefixes evpn-prefixes-ipv4 evpn-macs"),
+    "evpn": (protocols.evpn, "evpn-prefixes! evpn-prefixes-ipv4! evpn-macs+"),
     "queues": (_queues, "queues ecn"),
     "pfc": (_pfc, "pfc"),
     "watchdog": (_watchdog, "watchdog"),

@@ -288,7 +288,6 @@ def vnis(answer: Value) -> dict[int, protocols.VniState]:
 
 def evpn(ipv6: Value, ipv4: Value, macs: Value) -> protocols.EvpnRoutes:
     """Return the number of EVPN routes of each type, counted from keys such as ``RD: 10.100.1.3:10 ip-prefix 10.100.0.128/31``."""
-    asked = ipv6.there or ipv4.there
     made: dict[str, tuple[str, ...]] = {}
     for answer in (ipv6, ipv4):
         for _, (key,) in rows(answer, "evpnRoutes/*"):
@@ -300,6 +299,6 @@ def evpn(ipv6: Value, ipv4: Value, macs: Value) -> protocols.EvpnRoutes:
     second = sum(" mac-ip " in key for _, (key,) in rows(macs, "evpnRoutes/*"))
     return protocols.EvpnRoutes(
         type2=second if macs.there else None,
-        type5=sum(map(len, made.values())) if asked else None,
-        type5_prefixes=made if asked else None,
+        type5=sum(map(len, made.values())),
+        type5_prefixes=made,
     )

@@ -15,7 +15,6 @@ from railweave.model.state.question import CONFIGURATION
 from railweave.systems.frr.host import LINKS, PARAMETERS, QUERIES
 from railweave.systems.frr.state.linux import (
     FORWARDING,
-    KERNEL,
     clock,
     filters,
     kernel,
@@ -100,10 +99,9 @@ ASKED = (
     Ask("neighbors-ipv4", "ip -j -4 neigh", by="shell"),
     Ask("lldp-neighbors?", "lldpcli -f json show neighbors", by="shell"),
     Ask("interfaces", QUERIES[LINKS]),
-    Ask("parameters?", QUERIES[PARAMETERS], by="shell text"),
+    Ask("parameters", QUERIES[PARAMETERS], by="shell text"),
     Ask("filters?", "nft -j list ruleset", by="shell"),
     *FORWARDING,
-    KERNEL,
     *ROUTING,
     Ask(CONFIGURATION, "show running-config", by="text"),
 )

@@ -88,22 +88,18 @@ def not_forwarding(answers: Answers) -> dict[str, tuple[str, ...]] | None:
 
 REVERSE_PATH = {"off": "0", "strict": "1", "loose": "2"}
 """The values of ``rp_filter`` (Documentation/networking/ip-sysctl.rst), by their names in ``ip -j netconf``."""
-KERNEL = Ask(
-    "sysctl",
-    "sysctl -e net.ipv4.fib_multipath_hash_policy net.ipv6.fib_multipath_hash_policy",
-    by="shell text",
-)
-"""The query about the parameters that spread packets over equal routes."""
+_PARAMETER = re.compile(r"^/proc/sys/(net/[\w/-]+):(\w+)$", re.MULTILINE)
+"""A line of ``grep`` over files of ``/proc/sys``."""
 
 
 def kernel(answers: Answers) -> dict[str, str] | None:
     """Return the parameters of the kernel that decide how it forwards; None if the query about them was not answered."""
-    text, settings = answers.text(KERNEL.name), answers.tree("forwarding-ipv4")
+    text, settings = answers.text("parameters"), answers.tree("forwarding-ipv4")
     if text is None:
         return None
-    parameters: dict[str, str] = dict(re.findall(r"^(net\.[\w./-]+) *= *(\w+)$", text, re.MULTILINE))
+    parameters = {name.replace("/", "."): value for name, value in _PARAMETER.findall(text)}
     if text.strip() and not parameters:
-        answers.note(KERNEL.name, "", "no line of the form `NAME = VALUE` is in it")
+        answers.note("parameters", "", "no line of the form `/proc/sys/NAME:VALUE` is in it")
         return None
     for setting in settings.each() if settings is not None else []:
         interface, value = setting.get("interface").text(), REVERSE_PATH.get(setting.get("rp_filter").lower() or "")

@@ -67,8 +67,8 @@ ASKED = (
         ("bgp-discovered?", "show bgp summary autodiscovered"),
         ("bgp-auto-discovered?", "show bgp summary auto-discovered"),
         ("bgp-neighbors", "show bgp neighbor"),
-        ("bfd?", "show bfd session extensive"),
     ),
+    Ask("bfd?", "show bfd session extensive", "bfd"),
     Ask("isis", "show isis adjacency", "isis"),
     Ask("queues?", "show interfaces queue", "qos"),
     *asks(
@@ -361,7 +361,7 @@ PARTS: dict[str, Part] = {
     "commit": (_commit, "commit"),
     "alarms": (
         lambda *answers: tuple(alarm for answer in answers for alarm in _ALARMS(answer)),
-        "alarms alarms-system",
+        "alarms! alarms-system!",
     ),
     "neighbors": (protocols.lldp, "lldp-neighbors"),
     "interfaces": (_interfaces, "interfaces uptime+"),

@@ -1,0 +1,158 @@
+"""No answer can be missing, empty or refused without notice: whatever question it is, on whatever device of every example and system.
+
+The answers are those of switches and servers as designed. One is changed at a time, and the check must not be good and must
+name the part that it did not see. ``NOTHING`` lists the questions about which this does not hold, with the reasons.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import cache
+from typing import NamedTuple
+
+import pytest
+
+from railweave.analysis.expect import Expected
+from railweave.live.check import NetworkStates
+from railweave.live.check.check import state_questions
+from railweave.live.check.counting import compared, not_asked
+from railweave.live.check.living import EVERYTHING
+from railweave.live.check.subjects import SWITCH
+from railweave.live.collect.plan import questions
+from railweave.model.findings import Finding
+from railweave.model.state.device_state import DeviceState
+from railweave.model.state.question import Question
+from railweave.systems.reading import read_state
+from tests.conftest import SMALL
+from tests.drawn import some
+from tests.live.check.captures import answered_whole
+from tests.live.check.matrix import SYSTEMS, WITHOUT_LONG_HAUL, wanted
+from tests.retarget import LONG_HAUL
+
+CASES = [(nos, name) for nos in SYSTEMS for name in SMALL if not (name == LONG_HAUL and nos in WITHOUT_LONG_HAUL)]
+WAYS: dict[str, str | None] = {
+    "absent": None,
+    "empty": "",
+    "refused": "% Invalid input (privileged mode required)\n",
+}
+"""The ways in which an answer is missing, with the text in its place."""
+OF_A_DEVICE = 5
+"""How many questions of a device a day tries."""
+
+
+class Nothing(NamedTuple):
+    """A question whose answer may be missing: why, and on which devices (``where``; by default on all)."""
+
+    why: str
+    where: Callable[[Expected], bool] = lambda _: True
+
+
+EXTRA = "only counters, peaks or names that nothing of the design is compared with"
+OF_ANOTHER = "another answer has the same values"
+
+
+def _no_tenants(expected: Expected) -> bool:
+    return not expected.tenants
+
+
+def _no_gateways(expected: Expected) -> bool:
+    return not expected.gateways
+
+
+def _no_colors(expected: Expected) -> bool:
+    return not expected.color_paths
+
+
+_TENANTS = Nothing("the device has no VRF of a tenant", _no_tenants)
+_COLORS = Nothing("it is about path colors only, and none are expected here", _no_colors)
+NOTHING: dict[tuple[str, str], Nothing] = {
+    **{("eos", name): _TENANTS for name in ("vnis", "evpn-prefixes", "evpn-prefixes-ipv4")},
+    **{
+        (nos, "evpn-macs"): Nothing("MAC addresses of servers are not designed")
+        for nos in ("eos", "sonic", "frr", "junos")
+    },
+    **{(nos, "path"): _COLORS for nos in ("eos", "sonic", "frr")},
+    **{(nos, name): _TENANTS for nos in ("sonic", "frr") for name in ("vrfs", "vnis", "evpn-vnis", "evpn-prefixes")},
+    ("eos", "neighbors"): Nothing("only the neighbors of gateways are compared", _no_gateways),
+    ("eos", "ntp"): Nothing("the design has no time servers", lambda expected: expected.clock is None),
+    ("eos", "sessions"): Nothing("it says who changed the configuration, which is compared by itself"),
+    **{("eos", f"static-{family}"): Nothing("whole tables have static routes too") for family in ("ipv4", "ipv6")},
+    ("sonic", "ports-state"): Nothing(EXTRA),
+    ("sonic", "watermarks"): Nothing(EXTRA),
+}
+"""By system and kind of question, the optional questions without which everything expected is still seen."""
+
+
+def kind(question: str) -> str:
+    """The name of a question without its VRF and prefix."""
+    return question.partition("@")[0]
+
+
+def kinds_of_devices(nos: str, name: str) -> list[str]:
+    """One device of each kind of a network: those with the same role, the same kinds of questions and the same subjects are alike."""
+    subject, made, _ = wanted(name, nos)
+    roles = {switch.name: switch.role for switch in subject.network.switches}
+    chosen: dict[object, str] = {}
+    for device, config in subject.configs.items():
+        asked = frozenset(kind(question.name) for question in questions(subject.network, config))
+        subjects = frozenset(each.name for each in SWITCH if [*each.expected(made[device])])
+        chosen.setdefault((roles[device], asked, subjects), device)
+    return [*chosen.values()]
+
+
+@cache
+def healthy(nos: str, name: str, device: str) -> tuple[dict[str, str], DeviceState]:
+    """Every answer of a device that is as designed, and its state as the reader reads it."""
+    subject, _, states = wanted(name, nos)
+    texts = answered_whole(nos, states[device], state_questions(subject.network, subject.configs[device]))
+    return texts, read_state(device, nos, texts)
+
+
+def errors(nos: str, name: str, device: str, texts: Mapping[str, str]) -> list[Finding]:
+    """The errors about a device that gives these answers."""
+    subject, made, _ = wanted(name, nos)
+    living = NetworkStates(
+        subject.network,
+        {device: made[device]},
+        {device: read_state(device, nos, texts)},
+        {device: healthy(nos, name, device)[1]},
+        questions={device: state_questions(subject.network, subject.configs[device])},
+    )
+    findings, _ = compared(living, not_asked([nos], EVERYTHING))
+    return [finding for finding in findings if finding.severity == "error"]
+
+
+def tried(nos: str, name: str, device: str, question: Question) -> list[str]:
+    """What is wrong with the check of a device that does not answer one question."""
+    _, made, _ = wanted(name, nos)
+    nothing = NOTHING.get((nos, kind(question.name)))
+    may = nothing is not None and nothing.where(made[device])
+    texts, _ = healthy(nos, name, device)
+    wrong: list[str] = []
+    for way, text in WAYS.items():
+        rest = {key: answer for key, answer in texts.items() if key != question.name}
+        findings = errors(nos, name, device, rest if text is None else rest | {question.name: text})
+        told = [f"{finding.id}: {finding.what}" for finding in findings]
+        place = f"{nos} {name} {device} {question.name} {way}"
+        if may and findings:
+            wrong.append(f"{place}: NOTHING says that it may be missing, and it costs {told}")
+        elif not may and not findings:
+            wrong.append(f"{place}: good")
+        elif not may and not any(
+            finding.where == device and (finding.id == "not-seen" or question.name in finding.what)
+            for finding in findings
+        ):
+            wrong.append(f"{place}: not named in {told}")
+    return wrong
+
+
+@pytest.mark.parametrize(("nos", "name"), CASES)
+def test_no_answer_of_a_switch_can_be_missing(nos: str, name: str) -> None:
+    subject, _, _ = wanted(name, nos)
+    for device in kinds_of_devices(nos, name):
+        asked = state_questions(subject.network, subject.configs[device])
+        texts, state = healthy(nos, name, device)
+        assert {question.name for question in asked} == texts.keys()
+        assert (device, errors(nos, name, device, texts), state.notes) == (device, [], ())
+        for question in some(asked, OF_A_DEVICE, f"{nos} {name} {device}"):
+            assert tried(nos, name, device, question) == []
