@@ -6,12 +6,16 @@ name the part that it did not see. ``NOTHING`` lists the questions about which t
 
 from __future__ import annotations
 
+import json
+import shutil
 from collections.abc import Callable, Mapping
 from functools import cache
+from pathlib import Path
 from typing import NamedTuple
 
 import pytest
 
+from railweave import api
 from railweave.analysis.expect import Expected
 from railweave.live.check import NetworkStates
 from railweave.live.check.check import state_questions
@@ -21,12 +25,15 @@ from railweave.live.check.subjects import SWITCH
 from railweave.live.collect.plan import questions
 from railweave.model.findings import Finding
 from railweave.model.state.device_state import DeviceState
+from railweave.model.state.host_state import HOST, read_host
 from railweave.model.state.question import Question
 from railweave.systems.reading import read_state
-from tests.conftest import SMALL
+from tests.conftest import SMALL, example
 from tests.drawn import some
-from tests.live.check.captures import answered_whole
+from tests.live.check.captures import answered_whole, write_answers, write_capture
 from tests.live.check.matrix import SYSTEMS, WITHOUT_LONG_HAUL, wanted
+from tests.live.check.said.host import document
+from tests.live.check.test_servers import servers
 from tests.retarget import LONG_HAUL
 
 CASES = [(nos, name) for nos in SYSTEMS for name in SMALL if not (name == LONG_HAUL and nos in WITHOUT_LONG_HAUL)]
@@ -63,6 +70,10 @@ def _no_colors(expected: Expected) -> bool:
     return not expected.color_paths
 
 
+def _no_addresses(expected: Expected) -> bool:
+    return not expected.gateways and all(each.session.local_address is None for each in expected.sessions)
+
+
 _TENANTS = Nothing("the device has no VRF of a tenant", _no_tenants)
 _COLORS = Nothing("it is about path colors only, and none are expected here", _no_colors)
 NOTHING: dict[tuple[str, str], Nothing] = {
@@ -73,6 +84,12 @@ NOTHING: dict[tuple[str, str], Nothing] = {
     },
     **{(nos, "path"): _COLORS for nos in ("eos", "sonic", "frr")},
     **{(nos, name): _TENANTS for nos in ("sonic", "frr") for name in ("vrfs", "vnis", "evpn-vnis", "evpn-prefixes")},
+    **{
+        ("eos", f"addresses-{family}"): Nothing(
+            "no port here has a designed address; strangers there are then not seen", _no_addresses
+        )
+        for family in ("ipv4", "ipv6")
+    },
     ("eos", "neighbors"): Nothing("only the neighbors of gateways are compared", _no_gateways),
     ("eos", "ntp"): Nothing("the design has no time servers", lambda expected: expected.clock is None),
     ("eos", "sessions"): Nothing("it says who changed the configuration, which is compared by itself"),
@@ -156,3 +173,63 @@ def test_no_answer_of_a_switch_can_be_missing(nos: str, name: str) -> None:
         assert (device, errors(nos, name, device, texts), state.notes) == (device, [], ())
         for question in some(asked, OF_A_DEVICE, f"{nos} {name} {device}"):
             assert tried(nos, name, device, question) == []
+
+
+@pytest.mark.parametrize("nos", SYSTEMS)
+def test_a_capture_without_an_answer_is_not_good(nos: str, tmp_path: Path) -> None:
+    """The same with captures as files: questions of one device, with and without what ``collect`` records, and the whole summary."""
+    subject, made, _ = wanted("multitenancy-lab", nos)
+    device = next(device for device, expected in made.items() if expected.tenants)
+    folder = write_capture(tmp_path / "now", subject.network, nos=nos)
+    asked = questions(subject.network, subject.configs[device])
+    known = state_questions(subject.network, subject.configs[device])
+    write_answers(folder / device, answered_whole(nos, wanted("multitenancy-lab", nos)[2][device], known))
+    before = shutil.copytree(folder, tmp_path / "before")  # some counters are compared with an earlier capture only
+    assert api.check(subject.network, folder, since=before).good
+    for question in some([each for each in asked if (nos, kind(each.name)) not in NOTHING], 1, f"capture {nos}"):
+        answer = next(folder.glob(f"{device}/{question.name}.*"))
+        text = answer.read_text()
+        answer.unlink()
+        absent = api.check(subject.network, folder, since=before)
+        refused = {each: {"status": "answered"} for each in made} | {
+            device: {"status": "partly", "failed": {question.name: "refused: it may not"}}
+        }
+        (folder / "meta.json").write_text(json.dumps({"devices": refused}))
+        recorded = api.check(subject.network, folder, since=before)
+        (folder / "meta.json").unlink()
+        answer.write_text("")
+        empty = api.check(subject.network, folder, since=before)
+        answer.write_text(text)
+        for result in (absent, recorded, empty):
+            assert not result.good, question.name
+            assert any(row["not_seen"] for row in result.subject_rows), question.name
+            assert device in {finding.where for finding in result.findings if finding.id == "not-seen"}, question.name
+        named = [finding.what for finding in recorded.findings if finding.severity != "info"]
+        assert any(question.name in text for text in named), (question.name, named)
+
+
+@pytest.mark.parametrize("nos", SYSTEMS)
+def test_a_capture_without_any_configuration_is_not_good(nos: str, tmp_path: Path) -> None:
+    subject, _, _ = wanted("multitenancy-lab", nos)
+    folder = write_capture(tmp_path / "now", subject.network, nos=nos)
+    for answer in folder.glob("*/configuration*"):
+        answer.unlink()
+    result = api.check(subject.network, folder)
+    switches = [switch.name for switch in subject.network.switches]
+    assert [(finding.id, finding.where) for finding in result.findings] == [("not-seen", name) for name in switches]
+    assert all("running configurations" in finding.what for finding in result.findings)
+    assert api.check(subject.network, folder, allow_unseen=["configurations"]).good
+
+
+@pytest.mark.parametrize("name", ["h100-rlb", "multitenancy-lab", "two-planes"])
+@pytest.mark.parametrize("way", WAYS)
+def test_the_answer_of_a_server_cannot_be_missing(name: str, way: str) -> None:
+    expected = servers(name)
+    server = next(iter(expected.values()))
+    texts = {HOST.name: json.dumps(document(server))} if WAYS[way] is None else {HOST.name: str(WAYS[way])}
+    hosts = {} if way == "absent" else {server.device: read_host(server.device, texts)}
+    living = NetworkStates(example(name), {}, {}, servers_expected={server.device: server}, hosts=hosts)
+    findings, rows = compared(living, {})
+    errors = [(finding.id, finding.where) for finding in findings if finding.severity == "error"]
+    assert ("device-silent" if way == "absent" else "not-seen", server.device) in errors, findings
+    assert way == "absent" or all(row.not_seen == row.expected for row in rows)

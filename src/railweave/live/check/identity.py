@@ -292,8 +292,8 @@ def configuration_parts(parts: Collection[str], captured: Iterable[str]) -> dict
 
 
 def compared_configurations(
-    running: Mapping[str, Mapping[str, str]],
-    earlier: Mapping[str, Mapping[str, str]],
+    running: Mapping[str, dict[str, str]],
+    earlier: Mapping[str, dict[str, str]],
     configs: Mapping[str, DeviceConfig],
 ) -> tuple[dict[str, DeviceCheck], dict[str, tuple[str, ...]]]:
     """Return how captured configurations differ from ``configs``, and the lines that changed since an earlier capture.

@@ -159,7 +159,7 @@ STATICS = ("static", "kernel", "aggregate")
 def _routed(expected: Expected) -> list[tuple[str, Family]]:
     """Return the VRFs and address families in which a switch has designed prefixes."""
     of_tenants = {prefix for tenant in expected.tenants for prefix in (*tenant.own_prefixes, *tenant.learned)}
-    tables = [
+    tables: list[tuple[str, Family]] = [
         (tenant.vrf, prefix.family) for tenant in expected.tenants for prefix in (*tenant.own_prefixes, *tenant.learned)
     ]
     tables += [(DEFAULT_VRF, route.prefix.family) for route in expected.routes if route.prefix not in of_tenants]
@@ -331,7 +331,7 @@ def answered(question: str, answers: SwitchAnswers) -> bool:
 ANSWERS = Subject("answers", "answers", lambda questions: questions, answered, (identity.UNANSWERED,))
 """The questions that a switch must answer. Their objects come from ``NetworkStates.questions``."""
 CONFIGURATIONS = Subject(
-    "configurations", "running configurations", lambda _: (), lambda *_: None, (identity.CONFIGURATION,)
+    "configurations", "running configurations", lambda _: (), lambda _, __: None, (identity.CONFIGURATION,)
 )
 """The parts of running configurations. Their objects come from ``NetworkStates.configuration_parts``."""
 
