@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
@@ -30,7 +31,7 @@ from railweave.model.state.question import Question
 from railweave.systems.reading import read_state
 from tests.conftest import SMALL, example
 from tests.drawn import some
-from tests.live.check.captures import answered_whole, write_answers, write_capture
+from tests.live.check.captures import answered_whole, whole, write_answers, write_capture
 from tests.live.check.matrix import SYSTEMS, WITHOUT_LONG_HAUL, wanted
 from tests.live.check.said.host import document
 from tests.live.check.test_servers import servers
@@ -66,6 +67,10 @@ def _no_gateways(expected: Expected) -> bool:
     return not expected.gateways
 
 
+def _no_advertisements(expected: Expected) -> bool:
+    return all(gateway.advertisements is None for gateway in expected.gateways)
+
+
 def _no_colors(expected: Expected) -> bool:
     return not expected.color_paths
 
@@ -94,6 +99,14 @@ NOTHING: dict[tuple[str, str], Nothing] = {
     ("eos", "ntp"): Nothing("the design has no time servers", lambda expected: expected.clock is None),
     ("eos", "sessions"): Nothing("it says who changed the configuration, which is compared by itself"),
     **{("eos", f"static-{family}"): Nothing("whole tables have static routes too") for family in ("ipv4", "ipv6")},
+    **{("junos", name): _TENANTS for name in ("vrfs", "instances", "evpn-prefixes")},
+    **{("junos", name): Nothing(OF_ANOTHER) for name in ("bgp-discovered", "bgp-auto-discovered", "system", "queues")},
+    **{
+        ("junos", f"{protocol}-{family}"): Nothing("whole tables have these routes too")
+        for protocol in ("static", "aggregate")
+        for family in ("ipv4", "ipv6")
+    },
+    ("junos", "advertising"): Nothing("no gateway sends router advertisements", _no_advertisements),
     ("sonic", "ports-state"): Nothing(EXTRA),
     ("sonic", "watermarks"): Nothing(EXTRA),
 }
@@ -233,3 +246,22 @@ def test_the_answer_of_a_server_cannot_be_missing(name: str, way: str) -> None:
     errors = [(finding.id, finding.where) for finding in findings if finding.severity == "error"]
     assert ("device-silent" if way == "absent" else "not-seen", server.device) in errors, findings
     assert way == "absent" or all(row.not_seen == row.expected for row in rows)
+
+
+@pytest.mark.parametrize("nos", ["junos", "frr", "sonic"])
+def test_static_routes_beside_numbers_of_routes_cannot_be_missing(nos: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of large tables only the numbers are asked, so static routes have answers of their own that count."""
+    monkeypatch.setattr("railweave.analysis.expect.prefixes.MOST_ROUTES", 0)
+    subject, made, states = wanted("h100-rlb", nos)
+    read = read_state("spine1", nos, whole(nos, states["spine1"]))
+    asked = state_questions(subject.network, subject.configs["spine1"])
+    static = next(question.name for question in asked if question.name.startswith("static-ipv6"))
+    assert not any(question.name.startswith("routes-") for question in asked)
+    for names in ({question.name for question in asked}, {question.name for question in asked} - {static}):
+        state = replace(read, answered=frozenset(names))
+        living = NetworkStates(
+            subject.network, {"spine1": made["spine1"]}, {"spine1": state}, questions={"spine1": asked}
+        )
+        _, rows = compared(living, not_asked([nos], EVERYTHING))
+        [row] = [row for row in rows if row.subject == "static-routes"]
+        assert (row.expected, row.not_seen) == (1, int(static not in names))
