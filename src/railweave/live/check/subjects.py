@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from railweave.analysis.expect.hosts import ExpectedHost, Nic
     from railweave.live.check.counters import Counter
     from railweave.live.check.living import NetworkStates
-    from railweave.model.config.addresses import Family, Prefix
+    from railweave.model.config.addresses import Prefix
     from railweave.model.device.expected import Gateway, OverlaySession, Port, Queues, Session, Tenant
     from railweave.model.findings.registry import Rule
     from railweave.model.state.device_state import DeviceState
@@ -114,7 +114,7 @@ class SwitchAnswers:
         missing = self.vrf_routes(tenant).get(example[0], self) is None
         return None if missing else bool(example[2]) or example[3]
 
-    def statics(self, vrf: str, family: Family) -> bool | None:
+    def statics(self, vrf: str, family: str) -> bool | None:
         """Return True if the answers show the static routes of a VRF and an address family; None if no question is about them."""
         questions = [question.name for question in self.living.questions.get(self.expected.device, ())]
         about = [
@@ -156,10 +156,10 @@ STATICS = ("static", "kernel", "aggregate")
 """The kinds of the questions about routes that a switch does not learn."""
 
 
-def _routed(expected: Expected) -> list[tuple[str, Family]]:
+def _routed(expected: Expected) -> list[tuple[str, str]]:
     """Return the VRFs and address families in which a switch has designed prefixes."""
     of_tenants = {prefix for tenant in expected.tenants for prefix in (*tenant.own_prefixes, *tenant.learned)}
-    tables: list[tuple[str, Family]] = [
+    tables: list[tuple[str, str]] = [
         (tenant.vrf, prefix.family) for tenant in expected.tenants for prefix in (*tenant.own_prefixes, *tenant.learned)
     ]
     tables += [(DEFAULT_VRF, route.prefix.family) for route in expected.routes if route.prefix not in of_tenants]
