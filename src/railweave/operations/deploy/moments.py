@@ -259,11 +259,10 @@ class _Reached:
             self.masks[device, ""] = (
                 mask & ~held[device] if device in held else mask
             )  # a prefix that a VRF holds is reported with the VRF only
+        # A VRF that has the prefix itself, or reaches it through any leaf, does not lose it with one of several leaves.
+        # Servers on a bridged network are lost with their leaf.
         self.shared = {
-            (device, f"VRF {vrf}", f"{prefix} of {leaf}")
-            for (device, vrf), exits in routes.shared.exits.items()
-            for prefix, leaves in exits.items()
-            for leaf in leaves
+            (device, f"VRF {vrf}", prefix) for (device, vrf), exits in routes.shared.exits.items() for prefix in exits
         } | {
             (device, f"VNI {vni}", f"servers of {leaf}")
             for (device, vni), leaves in routes.shared.bridged.items()
