@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import re
+import subprocess
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -13,6 +16,7 @@ from railweave.errors import RenderError
 from railweave.model.device.model import DeviceConfig
 from railweave.systems.frr import host
 from railweave.systems.frr.host import LINKS, PARAMETERS, THEN_DAEMONS
+from tests.netns import needs_root
 from tests.retarget import retargeted
 
 LEAF = "stripe1-leaf1"
@@ -86,7 +90,7 @@ CHANGES: dict[str, tuple[Callable[[DeviceConfig], DeviceConfig], list[str]]] = {
     "vlan": (_other_vlan, ["to_vrf et-16-0 'tenant-2'", "join et-16-0 irb.12"]),
     "tenant": (
         _fewer_tenants,
-        ["on br20001 ip link del dev br20001", "on vni20001 ip link del dev vni20001", "to_vrf et-16-0 ''"],
+        ["gone br20001", "gone vni20001", "to_vrf et-16-0 ''"],
     ),
 }
 
@@ -113,7 +117,7 @@ def test_an_endpoint_that_changes_makes_the_tunnel_again(leaf: DeviceConfig) -> 
     design = host.designed(leaf)[LINKS]
     other = design.replace(f"vxlan 20001 {host.endpoint(leaf)}", "vxlan 20001 10.0.0.1")
     commands = host.changes(LINKS, design, other)
-    assert commands[0] == "on vni20001 ip link del dev vni20001"
+    assert commands[0] == "gone vni20001"
     assert commands[-1] == "tunnel vni20001 'tenant-1' 20001 10.0.0.1 br20001 9000"
 
 
@@ -136,3 +140,32 @@ def _text(config: DeviceConfig) -> str:
 def test_a_text_that_is_neither_form_is_refused(text: str) -> None:
     with pytest.raises(RenderError):
         host.parsed(LINKS, text)
+
+
+@needs_root
+@pytest.mark.parametrize("ports", [(), ("port-1",)])
+def test_a_bridge_keeps_its_address_when_its_tunnel_is_made_again(leaf: DeviceConfig, ports: tuple[str, ...]) -> None:
+    """The commands of the change run in a namespace. Without a port a bridge has no address, and zebra announces the former one."""
+    design = host.designed(leaf)[LINKS]
+    commands = host.changes(LINKS, design, design.replace(f"vxlan 20001 {host.endpoint(leaf)}", "vxlan 20001 10.0.0.1"))
+    tunnel = f"vni20001 type vxlan id 20001 local {host.endpoint(leaf)} dstport 4789"
+    script = [
+        f"{host.SHELL}\nknown() {{ :; }}",  # zebra is not there
+        "ip link add br20001 mtu 9000 type bridge",
+        *(f"ip link add {port} mtu 9000 type dummy; ip link set {port} master br20001" for port in ports),
+        f"ip link add {tunnel}; ip link set vni20001 master br20001",
+        "ip -o link show dev br20001",
+        *(command for command in commands if "vni20001" in command),
+        "ip -o link show dev br20001; ip -d -o link show dev vni20001",
+    ]
+    space = f"rw-test-{os.getpid()}"
+    subprocess.run(["ip", "netns", "add", space], check=True)
+    try:
+        words = ["ip", "netns", "exec", space, "sh", "-c", "\n".join(script)]
+        done = subprocess.run(words, capture_output=True, text=True, check=True)
+    finally:
+        subprocess.run(["ip", "netns", "del", space], check=True)
+    addresses = re.findall(r"br20001: .* link/ether (\S+)", done.stdout)
+    assert len(addresses) == 2
+    assert addresses[0] == addresses[1] != "00:00:00:00:00:00"
+    assert "local 10.0.0.1" in done.stdout

@@ -126,13 +126,13 @@ class Row:
 _ADDED = "in_vrf '{vrf}' ip link add dev {link} type"
 _UP = "on {link} ip link set dev {link} up"
 TYPES: Mapping[str, Row] = {
-    "bridge": Row((f"{_ADDED} bridge mcast_snooping 0 stp_state 0", _UP), "on {link} ip link del dev {link}"),
-    "unused": Row((f"{_ADDED} veth peer name {{link}}{OTHER_END}", _UP), "on {link} ip link del dev {link}"),
-    "vxlan": Row(("tunnel {link} '{vrf}' {vni} {local} {bridge} {mtu}",), "on {link} ip link del dev {link}"),
+    "bridge": Row((f"{_ADDED} bridge mcast_snooping 0 stp_state 0", _UP), "gone {link}"),
+    "unused": Row((f"{_ADDED} veth peer name {{link}}{OTHER_END}", _UP), "gone {link}"),
+    "vxlan": Row(("tunnel {link} '{vrf}' {vni} {local} {bridge} {mtu}",), "gone {link}"),
 }
 """The links that the host gets by a command. Their statement is ``link NAME type KIND [VNI LOCAL] [vrf VRF]``."""
 ROWS: Mapping[str, Row] = {
-    "type": Row((), "on {link} ip link del dev {link}"),
+    "type": Row((), "gone {link}"),
     "vrf": Row(("to_vrf {link} '{value}'", _UP), "to_vrf {link} ''", late=False),
     "master": Row(("join {link} {value}",), "leave {link}", late=False),
     "mtu": Row(("on {link} ip link set dev {link} mtu {value}",)),
@@ -158,9 +158,15 @@ in_vrf() {
   else "$@" && ip link set dev "$4" master "$vrf"; fi
 }
 shown() { on "$1" ip -o link show dev "$1" | sed -n "s,.* $2 \\([^ ]*\\).*,\\1,p"; }
-pin() { if [ -n "$1" ]; then on "$1" ip link set dev "$1" address "$(shown "$1" link/ether)"; fi; }
+pin() {
+  if [ -n "$1" ]; then
+    address=$(shown "$1" link/ether)
+    [ "$address" = 00:00:00:00:00:00 ] || on "$1" ip link set dev "$1" address "$address"
+  fi
+}
 join() { pin "$2"; on "$1" ip link set dev "$1" master "$2"; }
 leave() { pin "$(shown "$1" master)"; on "$1" ip link set dev "$1" nomaster; }
+gone() { pin "$(shown "$1" master)"; on "$1" ip link del dev "$1"; }
 known() {
   n=0
   until vtysh -c "show evpn vni $1 json" 2> /dev/null | grep '"vni"' > /dev/null && ! vtysh -c "show evpn vni $1 json" | grep '"state": *"Down"' > /dev/null; do
@@ -169,7 +175,7 @@ known() {
 }
 tunnel() {
   for attempt in 1 2 3 4; do
-    [ $attempt = 1 ] || on "$1" ip link del dev "$1"
+    [ $attempt = 1 ] || gone "$1"
     inside=; if [ -n "$2" ] && [ -e "/run/netns/$2" ]; then inside="netns $2"; fi
     # With a traffic class the kernel looks up each packet's path; without, all that go to one leaf take that of the first.
     ip link add dev "$1" mtu "$6" $inside type vxlan id "$3" local "$4" dstport VXLAN_PORT nolearning tos inherit || return
@@ -188,8 +194,8 @@ to_vrf() {
 """
 """Shell functions of the commands: ``on LINK`` runs a command where the link is; a VRF is a network namespace or a device.
 
-A bridge takes the lowest MAC address of its ports unless it is given one: ``pin`` keeps the address that servers know as their
-gateway's when a port joins or leaves. ``tunnel`` makes a VXLAN device again if zebra does not find it (FRR's issue 19403).
+A bridge takes the lowest MAC address of its ports unless it is given one, and has none without ports: ``pin`` keeps the address
+that servers know as their gateway's, and zebra as the router's, when a port joins, leaves or goes. ``tunnel`` makes a VXLAN device again if zebra does not find it (FRR's issue 19403).
 """
 
 
@@ -204,7 +210,7 @@ class HostTree:
     keeps_empty: bool = True
     disruptions: tuple[Disruption, ...] = (
         Disruption(
-            r"link (?P<port>\S+) (vrf|master|type)$",
+            rf"link (?:{_OURS.pattern}|(?P<port>\S+)) (vrf|master|type)$",
             "traffic of the port",
             "the port leaves its bridge or VRF, or the link is made again",
             "ip-link(8)",
