@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 from railweave.model.config.compare import compare
 from railweave.systems import transaction
 from railweave.systems.frr import host
+from railweave.systems.frr.idle_sessions import WAKE
 from railweave.systems.transaction import FUNCTIONS, Given, Pending, RefusedError, Session, put, script
 
 if TYPE_CHECKING:
@@ -43,6 +44,7 @@ START = (
     "umask 077\nRAILWEAVE_DEPLOY_FOLDER=/etc/frr/railweave\n"
     + FUNCTIONS
     + """PATH=/usr/lib/frr:$PATH
+frr() { vtysh "$@"; }
 plain() { awk '/^ *(exit|end|!)/ {next} /^[^ ]/ {top = $0} /^interface / {next} /^ / {print top $0; next} {print}' "$@" | sort; }
 back() { vtysh -c 'show running-config no-header' | plain > now.plain; plain before.conf | cmp -s - now.plain; }
 back_to() {
@@ -51,12 +53,13 @@ back_to() {
   back || frr-reload.py --reload --log-level warning "$1"
 }
 """
+    + WAKE
     + host.SHELL
 )
 _BACK = """# Written by railweave deploy.
 {}cd "$folder" && exec 9> lock && flock 9 || exit 1
 armed . || exit 0
-{{ . ./host-back-first; back_to "$folder/before.conf" && . ./host-back-then; }} > back.log 2>&1 && rm -f armed
+{{ . ./host-back-first; back_to "$folder/before.conf" && . ./host-back-then && wake; }} > back.log 2>&1 && rm -f armed
 """
 _ARM = 'alone && nothing_waits && arm "$2"'
 _READ = 'vtysh --dryrun --inputfile "$folder/$2" 2>&1; true'
@@ -72,6 +75,7 @@ _HOST = """while read -r line; do
   eval "$line" || { echo "the host refuses: $line" >&2; exit 1; }
 done < "$folder/$2"
 """
+_WAKE = "wake"
 _CONFIRM = """alone || exit 1
 armed "$folder" || { echo 'it is not waiting any more' >&2; exit 1; }
 vtysh -c 'write memory' && rm -f "$folder/armed" && disarm
@@ -80,7 +84,7 @@ _REVERT = """sh "$folder/back.sh" "$label" || { cat "$folder/back.log" >&2; exit
 disarm
 """
 _RESTORE = """cd "$folder" && . ./host-back-first
-back_to "$folder/before.conf" && vtysh -c 'write memory' && . "$folder/host-back-then"
+back_to "$folder/before.conf" && vtysh -c 'write memory' && . "$folder/host-back-then" && wake
 """
 _CLEAR = 'armed "$folder" || rm -rf "$folder"'
 
@@ -188,6 +192,7 @@ async def commit(session: Session, given: Given, seconds: int) -> None:
         await _script(session, _HOST, given.label, "host-first")
         _raise_complaints(await _script(session, _CHANGE, given.label))
         await _script(session, _HOST, given.label, "host-then")
+        await _script(session, _WAKE, given.label)
     except RefusedError as refused:
         try:
             await revert(session, given.label)

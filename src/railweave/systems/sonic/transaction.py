@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, cast
 
 from railweave.model.config.compare import compare
 from railweave.systems import transaction
+from railweave.systems.frr.idle_sessions import WAKE
 from railweave.systems.transaction import FUNCTIONS, Given, RefusedError, Session, put, script
 
 if TYPE_CHECKING:
@@ -76,6 +77,7 @@ routed_back() {
   routed || { [ -e back.conf ] && lines back.conf; routed; } || anew before.conf restarted
 }
 """
+    + WAKE
 )
 """Shell functions for the scripts below.
 
@@ -93,6 +95,7 @@ elif [ -e patch.json ]; then
   config rollback "$label" > /dev/null || anew before.conf reloaded "$folder/before.json" || exit 1
 fi
 routed_back || exit 1
+wake
 if [ -e saving ]; then cp saved.json "$etc/config_db.json" && cat saved.conf > "$etc/frr/frr.conf" || exit 1; fi
 rm -f armed
 """
@@ -108,7 +111,7 @@ if [ -e after.json ]; then
   exit
 fi
 if [ -e patch.json ]; then config apply-patch "$folder/patch.json" || exit 1; fi
-if [ -e change.conf ]; then lines change.conf; fi
+if [ -e change.conf ]; then lines change.conf && wake; fi
 """
 _RESTORE = """if [ -e before.json ]; then
   config replace "$folder/before.json" > /dev/null || anew before.conf reloaded "$folder/before.json" || exit 1

@@ -1,0 +1,19 @@
+"""The BGP sessions that FRR leaves idle after they failed, for example while the two ends had no address family in common.
+
+After each failure FRR doubles the time until it tries to connect again, up to two minutes (FRRouting/frr ``bgpd/bgp_fsm.c``,
+``bgp_stop_with_error``; 22 s were seen after 75 s, and a session that both ends could have again came up after 32 s, FRR 10.3).
+``clear bgp`` ends that time. One end suffices, because an idle end accepts connections.
+"""
+
+from __future__ import annotations
+
+WAKE = """wake() {
+  frr -c 'show bgp vrf all neighbors' 2> /dev/null | awk '
+    /^Instance / {vrf = $2; sub(/:$/, "", vrf)}
+    /^BGP neighbor (is|on) / {peer = $4; sub(/[:,]$/, "", peer)}
+    /^ *BGP state = Idle/ {print (vrf == "" || vrf == "default" ? "" : "vrf " vrf " ") peer}
+  ' | while read -r session; do frr -c "clear bgp $session" > /dev/null 2>&1 < /dev/null; done
+  true
+}
+"""
+"""A shell function that lets every idle session try again now. It needs a function ``frr`` that runs ``vtysh``."""
