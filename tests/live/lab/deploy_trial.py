@@ -174,6 +174,7 @@ _KINDS = {
     "CUT": "CUT between waves",
     "AT RISK": "AT RISK",
     "changes that routes do not show": "",
+    "interrupted while the wave commits": "",
     "disruption unknown": "disruption unknown",
     "no effect": "no effect",
     "effect not computed": "not computed",
@@ -185,7 +186,7 @@ def _kind(line: str) -> str:
     """The kind of a line about a wave, without devices and prefixes."""
     for begins, kind in _KINDS.items():
         if line.startswith(begins):
-            return kind or line.partition(" on ")[0].partition(": ")[2]
+            return kind or line.rpartition(" on ")[0].partition(": ")[2]
     return next(
         (
             kind
@@ -360,7 +361,8 @@ def stands(fabric: Path, *, servers: bool) -> list[str]:
     ]:
         if time.monotonic() > end:
             break
-    wrong += faults[:5]
+    kept = [f"`{statement}`" for change in plan.devices for statement in change.kept]  # the plan has named them
+    wrong += [fault for fault in faults if not any(statement in fault for statement in kept)][:5]
     wrong += [one.line() for one in deploy_status(fabric, lab=True)[1] if one.state != "after"]
     return wrong
 

@@ -126,9 +126,22 @@ class PlanConfigs:
             ]
             unknown = [(name, text) for name in wave.devices for text in self._unknown(name, effect)]
             effects = replace(effect.effects, tenants={**effect.effects.tenants, **self._moving(wave.devices)})
-            known = wave.with_effect(replace(effect, effects=effects, unknown=tuple(unknown)))
+            interrupted = self._interrupted(wave.devices)
+            known = wave.with_effect(
+                replace(effect, effects=effects, unknown=tuple(unknown), interrupted=interrupted)
+            )
             computed.append(replace(known, refused=(*wave.refused, *refused)))
         return tuple(computed)
+
+    def _interrupted(self, devices: Sequence[str]) -> dict[str, tuple[str, ...]]:
+        """Return what the changes of these devices interrupt, with the devices. Ports without a designed cable are left out."""
+        cabled = {(end.device, end.port) for cable in self.network.cables for end in (cable.a, cable.b)}
+        interrupted: dict[str, dict[str, None]] = {}
+        for name in devices:
+            for each in self._changes[name].disrupts if name in self._changes else ():
+                if not each.ports or any((name, port) in cabled for port in each.ports):
+                    interrupted.setdefault(f"{each.what} ({each.why})", {})[name] = None
+        return {what: tuple(names) for what, names in interrupted.items()}
 
     def _moving(self, devices: Collection[str]) -> dict[str, tuple[str, ...]]:
         """Return the tenants that NICs on ports of these leaves leave or join, each with the leaves."""

@@ -105,6 +105,8 @@ class WaveEffect(JsonObject):
       tenants.
     - ``risks``: findings that neither the network before the plan nor the one after it has. Each has the number of the
       wave after which it is gone.
+    - ``interrupted``: what the changes of this wave interrupt while they are made, such as sessions that reset, with
+      the devices.
     - ``subjects``: changed subjects that do not appear in routes, such as MTU, with the devices.
     - ``unknown``: changes whose disruption is unknown, as (device, statement). In results of ``Moments``, the name of
       the changed field takes the place of the statement.
@@ -116,6 +118,7 @@ class WaveEffect(JsonObject):
     risks: tuple[tuple[str, int], ...] = ()
     subjects: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, "tuple[str, ...]"])
     unknown: tuple[tuple[str, str], ...] = ()
+    interrupted: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, "tuple[str, ...]"])
 
     @classmethod
     def of_json(cls, document: Mapping[str, Any]) -> WaveEffect:
@@ -133,6 +136,7 @@ class WaveEffect(JsonObject):
             tuple((text, until) for text, until in document["risks"]),
             named(document["subjects"]),
             tuple((device, statement) for device, statement in document["unknown"]),
+            named(document.get("interrupted", {})),  # plans of earlier releases lack it
         )
 
     def lines(self) -> list[str]:
@@ -142,6 +146,7 @@ class WaveEffect(JsonObject):
             *_cut(self.cuts),
             *_at_risk(self.risks),
             *([after.unsettled] if after.unsettled else []),
+            *(f"interrupted while the wave commits: {what} on {_some(there)}" for what, there in self.interrupted.items()),
             *_prefixes(("is no longer reached", "are no longer reached"), after.lost),
             *_prefixes(("takes other links", "take other links"), after.moved),
             *_prefixes(("is reached where it was not", "are reached where they were not"), after.gained),
