@@ -70,9 +70,16 @@ class Step:
         return path((*self.above, self.node.name))
 
 
+UNKNOWN_DISRUPTION = "unknown"
+"""The ``what`` of rows for statements of which no source says what their change disrupts."""
+
+
 @dataclass(frozen=True)
 class Disruption:
     """The disruption that a change of a statement causes.
+
+    A row with an empty ``what`` states that the change disrupts nothing, with the source. A row whose ``what`` is ``UNKNOWN_DISRUPTION``
+    applies only to statements that no other row describes.
 
     In a row of a statement table, ``statement`` only captures a group or is empty, because the row determines the
     statement.
@@ -154,9 +161,17 @@ def disrupted(step: Step, table: Sequence[Disruption], before: Sequence[Node] = 
     if not rows:
         return []
     below = list(paths(step.node, step.above))
+    if any(row.what == UNKNOWN_DISRUPTION for row in rows):
+        known = [_compiled(row.statement) for row in table if row.what != UNKNOWN_DISRUPTION]
+        undescribed = [statement for statement in below if not any(pattern.match(statement) for pattern in known)]
+    else:
+        undescribed = []
     applied: dict[tuple[str, str, str, tuple[str, ...]], Disruption] = {}
-    for row in rows:
-        statements = below[:1] if row.itself or row.value else below
+    for row in (row for row in rows if row.what):
+        if row.what == UNKNOWN_DISRUPTION:
+            statements = undescribed
+        else:
+            statements = below[:1] if row.itself or row.value else below
         if any(_applies(row, statement, step, before) for statement in statements):
             applied.setdefault((row.what, row.why, row.source, ports_of(row, step)), row)
     return list(applied.values())

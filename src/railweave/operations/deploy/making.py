@@ -16,6 +16,7 @@ from railweave.counting import counted
 from railweave.errors import InputError, Option, Problem, unknown_switches
 from railweave.live.fleet.host_tree import without_amiss
 from railweave.model.catalog import catalog
+from railweave.model.config.tree import UNKNOWN_DISRUPTION
 from railweave.model.network.status import reachable
 from railweave.operations.deploy.changes import SERVER, DeviceChange, change, partial_change, server_change
 from railweave.operations.deploy.moments import NOTHING, ROUTES, STAGES, UNKNOWN, Moments, kind_of, stages
@@ -139,7 +140,8 @@ class PlanConfigs:
         interrupted: dict[str, dict[str, None]] = {}
         for name in devices:
             for each in self._changes[name].disrupts if name in self._changes else ():
-                if not each.ports or any((name, port) in cabled for port in each.ports):
+                seen = not each.ports or any((name, port) in cabled for port in each.ports)
+                if seen and each.what != UNKNOWN_DISRUPTION:
                     interrupted.setdefault(f"{each.what} ({each.why})", {})[name] = None
         return {what: tuple(names) for what, names in interrupted.items()}
 
@@ -162,7 +164,11 @@ class PlanConfigs:
         """
         if device not in self._target:
             return
-        rows = [_plain(row.statement) for row in self._changes[device].disrupts]
+        disruptions = self._changes[device].disrupts
+        for row in disruptions:
+            if row.what == UNKNOWN_DISRUPTION:
+                yield f"`{row.statement}`: {row.why}"
+        rows = [_plain(row.statement) for row in disruptions]
         nothing: Unread = ({}, {})
         was, will = (states[device].unread if device in states else nothing for states in (self._states, self._later))
         statements = {

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from railweave.model.config.row_changes import with_rows
 from railweave.model.config.section_tree import LineRules, SectionTree, section_tree
-from railweave.model.config.tree import Disruption
+from railweave.model.config.tree import UNKNOWN_DISRUPTION, Disruption
 from railweave.systems.eos.statements import LLDP
 from railweave.systems.eos.tree import INDENT
 
@@ -89,6 +89,7 @@ _OPEN = "RFC 4271, section 4.2: AS number and identifier are said when a session
 _KEYED = "RFC 2385, section 2.0: a segment without the right digest is dropped"
 _GRACEFUL = "RFC 4724, section 3: the capability is said when a session opens"
 _ANY = ("remove", "add", "replace")
+_STAYS = "RFC 4271, section 9.1: policies select among the routes that a session has brought"
 _RETRAINS = "IEEE 802.3: both ends must run the same rate and code, so the link goes down and trains again"
 
 _LINES = LineRules(
@@ -181,6 +182,35 @@ _LINES = LineRules(
             "it resets",
             "RFC 4760, section 8: families are agreed when a session opens",
             ("remove", "add", "replace"),
+        ),
+        Disruption(
+            _BGP + _PEER + "update-source",
+            "BGP session",
+            "it resets",
+            "RFC 4271, section 8: a session is one TCP connection between two addresses",
+            _ANY,
+        ),
+        Disruption(_BGP + _PEER + "description", "", "the session stays", "EOS user manual", _ANY),
+        Disruption(
+            _BGP + r"(address-family \S+ / )?" + _PEER + "route-map",
+            "",
+            "the session stays, and its routes are selected again",
+            _STAYS,
+            _ANY,
+        ),
+        Disruption(
+            _BGP + _PEER + "bfd",
+            "",
+            "the session stays",
+            "RFC 5880, section 6.8.3: timers change within the BFD session; RFC 5882, section 3.2: its administrative end is no failure",
+            _ANY,
+        ),
+        Disruption(
+            _BGP + r"(address-family \S+ / )?" + _PEER,
+            UNKNOWN_DISRUPTION,
+            "whether the BGP session stays up",
+            "no source is known",
+            _ANY,
         ),
         Disruption(
             r"interface Ethernet\S+ / (speed|error-correction)",

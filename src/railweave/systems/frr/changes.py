@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from railweave.model.config.row_changes import with_disruptions
 from railweave.model.config.section_tree import LineRules, SectionTree, section_tree
-from railweave.systems.frr.statements.effects import ACTIVATED, SHUT
+from railweave.systems.frr.statements.effects import ACTIVATED, SHUT, UNDESCRIBED
 from railweave.systems.frr.tree import closer
 from railweave.systems.statement_tables import tables
 
@@ -91,6 +91,7 @@ _LINES = LineRules(
     disruptions=(
         replace(SHUT[0], statement=rf"{SHUT[0].statement}interface (lo|dummy)[^/]* / shutdown$"),
         replace(ACTIVATED[0], statement=rf"{ACTIVATED[0].statement}router bgp "),
+        UNDESCRIBED,
     ),
 )
 RULES = with_disruptions(_LINES, tables("frr").values())

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from railweave.model.config.tree import Command, Disruption, Name, Node, Refusal, Step
+from railweave.model.config.tree import UNKNOWN_DISRUPTION, Command, Disruption, Name, Node, Refusal, Step
 from railweave.systems.junos.tree import Statement, pathset, quoted, wordset
 
 if TYPE_CHECKING:
@@ -84,6 +84,8 @@ _OPEN = "RFC 4271, section 4.2: AS number and identifier are said when a session
 _PFC = "Juniper documentation, congestion-notification-profile"
 _BGP = r"(routing-instances / \S+ / )?protocols / bgp / "
 _ANY = ("remove", "add", "replace")
+_RESETS = "Juniper documentation, Understanding BGP Session Resets"
+_GROUP = _BGP + r"(?P<of>group [^/]+) / (.* / )?"
 _PORT = r"(?P<of>(?P<port>et-[\d/:]+)|\S+)"
 
 DISRUPTIONS = (
@@ -116,6 +118,28 @@ DISRUPTIONS = (
         "RFC 4760, section 8: families are agreed when a session opens",
         ("remove", "add", "replace"),
     ),
+    Disruption(_BGP + r".*cluster( |$)", "every BGP session of the AS number", "they reset", _RESETS, _ANY),
+    Disruption(
+        _GROUP + r"description( |$)", "", "the session stays", "Juniper documentation, description (Protocols BGP)", _ANY
+    ),
+    Disruption(
+        _GROUP + r"(import|export|multipath)( |$)",
+        "",
+        "the session stays, and its routes are selected again",
+        "RFC 4271, section 9.1: policies select among the routes that a session has brought",
+        _ANY,
+    ),
+    Disruption(
+        _GROUP + r"bfd-liveness-detection( |$)",
+        "",
+        "the session stays",
+        "RFC 5880, section 6.8.3: timers change within the BFD session; RFC 5882, section 3.2: its administrative end is no failure",
+        _ANY,
+    ),
+    Disruption(
+        _GROUP + r"(neighbor|dynamic-neighbor) [^/]+$", "", "a new neighbor resets no other session", _OPEN, ("add",)
+    ),
+    Disruption(_GROUP, UNKNOWN_DISRUPTION, "whether the BGP session stays up", "no source is known", _ANY),
     Disruption(
         r"(routing-instances / \S+ / )?routing-options / (router-id|autonomous-system)",
         "every BGP session of the instance",

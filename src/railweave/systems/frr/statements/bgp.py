@@ -231,18 +231,25 @@ PEER = (
         disrupts=effects.GROUPED,
         group=refers("peer-group"),
     ),
-    line("interface", "", also=("interface v6only",), sets={"on_interface": True}),
-    line("description <description>", BGP, usual="", description=TEXT),
-    line("ebgp-multihop <hops>", BGP, hops=replace(number(1, 255), word=in_range(1, 255))),
-    line("ebgp-multihop", "", sets={"hops": 255}),
-    line("timers connect <retry>", BGP, retry=replace(number(0, 65535), word=r"\d{1,5}")),
-    line("update-source <update_source>", BGP, usual="", update_source=WORD),
-    line("bfd profile <profile>", BFD, profile=refers("bfd profile")),
-    line("bfd", BFD, sets={"bfd": True}),
-    line("bfd check-control-plane-failure", BFD, sets={"bfd_kept": True}),
+    line("interface", "", also=("interface v6only",), sets={"on_interface": True}, disrupts=effects.CAPABLE),
+    line("description <description>", BGP, usual="", disrupts=effects.KEPT, description=TEXT),
+    line(
+        "ebgp-multihop <hops>",
+        BGP,
+        disrupts=effects.CONNECTED,
+        hops=replace(number(1, 255), word=in_range(1, 255)),
+    ),
+    line("ebgp-multihop", "", sets={"hops": 255}, disrupts=effects.CONNECTED),
+    line(
+        "timers connect <retry>", BGP, disrupts=effects.KEPT, retry=replace(number(0, 65535), word=r"\d{1,5}")
+    ),
+    line("update-source <update_source>", BGP, usual="", disrupts=effects.CONNECTED, update_source=WORD),
+    line("bfd profile <profile>", BFD, disrupts=effects.WATCHED, profile=refers("bfd profile")),
+    line("bfd", BFD, sets={"bfd": True}, disrupts=effects.WATCHED),
+    line("bfd check-control-plane-failure", BFD, sets={"bfd_kept": True}, disrupts=effects.WATCHED),
     line("ttl-security hops 1", BGP, sets={"ttl_security": True}, disrupts=effects.SECURED),
     line("password <password>", BGP, disrupts=effects.KEYED, password=SECRET),
-    line("capability extended-nexthop", BGP, sets={"extended_next_hop": True}),
+    line("capability extended-nexthop", BGP, sets={"extended_next_hop": True}, disrupts=effects.CAPABLE),
     line("shutdown", "", also=("shutdown message <_text>",), sets={"shut": True}, disrupts=effects.STOPPED, _text=TEXT),
 )
 
@@ -251,11 +258,11 @@ def _peers() -> Sequence[Row]:
     """Return the rows of neighbors and groups in an address family."""
     stated = (
         line("activate", BGP, sets={"active": True}, disrupts=effects.ACTIVATED),
-        line("soft-reconfiguration inbound", BGP, sets={"stored": True}),
-        line("route-map <imports> in", BGP, imports=refers("route-map")),
-        line("route-map <exports> out", BGP, exports=refers("route-map")),
-        line("attribute-unchanged next-hop", BGP, sets={"next_hop_unchanged": True}),
-        line("route-reflector-client", BGP, sets={"reflected": True}),
+        line("soft-reconfiguration inbound", BGP, sets={"stored": True}, disrupts=effects.KEPT),
+        line("route-map <imports> in", BGP, disrupts=effects.KEPT, imports=refers("route-map")),
+        line("route-map <exports> out", BGP, disrupts=effects.KEPT, exports=refers("route-map")),
+        line("attribute-unchanged next-hop", BGP, sets={"next_hop_unchanged": True}, disrupts=effects.KEPT),
+        line("route-reflector-client", BGP, sets={"reflected": True}, disrupts=effects.CAPABLE),
     )
     return (
         each("neighbor <name>", "peers", BGP, PeerFamily, stated, by="name", flat=True, name=WORD),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from railweave.model.config.tree import Disruption
+from railweave.model.config.tree import UNKNOWN_DISRUPTION, Disruption
 
 ANY = ("remove", "add", "replace")
 _OPEN = "RFC 4271, section 4.2: AS number and identifier are said when a session opens"
@@ -22,6 +22,36 @@ KEYED = (
         ANY,
     ),
 )
+_FLAGS = "FRRouting/frr bgpd/bgpd.c, peer_flag_action_list and peer_af_flag_action_list"
+KEPT = (Disruption("", "", "the session stays", _FLAGS, ANY),)
+"""Changes after which FRR keeps the session; for routes it asks the peer, or announces them, again."""
+CAPABLE = (Disruption("", "BGP session", "it resets", _FLAGS, ANY),)
+"""Changes of capabilities, of route reflection and of how a neighbor on an interface is found."""
+CONNECTED = (
+    Disruption(
+        "",
+        "BGP session",
+        "it resets",
+        "FRRouting/frr bgpd/bgpd.c, peer_ebgp_multihop_set and peer_update_source_if_set",
+        ANY,
+    ),
+)
+WATCHED = (
+    Disruption(
+        "",
+        "BGP session",
+        "it may reset",
+        "seen on FRR 10.3: BFD that is taken away and given again resets the session",
+    ),
+)
+UNDESCRIBED = Disruption(
+    r"router bgp [^/]+ / (?=.*(?P<of>neighbor (interface )?\S+) )",
+    UNKNOWN_DISRUPTION,
+    "whether the BGP session stays up",
+    "no source is known",
+    ANY,
+)
+"""Statements about a neighbor that no row describes."""
 SECURED = (Disruption("", "BGP session", "it resets", "FRRouting/frr bgpd/bgpd.c, peer_ttl_security_hops_set", ANY),)
 GRACEFUL = (
     Disruption(
