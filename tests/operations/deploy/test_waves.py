@@ -92,6 +92,7 @@ def test_ports_whose_mtu_changes_are_out_meanwhile(tmp_path: Path) -> None:
     (wave,) = plan.waves
     assert wave.risks == (
         "stripe1-leaf1 keeps 50% of its uplink capacity",
+        "interrupted while the wave commits: the interface (it is deleted and added again) on spine1",
         "changes that routes do not show: MTU on spine1",
     )
     assert plan.refused == ["wave 1: 50% of it would be out at once, and --max-unavailable is 40%"]

@@ -78,21 +78,21 @@ def causes(
     before, after = reader.parsed(file, designed[file]), reader.parsed(file, actual)
     change = compare(before, after)
     unsaid = (*unsaid, *GUESSED)
-    edits = [
+    made_edits = [
         edit
-        for edit in _edits(change.steps)
+        for edit in edits(change.steps)
         if not (len(edit) == 1 and edit[0].kind == "add" and is_by_itself(edit[0], by_itself))
     ]
-    each = len(edits) <= EACH_ALONE
+    each = len(made_edits) <= EACH_ALONE
     base, reading = reader.read(designed).config, _reading(reader, {**designed, file: actual})
-    whole = () if reading is None or (edits and each) else tuple(differences(base, reading.config, unsaid))
-    if not edits:
+    whole = () if reading is None or (made_edits and each) else tuple(differences(base, reading.config, unsaid))
+    if not made_edits:
         return _unexplained(file, designed[file], actual, whole), change.not_compared
     not_understood = (
         {statement.line for statement in reading.not_understood if statement.file == file} if reading else ()
     )
     made: list[Cause] = []
-    for edit in edits:
+    for edit in made_edits:
         first, last = edit[0], edit[-1]
         fields = (
             _changed_by(reader, file, designed, before, edit, base, unsaid)
@@ -142,19 +142,19 @@ def _reading(reader: Reader, texts: Mapping[str, str]) -> Reading | None:
         return None
 
 
-def _edits(steps: Sequence[Step]) -> list[list[Step]]:
+def edits(steps: Sequence[Step]) -> list[list[Step]]:
     """Return the steps grouped into edits.
 
     A removed statement and a similar statement in its place, such as a new address, are one edit.
     """
     added = {id(step): step for step in steps if step.kind == "add"}
-    edits: list[list[Step]] = []
+    pairs: list[list[Step]] = []
     for step in steps:
         if step.kind == "remove":
             like = next((candidate for candidate in added.values() if _alike(step, candidate)), None)
-            edits.append([step] if like is None else [step, added.pop(id(like))])
-    taken = {id(edit_step) for edit in edits for edit_step in edit}
-    return [*edits, *([step] for step in steps if id(step) not in taken)]
+            pairs.append([step] if like is None else [step, added.pop(id(like))])
+    taken = {id(edit_step) for edit in pairs for edit_step in edit}
+    return [*pairs, *([step] for step in steps if id(step) not in taken)]
 
 
 def is_by_itself(step: Step, patterns: Collection[str]) -> bool:

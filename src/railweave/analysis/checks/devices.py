@@ -216,12 +216,18 @@ def stand(
 
 
 def saved(
-    designed: Mapping[str, DeviceConfig], captured: Mapping[str, Texts], *, why: bool = True
+    designed: Mapping[str, DeviceConfig],
+    captured: Mapping[str, Texts],
+    *,
+    why: bool = True,
+    rendered: Mapping[str, Texts] | None = None,
 ) -> dict[str, DeviceCheck]:
     """Return the comparison of each switch that has texts with its design. Texts of other devices are ignored. For ``why``, see ``stands``.
 
-    Secrets are removed from the texts (``model.config.gate``). They are also removed from the designed texts, because
-    ``extra`` may contain values of secrets.
+    ``rendered``: the designed texts of devices (``System.files`` and ``System.beneath``), if they are known; rendering takes time.
+
+    Secrets are removed from the texts (``model.config.gate``). They are also removed from the designed texts, because ``extra``
+    may contain values of secrets.
 
     Raises ``InputError`` if all texts are of other devices, because an empty comparison would look like success.
     """
@@ -229,11 +235,12 @@ def saved(
 
     def check_device(name: str) -> DeviceCheck:
         config = designed[name]
-        rendered = system(config.nos).files(config)
-        designed_texts = {file: gate.text(name, rendered[file]) for file in system(config.nos).configurations(config)}
-        designed_texts |= {
-            file: text for file, text in system(config.nos).beneath(config).items() if file in texts[name]
-        }
+        nos = system(config.nos)
+        known = (rendered or {}).get(name)
+        files = known or nos.files(config)
+        designed_texts = {file: gate.text(name, files[file]) for file in nos.configurations(config)}
+        beneath = known or nos.beneath(config)
+        designed_texts |= {file: beneath[file] for file in nos.beneath(config) if file in texts[name]}
         return stands(config, *_matched(designed_texts, config, texts[name]), why=why)
 
     names = [name for name in designed if captured.get(name)]

@@ -31,9 +31,18 @@ def running_configs(
     return designed | {name: state.config for name, state in running_states(designed, captured).items() if state.config}
 
 
-def running_states(designed: Mapping[str, DeviceConfig], captured: Mapping[str, Texts]) -> dict[str, DeviceCheck]:
-    """Return the state of every switch with captured texts, without causes. Raises ``InputError`` if a configuration cannot be read."""
-    states = saved(designed, captured, why=False)
+def running_states(
+    designed: Mapping[str, DeviceConfig],
+    captured: Mapping[str, Texts],
+    known: Mapping[str, DeviceCheck] | None = None,
+) -> dict[str, DeviceCheck]:
+    """Return the state of every switch with captured texts, without causes. Raises ``InputError`` if a configuration cannot be read.
+
+    ``known``: the states of switches whose texts were read before.
+    """
+    before = {name: state for name, state in (known or {}).items() if name in captured}
+    new = {name: texts for name, texts in captured.items() if name not in before}
+    states = before | (saved(designed, new, why=False) if new else {})
     unreadable = [finding for stands in states.values() for finding in stands.unreadable]
     if unreadable:
         raise InputError(

@@ -168,10 +168,8 @@ def disrupted(step: Step, table: Sequence[Disruption], before: Sequence[Node] = 
         undescribed = []
     applied: dict[tuple[str, str, str, tuple[str, ...]], Disruption] = {}
     for row in (row for row in rows if row.what):
-        if row.what == UNKNOWN_DISRUPTION:
-            statements = undescribed
-        else:
-            statements = below[:1] if row.itself or row.value else below
+        described = below[:1] if row.itself or row.value else below
+        statements = undescribed if row.what == UNKNOWN_DISRUPTION else described
         if any(_applies(row, statement, step, before) for statement in statements):
             applied.setdefault((row.what, row.why, row.source, ports_of(row, step)), row)
     return list(applied.values())

@@ -6,7 +6,7 @@ import hashlib
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, cast
 
-from railweave.analysis.checks.causes import is_by_itself, statement
+from railweave.analysis.checks.causes import edits, is_by_itself, statement
 from railweave.analysis.checks.differs import EXTRA
 from railweave.errors import NetworkPart, Problem, RenderError, SpecError
 from railweave.json_values import JsonObject
@@ -294,9 +294,10 @@ def _without_own(
         return change, []
     reader, by_itself = system(nos).reader, catalog().systems[nos].reads.by_itself
     gone = [step for step in change.steps if step.kind == "remove"]
+    unpaired = any(len(edit) == 1 and edit[0].kind == "add" for edit in edits(change.back)) if gone else False
     extra = (
         {cause.found for cause, finding in own_statements().causes if finding.id == EXTRA.id}
-        if own_statements and gone
+        if own_statements and unpaired  # no other statement can be extra, and asking takes most of the time
         else set[str]()
     )
     candidates = [

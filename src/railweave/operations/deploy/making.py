@@ -6,7 +6,7 @@ import hashlib
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from railweave.analysis.checks.causes import causes
 from railweave.analysis.checks.devices import DeviceCheck, saved
@@ -56,17 +56,19 @@ class PlanConfigs:
         running: Mapping[str, Mapping[str, str]],
         changes: Mapping[str, DeviceChange],
         designed: Configs,
+        states: tuple[Mapping[str, DeviceCheck], Mapping[str, DeviceCheck]] = ({}, {}),
     ) -> None:
+        """``states``: what switches run, and what they run after their change, as far as it is known."""
         self.network = network = reachable(network)  # a drained switch routes too, by its drained configuration
         here = {name: dict(texts) for name, texts in running.items() if name in designed}
         self.unknown = {name for name, config in designed.items() if config.vrfs and name not in here}
         """Leaves with tenants whose running configuration is unknown."""
         there = {name: {**texts, **changes[name].target} for name, texts in here.items() if name in changes}
         self._running, self._target, self._changes = here, there, changes
-        self._states = running_states(designed, here)
+        self._states = running_states(designed, here, states[0])
         self.before = designed | _configs(self._states)
         reached = {name for name in there if changes[name].as_designed}
-        self._later = running_states(designed, {name: there[name] for name in there.keys() - reached})
+        self._later = running_states(designed, {name: there[name] for name in there.keys() - reached}, states[1])
         self.after = designed | _configs(self._later)
         self.after |= {name: self.before[name] for name in here.keys() - there.keys()}
 
@@ -128,9 +130,7 @@ class PlanConfigs:
             unknown = [(name, text) for name in wave.devices for text in self._unknown(name, effect)]
             effects = replace(effect.effects, tenants={**effect.effects.tenants, **self._moving(wave.devices)})
             interrupted = self._interrupted(wave.devices)
-            known = wave.with_effect(
-                replace(effect, effects=effects, unknown=tuple(unknown), interrupted=interrupted)
-            )
+            known = wave.with_effect(replace(effect, effects=effects, unknown=tuple(unknown), interrupted=interrupted))
             computed.append(replace(known, refused=(*wave.refused, *refused)))
         return tuple(computed)
 
@@ -395,6 +395,14 @@ def _named(of: Tenants, server: str) -> str:
     return " and ".join(sorted(set(of.get(server, {}).values()))) or "no tenant"
 
 
+class _Planned(NamedTuple):
+    """The change of a device, the state of what it runs, and that of what it runs afterwards if this is not its design."""
+
+    change: DeviceChange
+    now: DeviceCheck
+    later: DeviceCheck | None
+
+
 @dataclass(frozen=True)
 class Answers:
     """The texts that the devices of a network run.
@@ -442,22 +450,34 @@ def make_plan(
         designed = _stage(designed, running, limits.step)
     progress(f"comparing {counted(len(chosen), 'switch', 'switches')} with the design")
 
-    def compared(config: DeviceConfig, texts: Mapping[str, str]) -> DeviceCheck:
-        return saved({config.name: config}, {config.name: dict(texts)})[config.name]
-
-    def plan_change(name: str) -> DeviceChange:
+    def plan_change(name: str) -> _Planned:
         config, texts = designed.configs[name], dict(chosen[name])
-        if former and name in former:
-            designs = _wanted(former[name]), _wanted(config)
-            return partial_change(name, config.nos, texts, designs, lambda after: compared(config, after))
-        return change(name, config.nos, texts, _wanted(config), lambda: compared(config, texts))
+        rendered = _rendered(config)
 
-    changes = dict(zip(chosen, spread(plan_change, list(chosen)), strict=True))
+        def compared(these: Mapping[str, str], *, why: bool = True) -> DeviceCheck:
+            return saved({name: config}, {name: dict(these)}, why=why, rendered={name: rendered})[name]
+
+        if former and name in former:
+            designs = _asked(config.nos, _rendered(former[name])), _asked(config.nos, rendered)
+            made = partial_change(name, config.nos, texts, designs, compared)
+        else:
+            made = change(name, config.nos, texts, _asked(config.nos, rendered), lambda: compared(texts))
+        later = bool(made.target) and not made.as_designed
+        return _Planned(
+            made, compared(texts, why=False), compared({**texts, **made.target}, why=False) if later else None
+        )
+
+    planned = dict(zip(chosen, spread(plan_change, list(chosen)), strict=True))
+    changes = {name: each.change for name, each in planned.items()}
+    states = (
+        {name: each.now for name, each in planned.items()},
+        {name: each.later for name, each in planned.items() if each.later is not None},
+    )
     for name, (texts, wanted) in servers.items():
         changes[name] = server_change(name, texts, wanted)
     changed = {name: device_change for name, device_change in changes.items() if device_change}
     progress(f"ordering {counted(len(changed), 'device')}")
-    ordered = _ordered(designed, running, changed, limits)
+    ordered = _ordered(designed, running, changed, limits, states)
     left_out = {name: why for name, why in answers.silent.items() if not only or name in only}
     return _plan(fabric, network, changes, ordered, left_out, live=answers.live)
 
@@ -511,6 +531,7 @@ def _ordered(
     running: Mapping[str, Mapping[str, str]],
     changed: Mapping[str, DeviceChange],
     limits: PlanLimits,
+    states: tuple[Mapping[str, DeviceCheck], Mapping[str, DeviceCheck]] = ({}, {}),
 ) -> tuple[Wave, ...]:
     """Return the waves of the changes, each with its computed effect. With an overlay, each is also checked for the isolation of tenants."""
     network, control = designed.network, designed.control_plane
@@ -518,7 +539,7 @@ def _ordered(
         return ()
     overlay = any(fabric.overlay for fabric in network.fabrics)
     try:
-        moments = PlanConfigs(network, running, changed, designed.configs)
+        moments = PlanConfigs(network, running, changed, designed.configs, states)
     except InputError as error:
         if overlay:
             raise
@@ -567,8 +588,14 @@ def _outside(nos: str) -> tuple[str, ...]:
     )
 
 
-def _wanted(config: DeviceConfig) -> dict[str, str]:
-    """Return the wanted texts of a device by file; empty if railweave does not change its system."""
+def _rendered(config: DeviceConfig) -> dict[str, str]:
+    """Return the designed texts of a device by file; empty if railweave does not change its system."""
     nos = system(config.nos)
-    asked = nos.transaction.FILES.values() if nos.transaction else ()
-    return {file: text for file, text in (nos.files(config) | nos.beneath(config)).items() if file in asked}
+    return nos.files(config) | nos.beneath(config) if nos.transaction else {}
+
+
+def _asked(nos: str, rendered: Mapping[str, str]) -> dict[str, str]:
+    """Return the texts of the files that a plan compares."""
+    transaction = system(nos).transaction
+    asked = transaction.FILES.values() if transaction else ()
+    return {file: text for file, text in rendered.items() if file in asked}

@@ -146,7 +146,10 @@ class WaveEffect(JsonObject):
             *_cut(self.cuts),
             *_at_risk(self.risks),
             *([after.unsettled] if after.unsettled else []),
-            *(f"interrupted while the wave commits: {what} on {_some(there)}" for what, there in self.interrupted.items()),
+            *(
+                f"interrupted while the wave commits: {what} on {_some(there)}"
+                for what, there in self.interrupted.items()
+            ),
             *_prefixes(("is no longer reached", "are no longer reached"), after.lost),
             *_prefixes(("takes other links", "take other links"), after.moved),
             *_prefixes(("is reached where it was not", "are reached where they were not"), after.gained),

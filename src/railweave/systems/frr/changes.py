@@ -87,6 +87,8 @@ _LINES = LineRules(
     ),
     # A neighbor goes with its AS number (FRRouting/frr bgpd/bgp_vty.c, no_neighbor), and every line about it is refused afterwards.
     ended_by=(("neighbor * remote-as *", "neighbor *"), ("neighbor * interface remote-as *", "neighbor *")),
+    # `no ip forwarding` clears the kernel's own parameter, which is one of `frr.host`; and FRR shows the line only if forwarding is off.
+    without=("ip forwarding", "ipv6 forwarding"),
     closer=closer,
     disruptions=(
         replace(SHUT[0], statement=rf"{SHUT[0].statement}interface (lo|dummy)[^/]* / shutdown$"),

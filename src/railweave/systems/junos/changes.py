@@ -120,7 +120,11 @@ DISRUPTIONS = (
     ),
     Disruption(_BGP + r".*cluster( |$)", "every BGP session of the AS number", "they reset", _RESETS, _ANY),
     Disruption(
-        _GROUP + r"description( |$)", "", "the session stays", "Juniper documentation, description (Protocols BGP)", _ANY
+        _GROUP + r"description( |$)",
+        "",
+        "the session stays",
+        "Juniper documentation, description (Protocols BGP)",
+        _ANY,
     ),
     Disruption(
         _GROUP + r"(import|export|multipath)( |$)",

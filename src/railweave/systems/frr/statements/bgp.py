@@ -240,9 +240,7 @@ PEER = (
         hops=replace(number(1, 255), word=in_range(1, 255)),
     ),
     line("ebgp-multihop", "", sets={"hops": 255}, disrupts=effects.CONNECTED),
-    line(
-        "timers connect <retry>", BGP, disrupts=effects.KEPT, retry=replace(number(0, 65535), word=r"\d{1,5}")
-    ),
+    line("timers connect <retry>", BGP, disrupts=effects.KEPT, retry=replace(number(0, 65535), word=r"\d{1,5}")),
     line("update-source <update_source>", BGP, usual="", disrupts=effects.CONNECTED, update_source=WORD),
     line("bfd profile <profile>", BFD, disrupts=effects.WATCHED, profile=refers("bfd profile")),
     line("bfd", BFD, sets={"bfd": True}, disrupts=effects.WATCHED),
