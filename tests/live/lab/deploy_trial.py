@@ -12,7 +12,7 @@ import json
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from ipaddress import ip_address, ip_network
 from itertools import permutations
@@ -21,6 +21,7 @@ from tempfile import TemporaryDirectory
 
 from railweave import api
 from railweave.api.deploying import (
+    deploy_acknowledge,
     deploy_apply,
     deploy_drain,
     deploy_plan,
@@ -367,14 +368,20 @@ def stands(fabric: Path, *, servers: bool) -> list[str]:
     return wrong
 
 
-def planned(trial: Trial, fabric: Path, way: str, names: Sequence[str]) -> Plan:
-    """The plan of one way."""
+def planned(trial: Trial, fabric: Path, way: str, names: Sequence[str], before: Collection[str]) -> Plan:
+    """The plan of one way. ``before``: the switches that have a configuration; others are acknowledged first."""
     if trial.drained:
         if way == "back":
             return deploy_undrain(fabric, trial.drained, lab=True)
         return deploy_drain(fabric, trial.drained, lab=True, force=True)
     if way == "back":
         return deploy_rollback(fabric, 1, lab=True)
+    if trial.grows:
+        new = [switch.name for switch in api.load(fabric).switches if switch.name not in before]
+        for compared in deploy_acknowledge(
+            fabric, new, lab=True, allow_unseen=("model", "serial-number", "cables", "server-cables")
+        ):
+            say(f"{compared.device}: {'acknowledged' if compared.good else compared}")
     return deploy_plan(fabric, lab=True, servers=trial.servers, allow_cut=names)
 
 
@@ -392,7 +399,7 @@ def tried(name: str, trial: Trial) -> tuple[list[str], list[str]]:
             if not trial.drained:
                 fabric.write_text(trial.after)
             for way in ("there", "back"):
-                plan = planned(trial, fabric, way, names_of(before, after))
+                plan = planned(trial, fabric, way, names_of(before, after), {one.name for one in before.switches})
                 if way == "back" and not trial.drained:
                     fabric.write_text(trial.before)
                 say(f"{way}: {counted(len(plan.changed), 'device')} in {counted(len(plan.waves), 'wave')}")
