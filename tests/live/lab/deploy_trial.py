@@ -50,6 +50,8 @@ TIMERS = Overlay(bfd_interval_ms=300)
 FLOWS = 256
 APART = 32
 PATIENCE_S = 90.0
+UNSEEN = ("host-name", "model", "serial-number", "server-cables")
+"""What a router of a lab does not say of itself."""
 
 
 def names_of(*networks: Network) -> list[str]:
@@ -378,9 +380,7 @@ def planned(trial: Trial, fabric: Path, way: str, names: Sequence[str], before: 
         return deploy_rollback(fabric, 1, lab=True)
     if trial.grows:
         new = [switch.name for switch in api.load(fabric).switches if switch.name not in before]
-        for compared in deploy_acknowledge(
-            fabric, new, lab=True, allow_unseen=("model", "serial-number", "cables", "server-cables")
-        ):
+        for compared in deploy_acknowledge(fabric, new, lab=True, allow_unseen=UNSEEN):
             say(f"{compared.device}: {'acknowledged' if compared.good else compared}")
     return deploy_plan(fabric, lab=True, servers=trial.servers, allow_cut=names)
 

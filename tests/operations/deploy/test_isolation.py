@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -105,3 +106,42 @@ def test_a_server_moves_between_tenants_by_its_leaves_alone_and_back_where_the_c
         assert vrfs(network) == {"tenant-2"}
         assert leaks(running(network).values()) == []
         assert {name for name, box in network.boxes.items() if box.log} == LEAVES
+
+
+def _without_routes(state: DeviceState) -> DeviceState:
+    """A leaf whose tenants have lost what other leaves announce, while all sessions are up."""
+    kept = tuple(route for route in state.routes or () if not route.vrf or route.protocol != "bgp")
+    assert kept != state.routes
+    return replace(state, routes=kept)
+
+
+def _without_subnets(state: DeviceState) -> DeviceState:
+    """A leaf that does not forward to the servers of its tenants any more."""
+    kept = tuple(route for route in state.routes or () if not route.vrf or route.protocol != "connected")
+    assert kept != state.routes
+    return replace(state, routes=kept)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("fault", [_without_routes, _without_subnets])
+def test_the_first_wave_fails_where_routes_of_tenants_are_wrong(
+    fabric: Path, fault: Callable[[DeviceState], DeviceState]
+) -> None:
+    """The change is of BFD timers alone. What goes wrong with the first wave is on a leaf beside it, and about tenants only."""
+    fabric.write_text(OLD.replace("{peering: numbered}", "{peering: numbered, bfd: {multiplier: 5}}"))
+    with changing(fabric, runs(fabric.with_name("old.yaml"))) as network:
+        plan = deploy_plan(fabric, live=True, access=network.access)
+        assert len(plan.waves) > 1
+        path = fabric.with_name("plan.json")
+        write_file(path, json.dumps(plan.to_json()), private=True)
+
+        def spoiled(name: str, state: DeviceState) -> DeviceState:
+            waits = any(box.waits for box in network.boxes.values())
+            return fault(state) if waits and name == "stripe2-leaf1" else state
+
+        network.state.spoiled = spoiled
+        with pytest.raises(StoppedError, match="the check after the change failed: stripe2-leaf1") as stopped:
+            deploy_apply(path, access=network.access, settle=0)
+        assert (stopped.value.wave, stopped.value.back) == (1, True)
+        changed = {name for name, box in network.boxes.items() if "commit confirmed" in box.log}
+        assert changed == set(plan.waves[0].devices)

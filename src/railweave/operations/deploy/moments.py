@@ -147,8 +147,8 @@ class WaveEffect(JsonObject):
             *_at_risk(self.risks),
             *([after.unsettled] if after.unsettled else []),
             *(
-                f"interrupted while the wave commits: {what} on {_some(there)}"
-                for what, there in self.interrupted.items()
+                f"interrupted while the wave commits: {disruption} on {_some(there)}"
+                for disruption, there in self.interrupted.items()
             ),
             *_prefixes(("is no longer reached", "are no longer reached"), after.lost),
             *_prefixes(("takes other links", "take other links"), after.moved),

@@ -194,8 +194,8 @@ to_vrf() {
 """
 """Shell functions of the commands: ``on LINK`` runs a command where the link is; a VRF is a network namespace or a device.
 
-A bridge takes the lowest MAC address of its ports unless it is given one, and has none without ports: ``pin`` keeps the address
-that servers know as their gateway's, and zebra as the router's, when a port joins, leaves or goes. ``tunnel`` makes a VXLAN device again if zebra does not find it (FRR's issue 19403).
+A bridge takes the lowest MAC address of its ports unless it is given one, and has none without ports. ``pin`` keeps the address when
+a port joins, leaves or goes: servers know it as their gateway's, and zebra announces it as the router's. ``tunnel`` makes a VXLAN device again if zebra does not find it (FRR's issue 19403).
 """
 
 
