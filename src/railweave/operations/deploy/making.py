@@ -143,7 +143,7 @@ class PlanConfigs:
                 seen = not each.ports or any((name, port) in cabled for port in each.ports)
                 if seen and each.what != UNKNOWN_DISRUPTION:
                     interrupted.setdefault(f"{each.what} ({each.why})", {})[name] = None
-        return {what: tuple(names) for what, names in interrupted.items()}
+        return {disruption: tuple(names) for disruption, names in interrupted.items()}
 
     def _moving(self, devices: Collection[str]) -> dict[str, tuple[str, ...]]:
         """Return the tenants that NICs on ports of these leaves leave or join, each with the leaves."""
