@@ -10,8 +10,10 @@ from railweave.systems import system
 FILES = {
     "frr": (
         "frr.conf",
-        "router bgp 65001\n neighbor up peer-group\n neighbor up description x\n neighbor e1 interface remote-as 65002\n"
-        " neighbor e1 peer-group up\n{}address-family ipv6 unicast\n  neighbor up activate\n exit-address-family\nexit\n",
+        (
+            "router bgp 65001\n neighbor up peer-group\n neighbor up description x\n neighbor e1 interface remote-as 65002\n"
+            " neighbor e1 peer-group up\n{}address-family ipv6 unicast\n  neighbor up activate\n exit-address-family\nexit\n"
+        ),
     ),
     "eos": ("eos.conf", "router bgp 65001\n   neighbor up peer group\n   neighbor up description x\n{}"),
     "junos": (
