@@ -23,6 +23,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
+from .directions import Asked, directions
 from .failure import HostInputError
 
 PROGRAM = "railweave-rdma-ping"
@@ -160,7 +161,7 @@ def probed(probes: list[_Probe]) -> str:
         with _Sockets(probes) as sockets:
             _rounds(sockets, probes, None)
             _rounds(sockets, probes, _SMALL)
-            return sockets.kind
+            kind = sockets.kind
     except PermissionError:
         if shutil.which("ping"):
             with ThreadPoolExecutor(8) as pool:
@@ -171,6 +172,21 @@ def probed(probes: list[_Probe]) -> str:
                 NOT_TRIED, "this user may not send ICMP: allow it by net.ipv4.ping_group_range, or use --sudo"
             )
         return ""
+    _tell_directions(probes)
+    return kind
+
+
+def _tell_directions(probes: list[_Probe]) -> None:
+    """Add the direction of the loss to probes of which only small packets came back, if no router has sent an error."""
+    lost = {
+        id(probe): Asked(probe.source, probe.target, probe.size)
+        for probe in probes
+        if probe.outcome.outcome == SIZE and probe.outcome.ms is not None and not probe.outcome.by
+    }
+    told = directions(lost.values(), _SMALL)
+    for probe in probes:
+        if id(probe) in lost:
+            probe.outcome.said = f"{probe.outcome.said}; {told[lost[id(probe)]]}"
 
 
 class _Sockets:

@@ -15,6 +15,7 @@ from ..entries import Route, Rule, route_of, rule_of
 from ..kernel import Kernel, command_line
 from ..machine import CannotTellError, objects
 from ..readiness import address_of
+from . import mtu_probes
 from .outcome import alike, failed, not_applicable, of_nic, of_server, ok, warning
 from .second_files import setting_of
 
@@ -387,70 +388,54 @@ def firewall(server: Server) -> Iterator[Outcome]:
         yield ok("accepts by default")
 
 
-def _gateways(server: Server, nic: WantedNic) -> list[str]:
-    """Return the first gateway of a NIC in each address family, from the plan or else from the kernel's routes."""
+def _routes(server: Server, nic: WantedNic) -> list[Route]:
+    """Return the planned routes of a NIC, or those of the kernel if the plan has none."""
     planned = [entry for dev, entry in server.plan.entries if dev == nic.netdev and isinstance(entry, Route)]
-    routes = planned or [route for route in _kernel(server).routes if route.dev == nic.netdev]
-    vias = [route.via for route in routes if route.via and " " not in route.via]
-    first: dict[bool, str] = {}
-    for via in vias:
-        first.setdefault(":" in via, via)
-    return list(first.values())
+    return planned or [route for route in _kernel(server).routes if route.dev == nic.netdev]
 
 
 @of_nic(
     "host-path-mtu",
     rule="Packets of the interface's MTU reach the gateway and come back.",
     why="A switch port with a smaller MTU drops large packets in silence, in one direction or both: jobs hang.",
-    how="ping -c 1 -W 1 -M do -s SIZE -I NIC GATEWAY (one packet of the full size, a small one if that is lost; if neither is answered, also with -I ADDRESS)",
-    source="Thor2 guide, section 2.6, check 12; ping(8)",
+    how="ping -c 1 -W 1 -M do -s SIZE -I NIC GATEWAY (one packet of the full size, a small one if that is lost; if neither is answered, also with -I ADDRESS; -t 1 -I NIC -I ADDRESS to an address beyond GATEWAY tells in which direction the large one is lost)",
+    source="Thor2 guide, section 2.6, check 12; ping(8); RFC 792 and RFC 4443 (time exceeded)",
 )
 def path_mtu(server: Server, nic: WantedNic) -> Iterator[Outcome]:
-    """Send one packet of the full MTU to each gateway, which sends it back.
-
-    A small packet then shows if the gateway answers at all.
-    """
-    gateways = _gateways(server, nic)
+    """Send one packet of the full size to each gateway, which sends it back. If it is lost, tell in which direction."""
+    machine, routes = server.machine, _routes(server, nic)
+    gateways = mtu_probes.gateways(routes)
     if not gateways:
         yield not_applicable("it has no gateway")
         return
-    mtu = server.machine.number(f"/sys/class/net/{nic.netdev}/mtu")
+    mtu = machine.number(f"/sys/class/net/{nic.netdev}/mtu")
     if mtu is None:
         raise CannotTellError("the kernel shows no MTU of it")
+    rows = _shown(server, nic)
     for gateway in gateways:
-        senders = [nic.netdev, *_addresses_beside(server, nic, gateway)]
-        if any(_ping(server.machine, sender, gateway, mtu) for sender in senders):
+        senders = [nic.netdev, *mtu_probes.beside(rows, gateway)]
+        if any(mtu_probes.answered(machine, sender, gateway, mtu) for sender in senders):
             continue
-        if not any(_ping(server.machine, sender, gateway, _SMALL) for sender in senders):
+        small = mtu_probes.SMALL
+        if not any(mtu_probes.answered(machine, sender, gateway, small) for sender in senders):
             raise CannotTellError(f"{gateway} does not answer, not even a small packet")
-        remedy = f"raise the MTU of {nic.leaf} {nic.leaf_port} to {mtu} bytes or more, in both directions"
-        seen = f"{gateway} answers {_SMALL} bytes, and not {mtu}"
+        target = mtu_probes.beyond(routes, rows, gateway)
+        own = [str(row["local"]) for row in rows if "local" in row]
+        loss = mtu_probes.loss(machine, senders, gateway, target, mtu, own)
+        remedy = _LARGER[loss.way].format(port=f"{nic.leaf} {nic.leaf_port}", mtu=mtu, gateway=gateway, nic=nic.netdev)
+        seen = f"{gateway} answers {small} bytes, and not {mtu}; {loss.seen}"
         yield failed(seen, f"{mtu} bytes there and back", "the interface's MTU", remedy)
         return
     yield ok(f"{mtu} bytes there and back: {', '.join(gateways)}")
 
 
-_SMALL = 128
-
-
-def _addresses_beside(server: Server, nic: WantedNic, gateway: str) -> list[str]:
-    """Return the NIC's first address in the subnet of a gateway, in a list.
-
-    If rules choose routes by source, packets must be sent from it.
-    """
-    rows = [row for row in _shown(server, nic) if "local" in row and "prefixlen" in row]
-    beside = [
-        row["local"]
-        for row in rows
-        if ipaddress.ip_address(gateway) in ipaddress.ip_network(f"{row['local']}/{row['prefixlen']}", strict=False)
-    ]
-    return beside[:1]
-
-
-def _ping(machine: Machine, sender: str, gateway: str, size: int) -> bool:
-    """Return whether a packet of this size, with its IP header, is answered. ``sender`` is an interface or an address."""
-    data = size - (48 if ":" in gateway else 28)
-    return machine.run("ping", "-c", "1", "-W", "1", "-M", "do", "-s", str(data), "-I", sender, gateway).code == 0
+_LARGER = {
+    "": "raise the MTU of {port} to {mtu} bytes or more, in both directions",
+    "there": "raise the MTU of {port} for packets that it receives to {mtu} bytes or more",
+    "back": "raise the largest frame that {port} sends and that the NIC of {nic} receives to {mtu} bytes and headers",
+    "here": "ip route get {gateway} shows the MTU: remove it from the route, or, if learned, sudo ip route flush cache",
+}
+"""The remedy for each direction in which packets of the full size are lost."""
 
 
 @of_server(

@@ -1,0 +1,124 @@
+"""Probes of a path's MTU by ``ping``, and the direction in which packets of the full size are lost.
+
+A gateway answers an echo request with a packet as large as the request. A packet whose hop limit ends at the gateway is
+answered with a short ICMP error instead. This error shows that the packet itself arrived. So two probes tell the
+directions apart: no echo and an error means that the answer is lost.
+
+Sources: RFC 792 and RFC 4443 (time exceeded; an error quotes at most 1,280 bytes), RFC 1812 section 4.3.2.3, ping(8).
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from ..machine import CannotTellError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from ..entries import Route
+    from ..machine import Machine
+
+SMALL = 128
+"""The size in bytes of the small packets that show if the gateway answers at all."""
+
+_DOCUMENTATION = {4: "192.0.2.1", 6: "2001:db8::1"}
+"""Addresses that no one has (RFC 5737, RFC 3849), to send to if the only route through a gateway is the default route."""
+
+
+def gateways(routes: Iterable[Route]) -> list[str]:
+    """Return the first gateway of each address family in routes."""
+    first: dict[bool, str] = {}
+    for route in routes:
+        if route.via and " " not in route.via:
+            first.setdefault(":" in route.via, route.via)
+    return list(first.values())
+
+
+def beside(rows: Sequence[dict[str, Any]], gateway: str) -> list[str]:
+    """Return the first address in the subnet of a gateway. Packets need it as source if rules choose routes by source.
+
+    ``rows``: the addresses of the NIC in the form of ``ip -j addr show``.
+    """
+    networks = ((row["local"], _subnet(row)) for row in rows if "local" in row and "prefixlen" in row)
+    return [local for local, subnet in networks if ipaddress.ip_address(gateway) in subnet][:1]
+
+
+def _subnet(row: dict[str, Any]) -> ipaddress.IPv4Network | ipaddress.IPv6Network:
+    return ipaddress.ip_network(f"{row['local']}/{row['prefixlen']}", strict=False)
+
+
+def beyond(routes: Iterable[Route], rows: Sequence[dict[str, Any]], gateway: str) -> str:
+    """Return an address to which packets go through a gateway; empty if no route leads through the gateway.
+
+    ``routes``: the routes of the NIC. ``rows``: the addresses of the NIC. The address is in none of the NIC's subnets.
+    """
+    subnets = [_subnet(row) for row in rows if "local" in row and "prefixlen" in row]
+    through = [ipaddress.ip_network(route.to) for route in routes if route.via == gateway]
+    for network in sorted(through, key=lambda each: each.prefixlen, reverse=True):
+        address = network[min(1, network.num_addresses - 1)] if network.prefixlen else None
+        if address is not None and not any(address in subnet for subnet in subnets):
+            return str(address)
+    default = next((network for network in through if not network.prefixlen), None)
+    return _DOCUMENTATION[default.version] if default is not None else ""
+
+
+def answered(machine: Machine, sender: str, target: str, size: int) -> bool:
+    """Return True if a packet of this size, with its IP header, is answered. ``sender`` is an interface or an address."""
+    return machine.run(*echo(sender, target, size)).code == 0
+
+
+def echo(sender: str, target: str, size: int, *options: str) -> tuple[str, ...]:
+    """Return the command that sends one packet of this size, with its IP header, without fragmentation."""
+    data = size - (48 if ":" in target else 28)
+    return ("ping", "-c", "1", "-W", "1", *options, "-M", "do", "-s", str(data), "-I", sender, target)
+
+
+@dataclass(frozen=True)
+class Loss:
+    """The place where packets of the full size are lost. ``seen``: the evidence. ``way``: ``there``, ``back``, ``here``, or empty if not seen."""
+
+    way: str
+    seen: str
+
+
+def loss(machine: Machine, senders: Sequence[str], gateway: str, target: str, size: int, own: Iterable[str]) -> Loss:
+    """Return the direction in which packets of a size are lost between this server and a gateway that answers small ones.
+
+    - ``senders``: the interface, then an address of the interface in the gateway's subnet if there is one. Rules may
+      choose the route to ``target`` by this address.
+    - ``target``: an address beyond the gateway; empty if there is none.
+    - ``own``: the addresses of this server, whose errors do not come from the gateway.
+    """
+    for sender in senders:
+        answer = machine.run(*echo(sender, gateway, size))
+        text = f"{answer.out}\n{answer.err}"
+        if local := re.search(r"local error: message too long,? mtu[=:] ?(\d+)", text, re.IGNORECASE):
+            seen = f"this server's route to {gateway} has an MTU of {local[1]}, so it sends no larger packet"
+            return Loss("here", seen)
+        if large := re.search(r"From (\S+?)(?:%\S+)? icmp_seq=\d+ .*?mtu ?= ?(\d+)", text):
+            return Loss("there", f"lost on the way there: {large[1]} reports an MTU of {large[2]}")
+    if not target:
+        return Loss("", "direction not seen: no route leads through the gateway")
+    try:
+        by_small = _error(machine, senders, target, SMALL, own)
+        by = by_small and _error(machine, senders, target, size, own)
+    except CannotTellError as error:  # the loss itself was seen
+        return Loss("", f"direction not seen: {error}")
+    if not by_small:
+        return Loss("", f"direction not seen: {gateway} reports no packet that ends there")
+    if by:
+        return Loss("back", f"lost on the way back: {by} reports that a packet of {size} bytes arrived")
+    seen = f"lost on the way there: {gateway} reports packets of {SMALL} bytes, and none of {size}"
+    return Loss("there", f"{seen}; the way back is not seen")
+
+
+def _error(machine: Machine, senders: Sequence[str], target: str, size: int, own: Iterable[str]) -> str:
+    """Return the address that reports that a packet, which may cross no router, went no further; empty without a report."""
+    nic, *source = senders
+    text = machine.run(*echo(nic, target, size, "-t", "1", *(word for each in source for word in ("-I", each)))).out
+    by = re.search(r"^From (\S+?)(?:%\S+)? icmp_seq=\d+ (?:Time|Dest)", text, re.MULTILINE)
+    return by[1] if by and by[1] not in set(own) else ""

@@ -1,0 +1,97 @@
+"""The direction in which packets of the full size are lost between two servers.
+
+An echo reply is as large as its request, so an echo cannot tell the directions apart. A UDP packet to a closed port is
+answered with a short ICMP error (port unreachable: RFC 792; RFC 4443, at most 1,280 bytes). This error shows that the
+packet arrived. The sockets need no privileges.
+"""
+
+from __future__ import annotations
+
+import errno
+import select
+import socket
+import time
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+_PORT = 33434
+"""The first port of traceroute(8), on which no program listens."""
+
+_TRIES = 3
+_WAIT_S = 0.5
+_AT_ONCE = 64
+_UDP = {socket.AF_INET: 28, socket.AF_INET6: 48}
+_PROBE = {socket.AF_INET: (socket.IPPROTO_IP, 10, 3), socket.AF_INET6: (socket.IPPROTO_IPV6, 23, 3)}
+"""IP_MTU_DISCOVER and IPV6_MTU_DISCOVER with the value PROBE: no fragments, whatever MTU of the path was learned."""
+
+
+class Asked(NamedTuple):
+    """Two addresses between which packets of ``size`` bytes with their IP header are lost, and small ones are not."""
+
+    source: str
+    target: str
+    size: int
+
+
+def directions(asked: Iterable[Asked], small: int) -> dict[Asked, str]:
+    """Return a sentence about the direction of each loss. ``small``: the size in bytes of packets that are answered."""
+    pairs = list(dict.fromkeys(asked))
+    told: dict[Asked, str] = {}
+    for first in range(0, len(pairs), _AT_ONCE):
+        some = pairs[first : first + _AT_ONCE]
+        reporting = _reported(dict.fromkeys(some, small))
+        arrived = _reported({each: each.size for each in reporting})
+        for each in some:
+            if each in arrived:
+                told[each] = f"lost on the way back: {each.target} reports that a packet of {each.size} bytes arrived"
+            elif each in reporting:
+                told[each] = (
+                    f"lost on the way there: {each.target} reports packets of {small} bytes, and none of {each.size}"
+                )
+            else:
+                told[each] = f"direction not seen: {each.target} reports no closed port"
+    return told
+
+
+def _reported(sizes: dict[Asked, int]) -> set[Asked]:
+    """Return the pairs whose target reports that a packet of this size reached a closed port."""
+    reported: set[Asked] = set()
+    for attempt in range(_TRIES):
+        left = {pair: size for pair, size in sizes.items() if pair not in reported}
+        if not left:
+            break
+        reported |= _round(left, _PORT + attempt)
+    return reported
+
+
+def _round(sizes: dict[Asked, int], port: int) -> set[Asked]:
+    poll = select.poll()
+    waiting: dict[int, tuple[socket.socket, Asked]] = {}
+    reported: set[Asked] = set()
+    try:
+        for pair, size in sizes.items():
+            family = socket.AF_INET6 if ":" in pair.source else socket.AF_INET
+            sender = socket.socket(family, socket.SOCK_DGRAM)
+            waiting[sender.fileno()] = (sender, pair)
+            try:
+                sender.setsockopt(*_PROBE[family])
+                sender.setblocking(False)
+                sender.bind((pair.source, 0))
+                sender.connect((pair.target, port))
+                sender.send(bytes(size - _UDP[family]))
+            except OSError:
+                continue  # nothing was sent, so nothing is reported
+            poll.register(sender, select.POLLIN)
+        until = time.monotonic() + _WAIT_S
+        while len(reported) < len(sizes) and (left := until - time.monotonic()) > 0:
+            for number, _ in poll.poll(left * 1000):
+                sender, pair = waiting[number]
+                if sender.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR) == errno.ECONNREFUSED:
+                    reported.add(pair)
+                poll.unregister(sender)
+    finally:
+        for sender, _ in waiting.values():
+            sender.close()
+    return reported
