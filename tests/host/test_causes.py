@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from railweave.host.checks.outcome import FAILED, NOT_SEEN, WARNING, Outcome
-from railweave.model.catalog.hardware import ServerModel
+from railweave.model.catalog import packaged
 from railweave.model.device.host import host_config
 from railweave.outputs.rendering.host.host_json import document
 from tests.conftest import example
@@ -88,7 +88,9 @@ def test_memory_below_the_models_is_a_failure(tmp_path: Path) -> None:
     """A hardware file has the memory of its servers; a server that lost two of 32 modules has less on each node alike."""
     config = host_config(example("h100-rlb"), "H100-01")
     assert "memory_gib" not in document(config)
-    assert ServerModel.model_fields["memory_gib"].default is None
+    stated = {name: model.memory_gib for name, model in packaged().servers.items() if model.memory_source}
+    assert stated == dict.fromkeys(("dgx-h100", "dgx-h100-aidc", "dgx-h200", "dgx-b200"), 2048)
+    assert not any(model.memory_gib for name, model in packaged().servers.items() if name not in stated)
     file, wanted = plan("h100-rlb", tmp_path)
     wanted["memory_gib"] = 2048
     file.write_text(json.dumps(wanted))

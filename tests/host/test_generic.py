@@ -22,7 +22,7 @@ from tests.host.machines.plans import plan
 PLANS = ("h100-rlb", "mi300x-leaf-24", "evpn-gpu-isolation")
 NEEDS_A_DESIGN = {
     "interface_renamed", "rdma_renamed", "swapped_slots", "strict reverse path", "parameter_changed", "link_pause",
-    "other_cnp_file",
+    "other_cnp_file", "other_wavelength",
 }  # fmt: skip
 """Faults that show only beside a design: names, slots, and settings that are right on another network."""
 OF_THE_CARD = {"rdma_missing", "flash_setting"}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import sys
@@ -35,12 +36,16 @@ if TYPE_CHECKING:
     from argparse import Namespace
 
 
+_OF_OUTPUT = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO}
+
+
 def main(argv: list[str] | None = None) -> int:
     """Run the program and return its exit code: 0 good, 1 errors found, 2 bad usage or input, 130 interrupted."""
     apply.by_exception()
     try:
         asked = options.parse(argv)
-        return _VERBS[asked.verb](asked)
+        code = _VERBS[asked.verb](asked)
+        sys.stdout.flush()  # else an error of the output is met when Python ends
     except HostError as error:
         if options.wants_json(argv):
             print(json.dumps(show.failure(error), indent=1))
@@ -55,6 +60,14 @@ def main(argv: list[str] | None = None) -> int:
     except BrokenPipeError:  # `… | head`; nothing more can be said, also not when Python ends
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
+    except OSError as error:
+        if error.filename is not None or error.errno not in _OF_OUTPUT:
+            raise
+        print(f"error: the result cannot be printed: {error.strerror}", file=sys.stderr)
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    else:
+        return code
 
 
 def _plan(asked: Namespace) -> int:

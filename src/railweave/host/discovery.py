@@ -105,7 +105,9 @@ def _nic(machine: Machine, port: dict[str, Any], ports: list[dict[str, Any]], gp
         (),
     )
     leaf, leaf_port = _switch(machine, port["netdev"])
-    return WantedNic("", plan, kind, port["driver"], 0, leaf, leaf_port, (), speed // 1000, 0, False, {}, (), None)
+    return WantedNic(
+        "", plan, kind, port["driver"], 0, leaf, leaf_port, (), speed // 1000, 0, "", (), False, {}, (), None
+    )
 
 
 def _kind(machine: Machine, port: dict[str, Any], ports: list[dict[str, Any]], gpus: list[str]) -> str:

@@ -114,7 +114,16 @@ def _root_hint() -> str:
 
 
 _TOP = "railweave_host"
-_MAIN = f"import sys\n\nfrom {_TOP}.commands import main\n\nsys.exit(main())\n"
+_MAIN = f"""import sys
+
+try:
+    from {_TOP}.commands import main
+
+    sys.exit(main())
+except KeyboardInterrupt:  # while modules are loaded
+    print("interrupted", file=sys.stderr)
+    sys.exit(130)
+"""
 _TIME = (1980, 1, 1, 0, 0, 0)  # the earliest a zip file can say: same sources, same bytes
 
 

@@ -42,6 +42,8 @@ class StepRecord:
     - ``left``: the part of the step that cannot be undone; empty if there is none.
     - ``boot``: the boot during which the step ended, if the server must restart for it; else empty.
     - ``ended``: True if all its commands have succeeded.
+    - ``written``: the path and each text that the step wrote, so that later changes by others are not undone.
+    - ``modes``: the earlier mode of each file.
     """
 
     name: str
@@ -50,6 +52,8 @@ class StepRecord:
     left: str = ""
     boot: str = ""
     ended: bool = False
+    written: tuple[tuple[str, str], ...] = ()
+    modes: tuple[tuple[str, int], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -180,6 +184,8 @@ def _step(value: dict[str, Any]) -> StepRecord:
         value["left"],
         value["boot"],
         value["ended"],
+        tuple((str(path), str(text)) for path, text in value.get("written", [])),
+        tuple((str(path), int(mode)) for path, mode in value.get("modes", [])),
     )
 
 

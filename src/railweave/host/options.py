@@ -544,9 +544,12 @@ def _count(text: str) -> int:
 def _duration(text: str) -> float:
     number, unit = (text[:-1], text[-1]) if text[-1:] in set("smh") else (text, "s")
     try:
-        return _seconds(number) * {"s": 1, "m": 60, "h": 3600}[unit]
+        seconds = _seconds(number) * {"s": 1, "m": 60, "h": 3600}[unit]
     except ArgumentTypeError:
         raise ArgumentTypeError(f"{text!r} is not a time such as 60s, 5m or 1h") from None
+    if not seconds:
+        raise ArgumentTypeError(f"{text!r}: nothing grows in no time; give a time such as 60s, 5m or 1h")
+    return seconds
 
 
 def _seconds(text: str) -> float:

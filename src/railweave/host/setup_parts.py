@@ -30,7 +30,8 @@ PREFIX = "/opt/railweave"
 
 IF_INSTALLED = '! command -v "$1" >/dev/null || exec "$@"'
 _REMOVE_RPMS = 'set -- $(rpm -q --qf "%{NAME}\\n" "$@" | grep -v " "); [ $# = 0 ] || rpm -e "$@"'
-_ADD_DKMS = 'dkms status "$2" | grep -q . || dkms "$@"'
+_ADD_DKMS = 'dkms status "$2" ${4:+-k "$4"} | grep -q "${4:+installed}" || dkms "$@"'
+"""Arguments: ``add NAME/VERSION``, or ``install NAME/VERSION -k KERNEL``. What DKMS has already is left alone."""
 
 
 @dataclass(frozen=True)
@@ -155,6 +156,15 @@ def _no_files(_: Bare) -> Sequence[str]:
     return ()
 
 
+def _nothing_left(_: Bare) -> str:
+    return ""
+
+
+def stays(part: str) -> Callable[[Bare], str]:
+    """Return the function of a step of which the same part always stays after `undo --setup`."""
+    return lambda _: part
+
+
 def _no_writes(_: Bare) -> Mapping[str, tuple[str, int]]:
     return {}
 
@@ -166,7 +176,8 @@ class SetupStep:
     - ``subject``: the software or setting of the step. ``source``: the document that requires it.
     - ``applies``: a function that returns True for servers that need the step.
     - ``state``: a function that returns the state on the machine.
-    - ``commands``, ``inverse``: functions that return the commands to carry the step out, and to undo it.
+    - ``commands``, ``inverse``: functions that return the commands to carry the step out, and to undo it. No inverse
+      removes anything that the server had before.
     - ``left``: the part of the step that stays after `undo --setup`.
     - ``files``: names of the files needed, as their vendor names them; ``*`` matches any text.
     - ``writes``: the text and the mode of each file that the step writes before its commands run, by path.
@@ -185,7 +196,7 @@ class SetupStep:
     files: Callable[[Bare], Sequence[str]] = field(default=_no_files)
     writes: Callable[[Bare], Mapping[str, tuple[str, int]]] = field(default=_no_writes)
     restart: str = ""
-    left: str = ""
+    left: Callable[[Bare], str] = _nothing_left
 
 
 def state_of(step: SetupStep, bare: Bare) -> State:
@@ -275,11 +286,18 @@ def _install(bare: Bare, names: Sequence[str], version: str = "") -> list[Comman
     if bare.repositories and not version:
         tool = _APT_INSTALL if bare.family == "apt" else ("dnf", "install", "-y")
         return [*_repaired(bare), Command((*tool, *names))]
-    paths = [bare.file(_package_file(bare, name, version)) for name in names]
+    paths = {name: bare.file(_package_file(bare, name, version)) for name in names}
     if bare.family == "rpm":
-        return [Command(("rpm", "-Uvh", *(("--oldpackage",) if version else ()), *paths))]
+        # An upgrade (-U) of a kernel package removes the kernels that the server has.
+        beside = [path for name, path in paths.items() if re.match(r"kernel-(devel-)?\d", name)]
+        others = [path for path in paths.values() if path not in beside]
+        upgrade = ("rpm", "-Uvh", *(("--oldpackage",) if version else ()))
+        return [
+            *([Command(("rpm", "-ivh", *beside))] if beside else []),
+            *([Command((*upgrade, *others))] if others else []),
+        ]
     older = ("--allow-downgrades",) if version else ()
-    return [*_repaired(bare), Command((*_APT_INSTALL, *_NO_SOURCES, *older, *paths))]
+    return [*_repaired(bare), Command((*_APT_INSTALL, *_NO_SOURCES, *older, *paths.values()))]
 
 
 def _repaired(bare: Bare) -> list[Command]:
@@ -317,6 +335,13 @@ def package_step(
         # Never all names: those that the distribution brought in another version would be replaced.
         return _absent(bare, names(bare), version(bare))
 
+    def replaced(bare: Bare) -> dict[str, str]:
+        return _package_versions(bare, wanted(bare)) if version(bare) else {}
+
+    def left(bare: Bare) -> str:
+        had = ", ".join(f"{package} {number}" for package, number in replaced(bare).items())
+        return f"{had}: the server had it before; the new release stays" if had else ""
+
     def files(bare: Bare) -> Sequence[str]:
         if bare.repositories and not version(bare):
             return ()
@@ -328,9 +353,10 @@ def package_step(
         applies,
         lambda bare: state(bare, names(bare)),
         lambda bare: _install(bare, wanted(bare), version(bare)),
-        lambda bare: _uninstall(bare, wanted(bare)),
+        lambda bare: _uninstall(bare, [package for package in wanted(bare) if package not in replaced(bare)]),
         files,
         restart=restart,
+        left=left,
     )
 
 
@@ -409,6 +435,50 @@ def module_state(bare: Bare, module: str, wanted: str) -> State:
     return State(DONE, f"{module} {version}")
 
 
+def had_module(*modules: str) -> Callable[[Bare], str]:
+    """Return the function that names the vendor's modules, with their versions, that the server has before a step."""
+
+    def had(bare: Bare) -> str:
+        installed = {module: _module(bare, module) for module in modules}
+        return ", ".join(
+            f"{name} {version}".strip() for name, (file, version) in installed.items() if _from_vendor(file)
+        )
+
+    return had
+
+
+def unless_had(
+    had: Callable[[Bare], str], inverse: Callable[[Bare], Sequence[Command]]
+) -> Callable[[Bare], Sequence[Command]]:
+    """Return the inverse of an installer that replaces an earlier release: nothing if the server had one.
+
+    Uninstalling the new release would leave the server without the driver that it had.
+    """
+    return lambda bare: () if had(bare) else inverse(bare)
+
+
+def left_if_had(had: Callable[[Bare], str], always: str = "") -> Callable[[Bare], str]:
+    """Return the part that stays because of ``unless_had``; ``always``: the part that stays in any case."""
+
+    def left(bare: Bare) -> str:
+        release = had(bare)
+        kept = f"{release}: the server had it before; the new release stays" if release else ""
+        return "; ".join(filter(None, [kept, always]))
+
+    return left
+
+
+def had_rocm(bare: Bare) -> str:
+    """Return the release of ROCm that the server has before the step; empty if it has none."""
+    version = bare.machine.text("/opt/rocm/.info/version")
+    return f"ROCm {version}" if version else ""
+
+
+def had_ofed(bare: Bare) -> str:
+    """Return the release of MLNX_OFED that the server has before the step; empty if it has none."""
+    return bare.machine.run("ofed_info", "-s").out.strip(" :\n") if bare.machine.has("ofed_info") else ""
+
+
 def rocm_file(bare: Bare) -> str:
     """Return the file name of the ROCm installer, whose number 70100 is release 7.1.0."""
     numbers = [part for part in bare.version("rocm").split(".") if part.isdigit()]
@@ -443,8 +513,12 @@ def cuda_folder(bare: Bare) -> str:
 
 def cuda_state(bare: Bare) -> State:
     """Return ``done`` if the compiler and the uninstaller of CUDA are in its folder."""
+    compiler = f"{cuda_folder(bare)}/bin/nvcc"
     tools = bare.machine.names(f"{cuda_folder(bare)}/bin")
     there = {"nvcc", "cuda-uninstaller"} <= set(tools)
+    owner = ("dpkg-query", "-S") if bare.family == "apt" else ("rpm", "-qf")
+    if "nvcc" in tools and not there and bare.machine.run(*owner, compiler).code == 0:
+        return State(DONE, f"{cuda_folder(bare)}, from a package")
     return State(DONE, cuda_folder(bare)) if there else State(TO_DO, f"{cuda_folder(bare)} has no nvcc")
 
 
@@ -638,18 +712,22 @@ def other_state(bare: Bare) -> State:
 # Conflicts.
 
 
-def _dkms_conflicts(bare: Bare) -> dict[str, str]:
-    """Return the DKMS modules that conflict with netxtreme-peer-mem, with their states (Thor2 guide, section 2.2.2)."""
+def _dkms_conflicts(bare: Bare) -> dict[str, list[str]]:
+    """Return the DKMS modules that must not be beside netxtreme-peer-mem (Thor2 guide, section 2.2.2).
+
+    The values are the kernels for which DKMS has installed each of them.
+    """
     if not bare.has_nic("bnxt_en") or not bare.machine.has("dkms"):
         return {}
-    modules: dict[str, str] = {}
+    modules: dict[str, list[str]] = {}
     for line in bare.machine.output("dkms", "status").splitlines():
-        match = re.match(r"([\w-]+)(?:/|, )([^,:\s]+).*:\s*(\w+)", line)
+        match = re.match(r"([\w-]+)(?:/|, )([^,:\s]+)(?:, ([^,:\s]+))?.*:\s*(\w+)", line)
         if match:
-            modules[f"{match[1]}/{match[2]}"] = match[3]
+            kernels = modules.setdefault(f"{match[1]}/{match[2]}", [])
+            kernels += [match[3]] if match[4] == "installed" and match[3] else []
     if not any(name.startswith("netxtreme-peer-mem/") for name in modules):
         return {}
-    return {name: state for name, state in modules.items() if re.match(r"bnxt[-_](en|re)/", name)}
+    return {name: kernels for name, kernels in modules.items() if re.match(r"bnxt[-_](en|re)/", name)}
 
 
 def _ofed_conflicts(bare: Bare) -> bool:
@@ -674,9 +752,13 @@ def conflict_commands(bare: Bare) -> list[Command]:
 
 
 def conflict_inverse(bare: Bare) -> list[Command]:
-    """Return the commands that restore the removed DKMS modules."""
-    words = {name: "install" if state == "installed" else "add" for name, state in _dkms_conflicts(bare).items()}
-    return [Command(("sh", "-c", _ADD_DKMS, "sh", word, name)) for name, word in words.items()]
+    """Return the commands that put removed DKMS modules back."""
+    words = [
+        again
+        for name, kernels in _dkms_conflicts(bare).items()
+        for again in ([("install", name, "-k", kernel) for kernel in kernels] or [("add", name)])
+    ]
+    return [Command(("sh", "-c", _ADD_DKMS, "sh", *again)) for again in words]
 
 
 # Settings of the system.
@@ -723,8 +805,7 @@ def boot_state(bare: Bare) -> State:
         kernels = [words for words in lines if words[:1] == ["linux"]]
         set_ = bool(kernels) and all(word in words for words in kernels for word in wanted)
     else:
-        answer = bare.machine.output("grubby", "--info=ALL")
-        kernels = [match.split() for match in re.findall(r'^args="(.*)"$', answer, re.MULTILINE)]
+        kernels = list(_grubby_kernels(bare).values())
         set_ = bool(kernels) and all(word in words for words in kernels for word in wanted)
     if set_:
         return State(DONE, " ".join(wanted)) if bare.image else State(TO_DO, "set for the next start", restart=True)
@@ -739,10 +820,31 @@ def boot_commands(bare: Bare) -> list[Command]:
 
 
 def boot_inverse(bare: Bare) -> list[Command]:
-    """Return the command that removes the kernel parameters."""
+    """Return the commands that remove the kernel parameters that no kernel had, and put back the values that grubby replaces."""
     if bare.family == "apt":
         return [Command(("update-grub",))]
-    return [Command(("grubby", "--update-kernel=ALL", f"--remove-args={_grub_words(bare)}"))]
+    commands: list[Command] = []
+    for kernel, have in _grubby_kernels(bare).items():
+        added = [word for word in bare.plan.command_line if word not in have]
+        keys = {word.partition("=")[0] for word in added if "=" in word}
+        former = [word for word in have if word.partition("=")[0] in keys]
+        change = [f"--remove-args={' '.join(added)}"] if added else []
+        change += [f"--args={' '.join(former)}"] if former else []
+        commands += [Command(("grubby", f"--update-kernel={kernel}", word)) for word in change]
+    return commands
+
+
+def _grubby_kernels(bare: Bare) -> dict[str, list[str]]:
+    """Return the parameters of each kernel that grubby knows, by the kernel's file."""
+    kernels: dict[str, list[str]] = {}
+    kernel = ""
+    for line in bare.machine.output("grubby", "--info=ALL").splitlines():
+        name, _, value = line.partition("=")
+        if name == "kernel":
+            kernel = value.strip('"')
+        elif name == "args" and kernel:
+            kernels[kernel] = value.strip('"').split()
+    return kernels
 
 
 def boot_writes(bare: Bare) -> Mapping[str, tuple[str, int]]:
@@ -778,6 +880,12 @@ def acs_state(bare: Bare) -> State:
     if "acs-off.service" not in bare.machine.names(WANTS):
         return State(TO_DO, "acs-off.service is not enabled")
     return State(DONE, "ACS is turned off at every start")
+
+
+def acs_inverse(bare: Bare) -> list[Command]:
+    """Return the command that disables the service, unless the server had it enabled before."""
+    link = "acs-off.service"
+    return [] if link in bare.machine.names(WANTS) else [Command(("rm", "-f", f"{WANTS}/{link}"))]
 
 
 def acs_files(bare: Bare) -> Sequence[str]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import stat
 import subprocess
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -71,6 +72,7 @@ class Row:
     files: tuple[str, ...] = ()
     missing: tuple[str, ...] = ()
     writes: tuple[str, ...] = ()
+    left: str = ""
 
 
 def look(asked: Namespace) -> Bare:
@@ -130,9 +132,8 @@ def _row(step: SetupStep, bare: Bare, book: Journal) -> Row:
     missing = tuple(name for name in needed if not bare.matching(name))
     if state.word == NOT_SEEN:
         return Row(step, state, files=needed, missing=missing)
-    return Row(
-        step, state, tuple(step.commands(bare)), tuple(step.inverse(bare)), needed, missing, tuple(step.writes(bare))
-    )
+    commands, inverse = tuple(step.commands(bare)), tuple(step.inverse(bare))
+    return Row(step, state, commands, inverse, needed, missing, tuple(step.writes(bare)), step.left(bare))
 
 
 def rows(asked: Namespace) -> tuple[Bare, list[Row]]:
@@ -175,7 +176,7 @@ def _lines(steps: list[Row]) -> list[str]:
         details += [("run", str(command)) for command in row.commands]
         details += [("undo", f"remove or put back {path}") for path in row.writes]
         details += [("undo", str(command)) for command in row.inverse]
-        details += [("stays", row.step.left)] if row.step.left and row.commands else []
+        details += [("stays", row.left)] if row.left and row.commands else []
         details += [("needs", f"{name}{' (missing)' if name in row.missing else ''}") for name in row.files]
         details += [("restart", row.step.restart)] if row.step.restart and row.state.word == TO_DO else []
         details.append(("tried", row.step.tried))
@@ -209,7 +210,7 @@ def _document(bare: Bare, steps: list[Row]) -> dict[str, Any]:
                 "writes": list(row.writes),
                 "commands": [str(command) for command in row.commands],
                 "undo": [str(command) for command in row.inverse],
-                "stays": row.step.left,
+                "stays": row.left,
                 "files": [{"name": name, "missing": name in row.missing} for name in row.files],
                 "tried": row.step.tried,
             }
@@ -305,11 +306,16 @@ def _carry_out_one(
     earlier = _record(book, step.name)
     inverse = tuple((command.folder, *command.words) for command in row.inverse)
     before = tuple((path, files.read(_at(asked.root, path))) for path in texts)
+    modes = tuple((path, _mode(_at(asked.root, path))) for path in texts)
+    written, left = tuple((path, text) for path, (text, _) in texts.items()), row.left
     if earlier:  # of an attempt that was interrupted, or of another release
         kept = {path for path, _ in earlier.files}
         inverse = (*(words for words in inverse if words not in earlier.inverse), *earlier.inverse)
         before = (*(pair for pair in before if pair[0] not in kept), *earlier.files)
-    record = journal.StepRecord(step.name, inverse, before, step.left)
+        modes = (*(pair for pair in modes if pair[0] not in kept), *earlier.modes)
+        written = (*written, *(pair for pair in earlier.written if pair not in written))
+        left = earlier.left
+    record = journal.StepRecord(step.name, inverse, before, left, written=written, modes=modes)
     others = tuple(other for other in book.steps if other is not earlier)
     journal.save(asked.state_file, replace(book, steps=(*others, record)))
     say(f"{step.name}: {row.state.text}")
@@ -330,6 +336,14 @@ def _carry_out_one(
 
 def _at(root: Path | None, path: str) -> Path:
     return Path(path) if root is None else root / path.lstrip("/")
+
+
+def _mode(file: Path) -> int:
+    """Return the mode of a file, or of a new one if the file does not exist."""
+    try:
+        return stat.S_IMODE(file.stat().st_mode)
+    except FileNotFoundError:
+        return 0o644
 
 
 def _log(state_file: Path) -> Path:
@@ -410,9 +424,16 @@ def undo(
             record = next((record for record in reversed(book.steps) if chosen(record)), None)
             if record is None:
                 return undone
+            kept: list[str] = []
             for path, text in record.files:
+                if _changed_since(record, root, path):
+                    say(f"  keep {path}: its text is not what setup wrote")
+                    kept.append(f"{path} stays, because its text is not what setup wrote")
+                    continue
                 say(f"  {'remove' if text is None else 'put back'} {path}")
                 files.write(_at(root, path), text)
+                if text is not None and path in dict(record.modes):
+                    _at(root, path).chmod(dict(record.modes)[path])
             for folder, *words in record.inverse:
                 command = Command(tuple(words), folder)
                 interrupted()
@@ -420,8 +441,16 @@ def undo(
                 run_command(state_file, root, lock, command)
             left = tuple(other for other in book.steps if other is not record)
             journal.save(state_file, replace(book, steps=left))
-            undone.append(f"{record.name} ({record.left})" if record.left else record.name)
+            remains = "; ".join(filter(None, [record.left, *kept]))
+            undone.append(f"{record.name} ({remains})" if remains else record.name)
             interrupted()
+
+
+def _changed_since(record: StepRecord, root: Path | None, path: str) -> bool:
+    """Return True if a file that a step wrote has been changed or removed since."""
+    texts = [text for written, text in record.written if written == path]
+    now = files.read(_at(root, path))
+    return bool(texts) and now not in {*texts, dict(record.files)[path]}
 
 
 def undo_setup(asked: Namespace) -> int:
@@ -431,7 +460,9 @@ def undo_setup(asked: Namespace) -> int:
     if asked.dry_run or not records:
         commands = [str(Command(tuple(words), folder)) for record in records for folder, *words in record.inverse]
         commands += [
-            f"{'rm' if text is None else 'put back'} {path}" for record in records for path, text in record.files
+            f"{'keep' if _changed_since(record, asked.root, path) else 'rm' if text is None else 'put back'} {path}"
+            for record in records
+            for path, text in record.files
         ]
         if asked.json:
             print(json.dumps({"commands": commands} if asked.dry_run else {"steps": []}, indent=1))

@@ -168,7 +168,7 @@ def _nic(parts: Parts, plan: dict[str, Any], nic: dict[str, Any], i: int, at: st
     parts.say(f"FEC parameters for {dev}:\nSupported/Configured FEC encodings: Auto RS\nActive FEC encoding: RS\n",
               "ethtool", "--show-fec", dev)  # fmt: skip
     parts.say(f"Pause parameters for {dev}:\nAutonegotiate:\toff\nRX:\t\toff\nTX:\t\toff\n", "ethtool", "-a", dev)
-    parts.say(forms.module(), "ethtool", "-m", dev)
+    parts.say(forms.module(nm=sum(nic.get("wavelength_nm", (1310, 1310))) / 2), "ethtool", "-m", dev)
     priority = plan["fabrics"][nic["fabric"]]["roce"]["priority"]
     parts.say(forms.counters(nic["driver"], priority), "ethtool", "-S", dev)
     for gateway in sorted({one["via"] for one in plan["routes"] if one["dev"] == dev and "via" in one}):

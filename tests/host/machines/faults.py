@@ -304,6 +304,31 @@ def hot_module(parts: Parts, plan: Plan, chance: Random) -> str | None:
     return str(nic["netdev"])
 
 
+@fault("link-light")
+def little_light(parts: Parts, plan: Plan, chance: Random) -> str | None:
+    """A lane below or above a limit, or without light; the module has set no flag."""
+    nic = _nic(plan, chance)
+    assert nic is not None
+    way = chance.choice(["Transmit", "Rcvr signal"])
+    power = chance.choice(
+        ["0.0000 mW / -inf dBm", "0.0851 mW / -10.70 dBm", "3.5481 mW / 5.50 dBm", "2.6915 mW / 4.30 dBm"]
+    )
+    words = ("ethtool", "-m", nic["netdev"])
+    _edit(parts, words, rf"({way} avg optical power \(Channel {chance.randrange(1, 5)}\) *: ).*", rf"\g<1>{power}")
+    return str(nic["netdev"])
+
+
+@fault("link-light")
+def other_wavelength(parts: Parts, plan: Plan, chance: Random) -> str | None:
+    """A module for multimode fibre where the design has single mode, or the other way round."""
+    nic = _nic(plan, chance)
+    if nic is None or "wavelength_nm" not in nic:
+        return None
+    nm = 850 if nic["wavelength_nm"][0] > 1000 else chance.choice([1310, 1301, 1550.12])
+    parts.say(forms.module(nm=nm), "ethtool", "-m", nic["netdev"])
+    return str(nic["netdev"])
+
+
 def _neighbors(parts: Parts, plan: Plan, chance: Random, change: Callable[[dict[str, Any]], None]) -> str:
     words = ("lldpctl", "-f", "json0")
     document = json.loads(parts.commands[words].out)

@@ -67,12 +67,13 @@ def lspci_nic(address: str, driver: str) -> str:
     )
 
 
-def module(channels: int = 4) -> str:
+def module(channels: int = 4, nm: float = 1310) -> str:
     """``ethtool -m`` of a module with CMIS: the flags of eight lanes, of which a module with four uses four."""
     lines = [
         ("Identifier", "0x19 (OSFP 8X Pluggable Transceiver)"), ("Power class", "8"), ("Max power", "17.00W"),
         ("Connector", "0x28 (MPO 1x12)"), ("Cable assembly length", "0.00m"), ("Tx CDR bypass control", "No"),
-        ("Vendor name", "ACME"), ("Vendor PN", "OSFP-400G-DR4"), ("Revision compliance", "Rev. 5.0"), ("Rx loss of signal", "None"),
+        ("Transmitter technology", "0x06 (1310 nm DFB)" if nm > 1000 else "0x00 (850 nm VCSEL)"), ("Laser wavelength", f"{nm:.3f}nm"),
+        ("Laser wavelength tolerance", "6.500nm"), ("Vendor name", "ACME"), ("Vendor PN", "OSFP-400G-DR4"), ("Revision compliance", "Rev. 5.0"), ("Rx loss of signal", "None"),
         ("Tx loss of signal", "None"), ("Tx fault", "None"), ("Module State", "0x03 (ModuleReady)"), ("LowPwrAllowRequestHW", "Off"),
         ("LowPwrRequestSW", "Off"), ("Module temperature", "52.31 degrees C / 126.16 degrees F"), ("Module voltage", "3.2710 V"),
     ]  # fmt: skip
@@ -90,7 +91,14 @@ def module(channels: int = 4) -> str:
     lines += [
         ("Module temperature high alarm threshold", "75.00 degrees C / 167.00 degrees F"),
         ("Module temperature high warning threshold", "70.00 degrees C / 158.00 degrees F"),
+        ("Laser output power high alarm threshold", "3.1623 mW / 5.00 dBm"),
+        ("Laser output power low alarm threshold", "0.3388 mW / -4.70 dBm"),
+        ("Laser output power high warning threshold", "2.5119 mW / 4.00 dBm"),
+        ("Laser output power low warning threshold", "0.5129 mW / -2.90 dBm"),
+        ("Laser rx power high alarm threshold", "3.1623 mW / 5.00 dBm"),
         ("Laser rx power low alarm threshold", "0.1288 mW / -8.90 dBm"),
+        ("Laser rx power high warning threshold", "2.5119 mW / 4.00 dBm"),
+        ("Laser rx power low warning threshold", "0.2570 mW / -5.90 dBm"),
     ]
     return "".join(f"\t{name:<41} : {value}\n" for name, value in lines)
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from ..machine import CannotTellError, objects
 from ..port_names import announced, by_names
 from . import outcome
+from .light import light as read_light
 from .outcome import alike, failed, not_applicable, of_nic, ok, warning
 
 if TYPE_CHECKING:
@@ -211,14 +212,11 @@ def raw_errors(server: Server, nic: WantedNic) -> Iterator[Outcome]:
 )
 def module(server: Server, nic: WantedNic) -> Iterator[Outcome]:
     """Check the module's alarm and warning flags, and its temperature."""
-    answer = server.machine.run("ethtool", "-m", nic.netdev)
-    if answer.code:
-        reason = answer.err.strip()
-        if "not supported" in reason.lower():
-            yield not_applicable("the port has no module that can be read")
-            return
-        raise CannotTellError(f"`ethtool -m {nic.netdev}`: {reason or answer.code}")
-    lines = outcome.pairs(answer.out)
+    text = _module(server.machine, nic)
+    if text is None:
+        yield not_applicable(_NO_MODULE)
+        return
+    lines = outcome.pairs(text)
     on = sorted(name for name, value in lines.items() if value == "On" and ("alarm" in name or "warning" in name))
     heat = re.match(r"(-?[\d.]+) degrees C", lines.get("Module temperature", ""))
     remedy = f"clean or exchange the module towards {nic.leaf} {nic.leaf_port}; look at the server's fans"
@@ -232,6 +230,62 @@ def module(server: Server, nic: WantedNic) -> Iterator[Outcome]:
         )
     else:
         yield ok(f"{heat[1]} degrees C" if heat else "no alarm")
+
+
+_NO_MODULE = "the port has no module that can be read"
+
+
+def _module(machine: Machine, nic: WantedNic) -> str | None:
+    """Return the output of ``ethtool -m``, or None if the port has no module that can be read."""
+    answer = machine.run("ethtool", "-m", nic.netdev)
+    if not answer.code:
+        return answer.out
+    reason = answer.err.strip()
+    if "not supported" in reason.lower():
+        return None
+    raise CannotTellError(f"`ethtool -m {nic.netdev}`: {reason or answer.code}")
+
+
+@of_nic(
+    "link-light",
+    rule="The module has the wavelength of the planned optic, and sends and receives light within its own limits.",
+    why="Modules of different wavelengths do not understand each other; a lane with too little light loses packets, "
+    "and a link with one dark lane is down.",
+    how="ethtool -m NIC",
+    source="SFF-8472, SFF-8636 and CMIS (limits of the module); host.json nics[].wavelength_nm",
+    root=True,
+)
+def module_light(server: Server, nic: WantedNic) -> Iterator[Outcome]:
+    """Compare the module's wavelength with the planned one, and the power of each lane with the module's limits."""
+    text = _module(server.machine, nic)
+    if text is None:
+        yield not_applicable(_NO_MODULE)
+        return
+    light = read_light(text)
+    if light.copper:
+        yield not_applicable("a copper cable")
+        return
+    if nic.wavelength_nm and light.nm is not None and not nic.wavelength_nm[0] <= light.nm <= nic.wavelength_nm[1]:
+        shortest, longest = nic.wavelength_nm
+        remedy = (
+            f"exchange the module for {nic.optic}, or name its optic for this cabling in the fabric file (`optic:`)"
+        )
+        origin = f"host.json {nic.key}.wavelength_nm ({nic.optic})"
+        yield failed(f"{light.nm:g} nm", f"{shortest:g} to {longest:g} nm", origin, remedy)
+        return
+    remedy = f"clean the fibre's ends to {nic.leaf} {nic.leaf_port}; a lane that sends too little: exchange the module"
+    if wrong := light.outside("alarm"):
+        yield failed("; ".join(wrong), "within the alarm limits", "the module's own limits", remedy)
+    elif wrong := light.outside("warning"):
+        yield warning("; ".join(wrong), "within the warning limits", "the module's own limits", remedy)
+    elif not light.lanes:
+        raise CannotTellError("the module shows no light of any lane")
+    elif not light.compared:
+        raise CannotTellError(f"{light}; the module shows no limits for it")
+    elif nic.wavelength_nm and light.nm is None:
+        raise CannotTellError(f"{light}; the module does not report its wavelength")
+    else:
+        yield ok(light)
 
 
 @of_nic(

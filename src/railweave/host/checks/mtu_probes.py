@@ -85,13 +85,15 @@ class Loss:
     seen: str
 
 
-def loss(machine: Machine, senders: Sequence[str], gateway: str, target: str, size: int, own: Iterable[str]) -> Loss:
+def loss(
+    machine: Machine, senders: Sequence[str], gateway: str, target: str, size: int, addresses: Iterable[str]
+) -> Loss:
     """Return the direction in which packets of a size are lost between this server and a gateway that answers small ones.
 
     - ``senders``: the interface, then an address of the interface in the gateway's subnet if there is one. Rules may
       choose the route to ``target`` by this address.
     - ``target``: an address beyond the gateway; empty if there is none.
-    - ``own``: the addresses of this server, whose errors do not come from the gateway.
+    - ``addresses``: the addresses of this server, whose errors do not come from the gateway.
     """
     for sender in senders:
         answer = machine.run(*echo(sender, gateway, size))
@@ -104,8 +106,8 @@ def loss(machine: Machine, senders: Sequence[str], gateway: str, target: str, si
     if not target:
         return Loss("", "direction not seen: no route leads through the gateway")
     try:
-        by_small = _error(machine, senders, target, SMALL, own)
-        by = by_small and _error(machine, senders, target, size, own)
+        by_small = _error(machine, senders, target, SMALL, addresses)
+        by = by_small and _error(machine, senders, target, size, addresses)
     except CannotTellError as error:  # the loss itself was seen
         return Loss("", f"direction not seen: {error}")
     if not by_small:
@@ -116,9 +118,9 @@ def loss(machine: Machine, senders: Sequence[str], gateway: str, target: str, si
     return Loss("there", f"{seen}; the way back is not seen")
 
 
-def _error(machine: Machine, senders: Sequence[str], target: str, size: int, own: Iterable[str]) -> str:
+def _error(machine: Machine, senders: Sequence[str], target: str, size: int, addresses: Iterable[str]) -> str:
     """Return the address that reports that a packet, which may cross no router, went no further; empty without a report."""
     nic, *source = senders
     text = machine.run(*echo(nic, target, size, "-t", "1", *(word for each in source for word in ("-I", each)))).out
     by = re.search(r"^From (\S+?)(?:%\S+)? icmp_seq=\d+ (?:Time|Dest)", text, re.MULTILINE)
-    return by[1] if by and by[1] not in set(own) else ""
+    return by[1] if by and by[1] not in set(addresses) else ""

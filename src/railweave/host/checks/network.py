@@ -420,8 +420,8 @@ def path_mtu(server: Server, nic: WantedNic) -> Iterator[Outcome]:
         if not any(mtu_probes.answered(machine, sender, gateway, small) for sender in senders):
             raise CannotTellError(f"{gateway} does not answer, not even a small packet")
         target = mtu_probes.beyond(routes, rows, gateway)
-        own = [str(row["local"]) for row in rows if "local" in row]
-        loss = mtu_probes.loss(machine, senders, gateway, target, mtu, own)
+        addresses_here = [str(row["local"]) for row in rows if "local" in row]
+        loss = mtu_probes.loss(machine, senders, gateway, target, mtu, addresses_here)
         remedy = _LARGER[loss.way].format(port=f"{nic.leaf} {nic.leaf_port}", mtu=mtu, gateway=gateway, nic=nic.netdev)
         seen = f"{gateway} answers {small} bytes, and not {mtu}; {loss.seen}"
         yield failed(seen, f"{mtu} bytes there and back", "the interface's MTU", remedy)

@@ -70,6 +70,8 @@ class WantedNic:
     leaf_port_names: tuple[str, ...]
     speed_gbps: int
     cable_m: int
+    optic: str
+    wavelength_nm: tuple[float, ...]
     slaac: bool
     flash: Mapping[str, str]
     flash_per_function: tuple[str, ...]
@@ -190,6 +192,12 @@ class _Values:
             raise HostInputError(f"{self.where}: {key} is not a list of numbers")
         return tuple(values)
 
+    def wavelengths(self, key: str) -> tuple[float, ...]:
+        values = self._get(key, list, [])
+        if values and not (len(values) == 2 and all(type(number) in {int, float} for number in values)):
+            raise HostInputError(f"{self.where}: {key} is not a pair of numbers")
+        return tuple(float(number) for number in values)
+
     def texts(self, key: str) -> tuple[str, ...]:
         return tuple(str(text) for text in self._get(key, list, []))
 
@@ -249,6 +257,8 @@ def _nic(key: str, plan: Nic, values: _Values, traffic: Traffic | None) -> Wante
         values.texts("leaf_port_names"),
         values.number("speed_gbps"),
         values.number("cable_m"),
+        values.text("optic"),
+        values.wavelengths("wavelength_nm"),
         values.flag("slaac"),
         {name: str(value) for name, value in values.mapping("firmware").items()},
         values.texts("firmware_per_function"),

@@ -124,6 +124,10 @@ def fleet_of(network: Network, ways: AccessFile, hosts: str | None = None) -> Fl
     return Fleet(network, targets)
 
 
+_NAME = re.compile(r"[A-Za-z0-9_]([A-Za-z0-9._-]*[A-Za-z0-9_.])?|[0-9a-fA-F:]*:[0-9a-fA-F:.]*[0-9a-fA-F]+(%[\w.-]+)?")
+"""A host name, an IPv4 or an IPv6 address."""
+
+
 def named_servers(hosts: str, ways: AccessFile) -> list[Task]:
     """Return servers of no design, each with an empty file. ``hosts``: a host list, or a file with a name on each line.
 
@@ -140,6 +144,10 @@ def named_servers(hosts: str, ways: AccessFile) -> list[Task]:
         raise InputError([Problem(Option("--generic", hosts), str(error), _HOSTS)]) from None
     if not names:
         raise InputError([Problem(Option("--generic", hosts), "it names no server", _HOSTS)])
+    wrong = next((name for name in names if not _NAME.fullmatch(name) or name.isdigit()), None)
+    if wrong is not None:
+        fix = f"{_HOSTS}; users, ports and keys stand in the file of --access"
+        raise InputError([Problem(Option("--generic", hosts), f"{wrong!r} is not the name of a server", fix)])
     targets = [ways.target(name, "server", "", name, ("ssh",)) for name in dict.fromkeys(names)]
     ways.check_there(targets)
     return [Task(target, "") for target in targets]

@@ -379,7 +379,8 @@ class ServerModel(Model):
     rack_units: int | None = None
     power_w: int | None = Field(default=None, description="largest power draw in watts")
     power_source: str = ""
-    memory_gib: int | None = Field(default=None, ge=1, description="GiB of memory that it is delivered with")
+    memory_gib: int | None = Field(default=None, ge=1, description="smallest memory in GiB with which it is delivered")
+    memory_source: str = ""
     source: str
 
     def card(self, kind: str, rail: int) -> tuple[str, int]:
@@ -412,6 +413,10 @@ class Optic(Model):
     reach_m: float
     media: str
     kind: str
+    wavelength_nm: tuple[float, float] | None = Field(
+        default=None, description="shortest and longest wavelength in nm that it may send"
+    )
+    wavelength_source: str = ""
     pmd: str = Field(
         default="", description="type of each link: SR, DR, FR or ZR; both ends of a link have the same type"
     )

@@ -231,6 +231,7 @@ def _nics(scope: HostScope, fabric: Fabric, qos: HostQos) -> list[HostNic]:
             continue
         addresses = _addresses(scope, fabric, nic, table, qos)
         table += len(addresses)
+        optic, wavelength_nm = scope.optics.get(nic.name, ("", None))
         host_nics.append(
             HostNic(
                 name=nic.name,
@@ -251,6 +252,8 @@ def _nics(scope: HostScope, fabric: Fabric, qos: HostQos) -> list[HostNic]:
                 leaf_port_names=scope.port_names.get(nic.name, ()),
                 speed_gbps=nic.speed_gbps,
                 cable_m=scope.cable_m.get(nic.name),
+                optic=optic,
+                wavelength_nm=wavelength_nm,
                 mtu=fabric.mtu.server,
                 slaac=fabric.server_mode == "slaac" and not nic.network and (_has_ipv6(nic) or not nic.addresses),
                 addresses=addresses,

@@ -71,6 +71,8 @@ class HostNic:
     - ``main_routes``: destinations that the main table routes through the gateway of the NIC's first address.
     - ``leaf_port_names``: other names by which the leaf may announce its port.
     - ``cable_m``: the cable length in metres, rounded up; None if there is no cable yet.
+    - ``optic``: the name of the optic or copper cable in the NIC's port; empty if there is no cable yet.
+    - ``wavelength_nm``: the shortest and the longest wavelength that the optic may send; None if not known or copper.
     """
 
     name: str
@@ -91,6 +93,8 @@ class HostNic:
     leaf_port_names: tuple[str, ...]
     speed_gbps: int
     cable_m: int | None
+    optic: str
+    wavelength_nm: tuple[float, float] | None
     mtu: int
     slaac: bool
     addresses: tuple[HostAddress, ...]

@@ -125,7 +125,8 @@ class HostScope:
     - ``sharing``: the number of NICs that share a NIC's subnets, by NIC name.
     - ``families``: the address families of jobs, by fabric and tenant of its NICs.
     - ``long_haul``: the job settings that long links require, for fabrics that have such links.
-    - ``port_names`` and ``cable_m``: alternative names of the leaf port, and the cable length in metres, by NIC.
+    - ``port_names``, ``cable_m`` and ``optics``: alternative names of the leaf port, the cable length in metres, and
+      the name and the wavelengths in nm of the optic (None if not known), by NIC.
     """
 
     network: str
@@ -139,6 +140,7 @@ class HostScope:
     families: dict[tuple[str, str], Family | None]
     port_names: dict[str, tuple[str, ...]]
     cable_m: dict[str, int]
+    optics: dict[str, tuple[str, tuple[float, float] | None]]
 
     @property
     def name(self) -> str:
@@ -189,7 +191,13 @@ def host_scope(network: Network, name: str) -> HostScope:
             for cable in network.cables_of(name)
         },
         cable_m={cable.a.port: math.ceil(cable.length_m) for cable in network.cables_of(name)},
+        optics={cable.a.port: _optic(network, cable.a.optic) for cable in network.cables_of(name)},
     )
+
+
+def _optic(network: Network, name: str) -> tuple[str, tuple[float, float] | None]:
+    model = network.catalog.optics.get(name)
+    return name, model.wavelength_nm if model else None
 
 
 def _sharing(network: Network, fabric: Fabric, nic: Nic) -> int:

@@ -164,6 +164,10 @@ class Nic(TypedDict):
     """link speed, 10^9 bit/s"""
     cable_m: NotRequired[int]
     """cable length in m, rounded up; absent if not known"""
+    optic: NotRequired[str]
+    """catalog name of the optic in the NIC's port; absent for copper and if its wavelengths are not known"""
+    wavelength_nm: NotRequired[list[float]]
+    """shortest and longest wavelength in nm that the optic may send; absent with `optic`"""
     mtu: int
     """MTU: largest IP packet in bytes"""
     slaac: bool
@@ -510,6 +514,9 @@ def _nic(nic: host_model.HostNic) -> Nic:
         document["firmware_per_function"] = scoped
     if nic.cable_m is not None:
         document["cable_m"] = nic.cable_m
+    if nic.wavelength_nm is not None:
+        document["optic"] = nic.optic
+        document["wavelength_nm"] = list(nic.wavelength_nm)
     if nic.tenant:
         document["tenant"] = nic.tenant
     return document
