@@ -83,7 +83,7 @@ class Init:
     nic: Annotated[
         str,
         Opt(
-            f"{_OF_GPUS}model of the servers, or of their NICs: a name in `railweave hardware list`, or part of the name; the first match is taken.",
+            f"{_OF_GPUS}model of the servers, of their NICs or of their GPUs: a name, or part of the name; the first match is taken. `list` prints all names.",
             words=_servers,
         ),
     ] = "cx7"
@@ -133,6 +133,19 @@ class Init:
             metavar="dlb|ecmp|rlb",
         ),
     ] = None
+    name: Annotated[str | None, Opt(f"{_OF_GPUS}name of the network and of its files. Default: rail-NUMBER.")] = None
+    addresses: Annotated[
+        Path | str | None,
+        Opt(
+            f"{_OF_GPUS}YAML file of address ranges and names, with sections of a fabric file: pools, addressing, naming, management; and servers, a host list. The first and the last address of each kind are shown before anything is written."
+        ),
+    ] = None
+    yes: Annotated[
+        bool,
+        Opt(
+            "Ask nothing; take the default of each question. Default: on a terminal, ask if neither --gpus nor --example is given."
+        ),
+    ] = False
     hardware: Annotated[Path | str | None, HARDWARE] = None
     prices: Annotated[Path | str | None, PRICES] = None
     stripes: Annotated[

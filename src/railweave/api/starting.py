@@ -14,6 +14,8 @@ from railweave.model.intent.reading.document import read_document
 from railweave.outputs.folder.sources import path_of
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from railweave.model.catalog.models import Catalog
     from railweave.model.catalog.words import Row, ShownModel
     from railweave.outputs.folder.starting import StartedFabric
@@ -74,12 +76,8 @@ def init_example(name: str, folder: Path | str) -> list[Path]:
     return start_from_example(name, Path(folder))
 
 
-@verb(Init)
-def init_sized(options: Init) -> StartedFabric:
-    """Write a fabric file that is sized for a number of GPUs into a new or empty folder, with an inventory to fill in.
-
-    Raises ``InputError`` for wrong input and if no shape fits, and ``OutputError`` if the folder cannot be written.
-    """
+def agreed_to(options: Init, agreed: Callable[[tuple[str, ...]], bool] | None) -> StartedFabric:
+    """Write a sized fabric as ``init_sized`` does, if ``agreed`` returns True for the preview of its addresses."""
     from railweave.design.sizing.request import request_of
     from railweave.outputs.folder.starting import start_for_gpus
 
@@ -95,7 +93,17 @@ def init_sized(options: Init) -> StartedFabric:
         hardware=path_of(options.hardware),
         prices=path_of(options.prices),
         html=path_of(options.html),
+        agreed=agreed,
     )
+
+
+@verb(Init)
+def init_sized(options: Init) -> StartedFabric:
+    """Write a fabric file that is sized for a number of GPUs into a new or empty folder, with an inventory to fill in.
+
+    Raises ``InputError`` for wrong input and if no shape fits, and ``OutputError`` if the folder cannot be written.
+    """
+    return agreed_to(options, None)
 
 
 PREDICT = "predict"

@@ -9,6 +9,7 @@ import typer
 
 from railweave.api.start_verbs import Init
 from railweave.cli.command import command
+from railweave.cli.init_questions import agreed, answered, asks
 from railweave.cli.output import print_findings, print_json, waiting
 from railweave.errors import InputError, Option, Problem
 
@@ -16,20 +17,34 @@ if TYPE_CHECKING:
     from railweave.outputs.folder.starting import StartedFabric
 
 LIST = "list"
-"""The word for ``--example`` that prints the names of the examples."""
+"""The word for ``--example`` that prints the names of the examples, and for ``--nic`` that prints the names of models."""
 
 
 @command(Init)
 def init(options: Init, *, as_json: bool, quiet: bool) -> None:
     """Write a new fabric file: a copy of an example (--example), or a fabric sized for a number of GPUs (--gpus).
 
+    On a terminal, without both options, `init` asks for servers, models, load balancing and a name. Each question has a default, `--yes` takes them all, and Ctrl-C writes nothing.
+
     Next to the fabric file, `init` writes fabric.schema.json, with which editors validate and complete the file, and an inventory to fill in.
 
     With --gpus, the output compares the chosen topology with its alternatives: switches, optics, cables, spare ports, cost of growth, limits reached. The output also lists the findings that `build` will report; exits 1 if a finding is an error.
     """
+    if options.nic == LIST:
+        _models(options, as_json=as_json)
+        return
+    asking = asks(options, silent=as_json or quiet)
+    if asking or (options.yes and options.gpus is None and options.example is None):
+        options = answered(options, ask=asking)
     if (options.example is None) == (options.gpus is None):
         raise InputError(
-            [Problem(Option("init"), "nothing to start from", "give --example NAME or --gpus NUMBER, one of them")]
+            [
+                Problem(
+                    Option("init"),
+                    "nothing to start from",
+                    "give --example NAME or --gpus NUMBER, one of them; on a terminal, `init` without both asks",
+                )
+            ]
         )
     if options.folder is None and options.example != LIST:
         fix = "name the folder to create: `railweave init FOLDER ...`"
@@ -37,10 +52,13 @@ def init(options: Init, *, as_json: bool, quiet: bool) -> None:
     if options.example is not None:
         _example(Path(options.folder or ""), options.example, as_json=as_json, quiet=quiet or as_json)
         return
-    from railweave.api.starting import init_sized
+    from railweave.api.starting import agreed_to, init_sized
 
-    with waiting(f"sizing, designing and checking a fabric for {options.gpus} GPUs", quiet=quiet or as_json):
-        started = init_sized.of(options)
+    if asking:
+        started = agreed_to(options, agreed)
+    else:
+        with waiting(f"sizing, designing and checking a fabric for {options.gpus} GPUs", quiet=quiet or as_json):
+            started = init_sized.of(options)
     for line in started.notes if started.predicted or not as_json else ():
         typer.echo(line, err=as_json)
     if as_json:
@@ -49,6 +67,19 @@ def init(options: Init, *, as_json: bool, quiet: bool) -> None:
         _print(started)
     if not started.good:
         raise typer.Exit(1)
+
+
+def _models(options: Init, *, as_json: bool) -> None:
+    """Print the models that --nic takes."""
+    from railweave.api import init_choices
+    from railweave.model.catalog.words import sized_servers
+
+    catalog = init_choices.known(options.hardware)
+    if as_json:
+        print_json([dict(zip(("server", "gpus", "nics"), row, strict=True)) for row in sized_servers(catalog)])
+        return
+    for line in init_choices.servers(catalog):
+        typer.echo(line)
 
 
 def _example(folder: Path, example: str, *, as_json: bool, quiet: bool) -> None:

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from railweave.design.sizing.address_rules import flow
 from railweave.design.sizing.words import TITLES, switches
 from railweave.model.catalog.headroom import port_headroom
 from railweave.model.catalog.shares import MOST_THRESHOLD, held_share
 from railweave.model.intent.addresses import Pools
+from railweave.model.intent.base import expand
 from railweave.model.intent.buffers import Buffers
 from railweave.model.intent.inventory import template
 from railweave.model.intent.qos import RDMA, Qos
 from railweave.model.intent.topology import DEFAULT_SYSTEM, Cabling, Mtu
 
 if TYPE_CHECKING:
+    from railweave.design.sizing.address_rules import AddressRules
     from railweave.design.sizing.size import Size
     from railweave.model.catalog.models import Catalog
 
@@ -80,22 +84,34 @@ def system_of(catalog: Catalog, switch: str) -> str:
     return DEFAULT_SYSTEM if DEFAULT_SYSTEM in systems else systems[0]
 
 
-def server_names(size: Size, first: int = 1, last: int = 0) -> str:
+def server_names(size: Size, first: int = 1, last: int = 0, rules: AddressRules | None = None) -> str:
     """Return the names of servers ``first`` to ``last`` as a host list; 0 for ``last`` means the last server of the size.
 
     Numbers have as many digits as the grown network needs, so names do not change when servers are added.
     """
     last = last or size.servers
+    if rules is not None and rules.servers:
+        return rules.names(first, last)
     digits = len(str(size.wanted.grown(size.servers)))
     return f"gpu-[{first:0{digits}d}-{last:0{digits}d}]" if last > first else f"gpu-{first:0{digits}d}"
 
 
-def fabric_text(catalog: Catalog, size: Size, qps: int = 0, tenants: int = 0, server: str = "") -> str:
-    """Return the text of the fabric file for a size. The text has at most 17 lines, and one more line for each tenant.
+def fabric_text(
+    catalog: Catalog,
+    size: Size,
+    qps: int = 0,
+    tenants: int = 0,
+    server: str = "",
+    name: str = "",
+    rules: AddressRules | None = None,
+) -> str:
+    """Return the text of the fabric file of a size. The text has at most 19 lines, and one more line for each tenant.
 
     - ``qps``: queue pairs per connection; 0 means one per path color.
     - ``tenants``: the number of tenants that share the servers equally.
     - ``server``: the description of a server in the file if the model's name is not enough.
+    - ``name``: the network's name; empty: rail-GPUS.
+    - ``rules``: address ranges and names that replace the defaults; None if there are none.
     """
     wanted, ports = size.wanted, size.ports
     topology: dict[str, object] = {"stripes": size.stripes}
@@ -128,7 +144,7 @@ def fabric_text(catalog: Catalog, size: Size, qps: int = 0, tenants: int = 0, se
     there = switches(size.leaf_switches, size.spine_switches, size.super_spine_switches)
     lines = [
         f"# {size.gpus:,} GPUs: {TITLES[size.shape]}{'' if size.shape == 'one-leaf' else f', {there}'}.",
-        f"name: rail-{wanted.gpus}",
+        f"name: {flow(name or f'rail-{wanted.gpus}')}",
         "fabrics:",
         "  backend:",
         f"    topology: {{{shown}}}",
@@ -140,38 +156,46 @@ def fabric_text(catalog: Catalog, size: Size, qps: int = 0, tenants: int = 0, se
             else []
         ),
         *_load_balancing(catalog, size, system),
-        *_pools(size),
+        *_pools(size, rules),
+        *_sections(rules),
         *_qos(catalog, size, system),
-        *_tenants(size, tenants),
+        *_tenants(size, tenants, rules),
         "servers:",
-        f'  - {{names: "{server_names(size)}", {server or f"model: {wanted.server}"}}}',
+        f'  - {{names: "{server_names(size, rules=rules)}", {server or f"model: {wanted.server}"}}}',
         *([f"hosts: {{job: {{qps_per_connection: {qps}}}}}"] if qps else []),
-        "management: {security: {}}",
+        f"management: {flow({'security': {}, **(rules.management if rules else {})})}",
     ]
     return "\n".join(lines) + "\n"
 
 
-def _tenants(size: Size, tenants: int) -> list[str]:
-    """Return the lines that divide the servers among tenants.
-
-    If they do not divide evenly, the first tenants get one more server.
-    """
+def _tenants(size: Size, tenants: int, rules: AddressRules | None) -> list[str]:
+    """Return the lines that divide the servers among tenants. If the number does not divide evenly, the first tenants get one more."""
     if not tenants:
         return []
     each, more = divmod(size.servers, tenants)
     lines, first = ["    tenants:"], 1
     for number in range(1, tenants + 1):
         last = first + each - (number > more)
-        lines.append(f'      tenant-{number}: {{members: "{server_names(size, first, last)}"}}')
+        lines.append(f'      tenant-{number}: {{members: "{server_names(size, first, last, rules)}"}}')
         first = last + 1
     return lines
 
 
-def inventory_text(catalog: Catalog, size: Size) -> str:
+def _expanded(names: str) -> list[str]:
+    """Return the names of a host list, or of several that commas outside brackets divide."""
+    return [name for part in re.split(r",(?![^\[]*\])", names) for name in expand(part)]
+
+
+def _sections(rules: AddressRules | None) -> list[str]:
+    """Return the lines of a fabric's server prefixes and of its switches' names."""
+    sections = {} if rules is None else {"addressing": rules.addressing, "naming": rules.naming}
+    return [f"    {key}: {flow(dict(value))}" for key, value in sections.items() if value]
+
+
+def inventory_text(catalog: Catalog, size: Size, rules: AddressRules | None = None) -> str:
     """Return an inventory template with a row for each NIC of every server, for the MAC addresses."""
     names = catalog.servers[size.wanted.server].nics["gpu"].names
-    digits = len(str(size.wanted.grown(size.servers)))
-    return template((f"gpu-{number:0{digits}d}", nic) for number in range(1, size.servers + 1) for nic in names)
+    return template((server, nic) for server in _expanded(server_names(size, rules=rules)) for nic in names)
 
 
 def _load_balancing(catalog: Catalog, size: Size, system: str) -> list[str]:
@@ -193,8 +217,8 @@ FIRST_ASN = 4200300001
 """The first AS number for roles whose default pool is too small. The number is higher than all default pools."""
 
 
-def _pools(size: Size) -> list[str]:
-    """Return the line with AS number pools for roles that outgrow their default pool. The result is empty if there are none.
+def _pools(size: Size, rules: AddressRules | None) -> list[str]:
+    """Return the line of AS number pools for roles that outgrow their default pool. Empty if there are none.
 
     Each such pool has room for at least ten times as many switches, because pools may be widened later but not moved.
     """
@@ -204,14 +228,15 @@ def _pools(size: Size) -> list[str]:
         "spine_asn": grown.spine_switches,
         "super_spine_asn": grown.super_spine_switches,
     }
-    usual, first, parts = Pools(), FIRST_ASN, list[str]()
+    usual, first, pools = Pools(), FIRST_ASN, dict[str, object]()
     for key, count in counts.items():
         low, high = getattr(usual, key)
         if count > high - low + 1:
             last = first + 10 ** (len(str(count)) + 1) - 2
-            parts.append(f"{key}: {first}-{last}")
+            pools[key] = f"{first}-{last}"
             first = last + 2
-    return [f"    pools: {{{', '.join(parts)}}}"] if parts else []
+    pools.update(rules.pools if rules else {})
+    return [f"    pools: {flow(pools)}"] if pools else []
 
 
 def _qos(catalog: Catalog, size: Size, system: str) -> list[str]:

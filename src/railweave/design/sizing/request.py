@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from railweave.counting import counted
+from railweave.design.sizing.address_rules import AddressRules, read_rules
 from railweave.design.sizing.fabric_file import fabric_text, inventory_text, system_of
 from railweave.design.sizing.report import Sizing
 from railweave.design.sizing.shapes import choose, sizes
@@ -29,8 +31,8 @@ class Request:
     """The request of ``init --gpus``. The fields are its options.
 
     ``nic`` and ``switch`` are model names, or texts that model names contain or begin with. ``stripes``, ``qps`` and
-    ``tenants`` are 0 if not given. If ``gpus_per_server`` or ``nics_per_server`` is None, the number is that of the
-    server model. ``lb`` is rlb, dlb or ecmp; None chooses dlb if the switches support it, or else ecmp.
+    ``tenants`` are 0 if not given. ``gpus_per_server`` and ``nics_per_server`` are None if a server has the numbers of
+    its model. ``name`` is the network's name; empty: rail-GPUS. ``rules`` has the address ranges and names of ``--addresses``. ``lb`` is rlb, dlb or ecmp; None chooses between dlb and ecmp by what the switches have.
     """
 
     gpus: int
@@ -45,6 +47,8 @@ class Request:
     qps: int = 0
     tenants: int = 0
     lb: str | None = "rlb"
+    name: str = ""
+    rules: AddressRules | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,12 +66,14 @@ class Answer:
     @property
     def name(self) -> str:
         """The name of the network."""
-        return f"rail-{self.request.gpus}"
+        return self.request.name or f"rail-{self.request.gpus}"
 
     def fabric(self) -> str:
         """Return the fabric file of the chosen shape."""
         asked = self.request
-        return fabric_text(self.catalog, self.sized.best, asked.qps, asked.tenants, self.server)
+        return fabric_text(
+            self.catalog, self.sized.best, asked.qps, asked.tenants, self.server, asked.name, asked.rules
+        )
 
     def fabrics(self) -> dict[Shape, str]:
         """Return the fabric file of each shape that fits, without tenants."""
@@ -80,7 +86,7 @@ class Answer:
 
     def inventory(self) -> str:
         """Return the inventory template of the chosen shape."""
-        return inventory_text(self.catalog, self.sized.best)
+        return inventory_text(self.catalog, self.sized.best, self.request.rules)
 
 
 def request_of(given: Mapping[str, Any]) -> Request:
@@ -104,6 +110,8 @@ def request_of(given: Mapping[str, Any]) -> Request:
         qps=_count("--qps", qps, "a number of queue pairs per connection", "write a whole number from 1 to 128", 128),
         tenants=_count("--tenants", given["tenants"], "a number of tenants", few),
         lb=given["lb"],
+        name=given["name"] or "",
+        rules=None if given["addresses"] is None else read_rules(Path(given["addresses"])),
     )
 
 

@@ -123,14 +123,14 @@ HOW_TO_ADD = (
 def servers_named(catalog: Catalog, word: str) -> list[str]:
     """Return the server models that match a word.
 
-    An exact match with the name of a server or of its GPU NIC comes first. Without an exact match, the word may be any
-    part of a server's or GPU NIC's name. Case, spaces, hyphens and underscores are ignored: "ConnectX7" matches
-    ``connectx-7``.
+    An exact match with the name of a server or of its GPU NIC comes first, then one with the name of its GPU. Otherwise, the word may be any part
+    of the server's or the NIC's name. Case, spaces, hyphens and underscores do not matter: "ConnectX7" is ``connectx-7``.
     """
     nics = {name: model.nics["gpu"].nic for name, model in catalog.servers.items() if "gpu" in model.nics}
     plain = _plain(word)
     exact = [name for name, nic in nics.items() if plain in {_plain(name), _plain(nic)}]
-    return exact or [name for name, nic in nics.items() if plain in _plain(name) or plain in _plain(nic)]
+    of_gpu = [name for name in nics if plain and plain == _plain(catalog.servers[name].gpu)]
+    return exact or of_gpu or [name for name, nic in nics.items() if plain in _plain(name) or plain in _plain(nic)]
 
 
 def switches_named(catalog: Catalog, word: str) -> list[str]:
@@ -166,7 +166,18 @@ def unknown_switch(catalog: Catalog, word: str) -> tuple[str, str]:
 def unknown_server(catalog: Catalog, word: str) -> tuple[str, str]:
     """Return the error and the fix for a word that matches no server model."""
     nics = {model.nics["gpu"].nic for model in catalog.servers.values() if "gpu" in model.nics}
-    return f"server model {word!r} is not in the catalog", _instead(word, {*catalog.servers, *nics}, catalog.servers)
+    gpus = {model.gpu for model in catalog.servers.values() if "gpu" in model.nics and model.gpu}
+    names = {*catalog.servers, *nics, *gpus}
+    return f"server model {word!r} is not in the catalog", _instead(word, names, catalog.servers)
+
+
+def sized_servers(catalog: Catalog) -> list[tuple[str, str, str]]:
+    """Return the models that ``init --nic`` takes: (server, its GPUs, its NICs for GPU traffic) with their numbers."""
+    return [
+        (name, f"{model.gpus} x {model.gpu or 'GPU'}", f"{len(model.nics['gpu'].names)} x {model.nics['gpu'].nic}")
+        for name, model in catalog.servers.items()
+        if "gpu" in model.nics
+    ]
 
 
 def _instead(word: str, names: Collection[str], known: Collection[str]) -> str:

@@ -23,11 +23,14 @@ from railweave.model.intent.inventory import template
 from railweave.model.intent.reference import fabric_schema
 from railweave.outputs.folder.designing import design_file
 from railweave.outputs.rendering.network import switch_configs, switch_gaps
+from railweave.outputs.rendering.tables import address_rows
 from railweave.outputs.report.bom import Item, bill, cost, read_prices
 from railweave.outputs.report.sized import sized_html
 from railweave.writing import check_writable, write_file
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from railweave.design.sizing.request import Answer
     from railweave.design.sizing.size import Shape
     from railweave.model.network.model import Network
@@ -57,6 +60,7 @@ class StartedFabric:
     - ``written``: the files, the fabric file first.
     - ``notes``: sentences about the number of queue pairs, which is ``predicted`` if this was requested.
     - ``costs``: the cost of each shape that fits, by its title; empty without prices.
+    - ``preview``: examples of addresses, if the operator has given ranges or names.
     - ``findings``: the errors and warnings that ``build`` will report.
     """
 
@@ -66,6 +70,7 @@ class StartedFabric:
     costs: dict[str, str]
     findings: list[Finding]
     predicted: bool
+    preview: tuple[str, ...] = ()
 
     @property
     def good(self) -> bool:
@@ -77,6 +82,7 @@ class StartedFabric:
         return [
             *words(self.sizing.catalog, self.sizing.sized),
             *(f"cost as {name}: {cost}" for name, cost in self.costs.items()),
+            *self.preview,
             *(f"wrote {file}" for file in self.written),
             "the files still lack:",
             *(f"  {line}" for line in LACKING),
@@ -89,6 +95,7 @@ class StartedFabric:
             "files": [str(file) for file in self.written],
             **to_json(self.sizing.catalog, self.sizing.sized),
             **({"costs": self.costs} if self.costs else {}),
+            **({"addresses": list(self.preview[1:])} if self.preview else {}),
             "findings": [finding.to_json() for finding in self.findings],
         }
 
@@ -109,13 +116,15 @@ def start_for_gpus(
     hardware: Path | None = None,
     prices: Path | None = None,
     html: Path | None = None,
+    agreed: Callable[[tuple[str, ...]], bool] | None = None,
 ) -> StartedFabric:
     """Size a fabric for a request, and write it into a new or empty folder.
 
     - ``predict_qps``: choose the number of queue pairs by prediction.
     - ``hardware``: a folder of hardware files; ``prices``: a file of prices; ``html``: a page to write.
+    - ``agreed``: asked with the preview of addresses before anything is written; if it returns False, nothing is.
 
-    Raises ``InputError`` for wrong input or if no shape fits, and ``OutputError`` if the folder cannot be written.
+    Raises ``InputError`` for wrong input, if no shape fits, or if ``agreed`` returns False, and ``OutputError`` if the folder cannot be written.
     """
     check_new(folder)  # before minutes of work
     if html is not None:
@@ -136,13 +145,40 @@ def start_for_gpus(
         notes = ("queue pairs: one per connection, NCCL's default; --qps predict chooses by prediction",)
     network = sized(sizing, hardware)
     findings = to_be_reported(network)
+    preview = address_preview(network) if request.rules or agreed else ()
+    if agreed is not None and not agreed(preview):
+        fix = "start again with other answers, or with ranges and names of your own (--addresses FILE)"
+        raise InputError([Problem(Option("init"), "no file was written, as you asked", fix)])
     written = start_sized(sizing, folder)
     if html is not None:
         told = to_json(sizing.catalog, sizing.sized), list(words(sizing.catalog, sizing.sized))
         write_file(html, sized_html(network, *told, {str(shape): items for shape, items in bought.items()}, known))
         written.append(html)
     costs = {TITLES[shape]: str(cost(items, known)) for shape, items in bought.items()} if known else {}
-    return StartedFabric(sizing, written, notes, costs, findings, predict_qps)
+    return StartedFabric(sizing, written, notes, costs, findings, predict_qps, () if agreed else preview)
+
+
+KINDS = {"management": "management", "router-id": "router ID", "link": "link", "gateway": "gateway", "nic": "NIC"}
+"""The kinds of addresses of the preview, by their names in addresses.csv."""
+
+
+def address_preview(network: Network) -> tuple[str, ...]:
+    """Return a title and up to ten examples of addresses: the first and the last of each kind, and AS numbers."""
+    rows: dict[str, list[tuple[str, ...]]] = {kind: [] for kind in KINDS}
+    for row in address_rows(network):
+        rows.setdefault(str(row[0]), []).append(tuple(map(str, row)))
+    numbers = {switch.name: switch.asn for switch in network.switches}
+    lines: list[str] = []
+    for kind, title in KINDS.items():
+        for row in dict.fromkeys(rows[kind][:1] + rows[kind][-1:]):
+            _, device, interface, address, prefix, color, _, mac = (*row[:8],)
+            place = f"{device} {interface}".rstrip() + (f", {color}" if color and kind != "router-id" else "")
+            number = f", AS {numbers[device]}" if kind == "router-id" and numbers.get(device) else ""
+            shown = (
+                f"in {prefix}, from its MAC address" if mac.endswith("(placeholder)") and ":" in address else address
+            )
+            lines.append(f"  {title:10}  {place}: {shown}{number}")
+    return ("addresses, the first and the last of each kind:", *lines)
 
 
 def start_sized(answer: Answer, folder: Path) -> list[Path]:

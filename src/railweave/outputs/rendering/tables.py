@@ -102,10 +102,11 @@ def addresses_csv(network: Network) -> str:
     These are the addresses of management, router IDs, loopbacks, tunnel endpoints, gateways, links, external routers and NICs.
     """
     width = len(ADDRESSES)
-    return csv_text(ADDRESSES, (row + ("",) * (width - len(row)) for row in _addresses(network)))
+    return csv_text(ADDRESSES, (row + ("",) * (width - len(row)) for row in address_rows(network)))
 
 
-def _addresses(network: Network) -> Iterator[tuple[object, ...]]:
+def address_rows(network: Network) -> Iterator[tuple[object, ...]]:
+    """Yield the rows of addresses.csv: kind, device, interface, address, prefix, color, VLAN, MAC address, origin, and more for NICs."""
     for switch in network.switches:
         address, _, length = switch.management_address.partition("/")
         yield ("management", switch.name, "", address, f"/{length}", "", "", "", "pool")

@@ -1,0 +1,93 @@
+"""The choices that ``init`` offers when it asks: models by name, and what each load balancing costs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from railweave.model.catalog import packaged
+from railweave.model.catalog.hardware_files import own_hardware
+from railweave.model.catalog.words import servers_named, sized_servers, switches_named, unknown_server, unknown_switch
+from railweave.outputs.folder.sources import path_of
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from railweave.model.catalog.models import Catalog
+
+
+class Choice(NamedTuple):
+    """A model that a word names. ``problem``: why there is none, with a fix; empty if there is one."""
+
+    name: str
+    shown: str = ""
+    problem: str = ""
+
+
+class Balance(NamedTuple):
+    """A load balancing, with its price in one line."""
+
+    word: str
+    price: str
+
+
+def known(hardware: Path | str | None) -> Catalog:
+    """Return the packaged models and those of hardware files. Raises ``InputError`` if these are not valid."""
+    return packaged().with_hardware(own_hardware(path_of(hardware)).hardware)
+
+
+def servers(catalog: Catalog) -> list[str]:
+    """Return a line for each model that ``--nic`` takes: server, GPUs, NICs."""
+    rows = sized_servers(catalog)
+    widths = [max(len(row[column]) for row in rows) for column in range(2)]
+    return [f"{server:{widths[0]}}  {gpus:{widths[1]}}  {nics}" for server, gpus, nics in rows]
+
+
+def server_of(catalog: Catalog, word: str) -> Choice:
+    """Return the server model that a word names: a server, a NIC, a GPU, or part of a name."""
+    names = servers_named(catalog, word) if word.strip() else []
+    if not names:
+        return Choice("", problem="; ".join(unknown_server(catalog, word)))
+    gpus, nics = next(row[1:] for row in sized_servers(catalog) if row[0] == names[0])
+    return Choice(names[0], f"{names[0]}: {gpus}, {nics}")
+
+
+def switch_of(catalog: Catalog, word: str) -> Choice:
+    """Return the switch model that a word names: a model, a vendor, or part of a name."""
+    names = switches_named(catalog, word) if word.strip() else []
+    if not names:
+        return Choice("", problem="; ".join(unknown_switch(catalog, word)))
+    return Choice(names[0], f"{names[0]}: {catalog.switches[names[0]].description}")
+
+
+def balances(catalog: Catalog, gpus: int, server: str, switch: str) -> list[Balance]:
+    """Return the load balancings that a fabric of this size can have, the default first, with their prices.
+
+    Raises ``InputError`` if no shape fits.
+    """
+    from railweave.design.sizing.request import MODES, Request, answer
+    from railweave.errors import InputError
+
+    usual = answer(catalog, Request(gpus, server, switch, lb=None)).sized.best
+    if not usual.spines:
+        return [Balance("ecmp", "one leaf for each rail or for all: there is nothing to balance")]
+    default = next(word for word, mode in MODES.items() if mode == usual.wanted.balancing)
+    nics = len(catalog.servers[server].nics["gpu"].names)
+    offered: list[Balance] = []
+    for word in sorted(MODES, key=lambda word: word != default):
+        try:
+            size = answer(catalog, Request(gpus, server, switch, lb=word)).sized.best
+        except InputError:
+            continue
+        paths = size.colors if word == "rlb" else 1
+        addresses = f"{paths} address{'es' if paths > 1 else ''} a NIC, {paths * nics} routing tables a server"
+        offered.append(
+            Balance(word, f"{_WHAT[word]}; {addresses}, {'the NCCL plugin' if word == 'rlb' else 'no plugin'}")
+        )
+    return offered
+
+
+_WHAT = {
+    "dlb": "switches move flowlets to less loaded links",
+    "ecmp": "static hash: two large flows may share a link",
+    "rlb": "each queue pair has its own path",
+}

@@ -1,0 +1,107 @@
+"""The questions of ``init`` on a terminal. Each has a default; nothing is written before the last one."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+if TYPE_CHECKING:
+    from railweave.api.init_choices import Choice
+    from railweave.api.start_verbs import Init
+
+FOLDER, SERVERS = "cluster", 8
+"""The defaults of the first two questions."""
+
+
+def asks(options: Init, *, silent: bool) -> bool:
+    """Return True if ``init`` asks: on a terminal, if the options name nothing to start from."""
+    on_terminal = sys.stdin.isatty() and sys.stdout.isatty()
+    return on_terminal and not silent and not options.yes and options.gpus is None and options.example is None
+
+
+def answered(options: Init, *, ask: bool) -> Init:
+    """Return the options with the answers to the questions, or with the defaults if ``ask`` is False.
+
+    Raises ``typer.Abort`` if the operator interrupts, and ``InputError`` if no fabric fits the answers.
+    """
+    from railweave.api import init_choices
+
+    catalog = init_choices.known(options.hardware)
+    put = typer.prompt if ask else _default
+    if ask:
+        typer.echo("Enter takes the default in brackets; Ctrl-C writes nothing. `list` prints the names of models.")
+    folder = options.folder or str(put("folder for the files", default=FOLDER))
+    count = _number(put)
+    server = _model(
+        put, "server, GPU or NIC model", options.nic, lambda word: init_choices.server_of(catalog, word),
+        lambda: init_choices.servers(catalog),
+    )  # fmt: skip
+    switch = _model(
+        put, "switch vendor or model", options.switch, lambda word: init_choices.switch_of(catalog, word),
+        lambda: list(catalog.switches),
+    )  # fmt: skip
+    gpus = count * (options.gpus_per_server or catalog.servers[server].gpus)
+    balance = options.lb
+    if balance is None:
+        offered = init_choices.balances(catalog, gpus, server, switch)
+        balance = offered[0].word
+        if ask and len(offered) > 1:
+            for each in offered:
+                typer.echo(f"  {each.word:5} {each.price}")
+            words = [each.word for each in offered]
+            balance = _one_of(put, "load balancing", balance, words)
+    name = options.name or str(put("name of the network", default=f"rail-{gpus}"))
+    return replace(options, folder=Path(folder), gpus=gpus, nic=server, switch=switch, lb=balance, name=name)
+
+
+def agreed(preview: tuple[str, ...]) -> bool:
+    """Show the addresses, and return True if the operator wants the files to be written."""
+    for line in preview:
+        typer.echo(line)
+    return typer.confirm("write the files?", default=True)
+
+
+def _default(_: str, *, default: object) -> object:
+    return default
+
+
+def _number(put: Callable[..., object]) -> int:
+    while True:
+        text = str(put("number of GPU servers", default=SERVERS)).strip()
+        if text.isascii() and text.isdecimal() and len(text) < 6 and int(text) > 0:
+            return int(text)
+        typer.echo(f"  {text!r:.60} is not a number of servers: write a whole number from 1 to 99999")
+
+
+def _model(
+    put: Callable[..., object],
+    question: str,
+    default: str,
+    choose: Callable[[str], Choice],
+    names: Callable[[], list[str]],
+) -> str:
+    while True:
+        word = str(put(question, default=default)).strip()
+        if word == "list":
+            for line in names():
+                typer.echo(f"  {line}")
+            continue
+        choice = choose(word)
+        if not choice.problem:
+            if put is not _default:
+                typer.echo(f"  {choice.shown}")
+            return choice.name
+        typer.echo(f"  {choice.problem}")
+
+
+def _one_of(put: Callable[..., object], question: str, default: str, words: list[str]) -> str:
+    while True:
+        word = str(put(question, default=default)).strip()
+        if word in words:
+            return word
+        typer.echo(f"  choose one of {', '.join(words)}")
