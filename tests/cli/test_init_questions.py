@@ -35,7 +35,7 @@ class Terminal:
     """A process on a terminal of its own."""
 
     def __init__(self, folder: Path, *words: str) -> None:
-        self.shown, self.end = "", time.monotonic() + 120
+        self.shown, self.at, self.end = "", 0, time.monotonic() + 120
         self.master, slave = pty.openpty()
         environment = {**os.environ, "PYTHONPATH": str(ROOT / "src"), "TERM": "dumb", "COLUMNS": "200"}
         self.process = subprocess.Popen(
@@ -51,13 +51,11 @@ class Terminal:
         os.close(slave)
 
     def until(self, text: str) -> None:
-        """Read until a text that was not read before."""
-        shown = self.shown
-        new = ""
-        while text not in new:
+        """Read until a text is shown after the last one that was waited for."""
+        while text not in self.shown[self.at :]:
             assert time.monotonic() < self.end, f"not shown: {text}\n{self.shown}"
-            new += self._read()
-            self.shown = shown + new
+            self.shown += self._read()
+        self.at = self.shown.index(text, self.at) + len(text)
 
     def _read(self) -> str:
         if select.select([self.master], [], [], 1)[0]:

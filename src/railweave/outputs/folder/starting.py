@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, replace
+from ipaddress import ip_network
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
@@ -174,9 +175,9 @@ def address_preview(network: Network) -> tuple[str, ...]:
             _, device, interface, address, prefix, color, _, mac = (*row[:8],)
             place = f"{device} {interface}".rstrip() + (f", {color}" if color and kind != "router-id" else "")
             number = f", AS {numbers[device]}" if kind == "router-id" and numbers.get(device) else ""
-            shown = (
-                f"in {prefix}, from its MAC address" if mac.endswith("(placeholder)") and ":" in address else address
-            )
+            shown = address
+            if mac.endswith("(placeholder)") and ":" in address:
+                shown = f"in {ip_network(address + prefix, strict=False)}, from its MAC address"
             lines.append(f"  {title:10}  {place}: {shown}{number}")
     return ("addresses, the first and the last of each kind:", *lines)
 
