@@ -176,9 +176,14 @@ def _tenants(size: Size, tenants: int, rules: AddressRules | None) -> list[str]:
     lines, first = ["    tenants:"], 1
     for number in range(1, tenants + 1):
         last = first + each - (number > more)
-        lines.append(f'      tenant-{number}: {{members: "{server_names(size, first, last, rules)}"}}')
+        lines.append(f"      tenant-{number}: {{members: {_members(size, first, last, rules)}}}")
         first = last + 1
     return lines
+
+
+def _members(size: Size, first: int, last: int, rules: AddressRules | None) -> str:
+    names = server_names(size, first, last, rules)
+    return flow(names.split(",")) if rules is not None and rules.servers and "[" not in names else f'"{names}"'
 
 
 def _expanded(names: str) -> list[str]:
