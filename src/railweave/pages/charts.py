@@ -1,4 +1,8 @@
-"""Charts as SVG: lines over time, heat maps and bars. Each mark has a tooltip with its value."""
+"""Charts: lines, columns, heat maps and dots as SVG, bars as HTML. There is one function for each kind of chart.
+
+Every mark has a tooltip with its value, and every drawing has a name for readers who do not see it (``label``). A drawing that is
+wider than its window scrolls, so that its texts stay readable. ``charts.css`` is the style sheet.
+"""
 
 from __future__ import annotations
 
@@ -13,15 +17,29 @@ if TYPE_CHECKING:
 
 WIDTH, LEFT, RIGHT, TOP, BOTTOM = 720.0, 58.0, 12.0, 10.0, 26.0
 LINES = 6
-"""The number of line styles in the page's style sheet: classes c0 to c5."""
+"""The number of line styles in the style sheet: classes c0 to c5."""
+WIDE = WIDTH * 1.6
+"""The width of a chart that takes the full width of the page."""
+MOST_TICKS = 10
+"""The largest number of named positions that are written below a chart."""
 
 
 @dataclass(frozen=True)
 class Line:
-    """A line of a chart: its name, and a value for each position on the horizontal axis. None means that the value is unknown."""
+    """A line of a chart.
+
+    - ``values``: a value for each position on the horizontal axis. None means that the value is unknown.
+    - ``style``: the number of the line style. None means the line's place in the chart.
+    - ``between``: the lowest and highest value at each position, drawn as an area; empty, or None where unknown.
+    - ``dots``: True if each value also gets a circle. ``faint``: True for a line that is only there to compare with.
+    """
 
     name: str
     values: Sequence[float | None]
+    style: int | None = None
+    between: Sequence[tuple[float, float] | None] = ()
+    dots: bool = False
+    faint: bool = False
 
 
 @dataclass(frozen=True)
@@ -35,12 +53,75 @@ class Point:
 
 
 @dataclass(frozen=True)
+class Dot:
+    """A circle of a chart of dots. ``kind`` is its CSS class."""
+
+    x: float
+    y: float
+    kind: str
+    tooltip: str
+
+
+@dataclass(frozen=True)
 class Axis:
-    """A horizontal axis: the positions of the values, and their unit. ``marks`` holds events as pairs of position and description."""
+    """A horizontal axis.
+
+    - ``places``: the positions of the values. ``unit``: their unit.
+    - ``marks``: events as pairs of position and description.
+    - ``names``: the names of the positions, if they are not shown as numbers.
+    - ``first``: the position at the left edge.
+    """
 
     places: Sequence[float]
     unit: str
     marks: Sequence[tuple[float, str]] = ()
+    names: Sequence[str] = ()
+    first: float = 0.0
+
+    @property
+    def last(self) -> float:
+        """The position at the right edge."""
+        most = max(self.places, default=self.first)
+        return most if most > self.first else self.first + 1
+
+    def name(self, place: int) -> str:
+        """Return the name of a position, by its index."""
+        return self.names[place] if self.names else f"{shown(self.places[place])} {self.unit}".strip()
+
+    @property
+    def ticks(self) -> list[tuple[float, str]]:
+        """The positions that are written below the chart, with their texts."""
+        if self.names:
+            every = -(-len(self.names) // MOST_TICKS)
+            return list(zip(self.places, self.names, strict=True))[::-1][::every][::-1]
+        return [(value, shown(value)) for value in ticks(self.last) if value <= self.last * 1.001]
+
+
+@dataclass(frozen=True)
+class Part:
+    """A part of a bar that is divided. ``style`` is the number of its color; None leaves the part empty."""
+
+    style: int | None
+    value: float
+    tooltip: str
+
+
+@dataclass(frozen=True)
+class Bar:
+    """A bar: its name, its value, and the value as text.
+
+    - ``parts`` divide the bar; without parts it has one color.
+    - ``between``: the lowest and highest value that are likely, drawn as a line over the end of the bar.
+    - ``best``: True for the bar that is emphasized.
+    """
+
+    name: str
+    value: float
+    shown: str
+    tooltip: str = ""
+    parts: Sequence[Part] = ()
+    between: tuple[float, float] | None = None
+    best: bool = False
 
 
 def ticks(most: float) -> list[float]:
@@ -57,11 +138,39 @@ def shown(value: float) -> str:
     return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
 
 
+def drawing(label: str, parts: Sequence[str], height: float, width: float = WIDTH, css: str = "") -> str:
+    """Return a drawing in a box that scrolls if the window is too narrow. ``label`` is what a screen reader says of the drawing."""
+    svg = (
+        f'<svg class="{f"chart {css}".strip()}" style="--natural:{number(width)}px" viewBox="0 0 {number(width)} {number(height)}" '
+        f'role="img" aria-label="{text(label)}">{"".join(parts)}</svg>'
+    )
+    return element("div", svg, class_="plot", tabindex=0)
+
+
+def card(title: str, about: str, content: str, *, name: str = "", whole: bool = False) -> str:
+    """Return a chart with its title and a sentence on how to read it. ``whole`` is True if it takes the full width of the page."""
+    return element(
+        "article",
+        element("h3", text(title)),
+        element("p", text(about)) if about else "",
+        content,
+        class_="chart-card whole" if whole else "chart-card",
+        data_chart=name or None,
+    )
+
+
+def legend(entries: Sequence[tuple[str, str]]) -> str:
+    """Return the legend of a chart. Entries are pairs of CSS class and name: ``c0`` is a line style, ``f0`` a filled area."""
+    keys = (element("span", element("i", " ", class_=css), text(name)) for css, name in entries)
+    return element("div", *keys, class_="keys")
+
+
 def lines(
     axis: Axis,
     several: Sequence[Line],
     unit: str,
     *,
+    label: str,
     height: float = 210.0,
     most: float | None = None,
     points: Sequence[Point] = (),
@@ -70,126 +179,166 @@ def lines(
 
     ``most`` is the top of the vertical axis; None means the largest value. ``points`` are circles in the colors of their lines.
     """
-    top = max((value for line in several for value in line.values if value is not None), default=0.0)
-    top = max(top, *(point.y for point in points)) if points else top
-    scale = ticks(top if most is None else most)
+    every = [value for line in several for value in line.values if value is not None]
+    every += [pair[1] for line in several for pair in line.between if pair is not None]
+    scale = ticks(max([0.0, *every, *(point.y for point in points)]) if most is None else most)
     across, up = _frame(axis, scale, height)
+    styles = [place if line.style is None else line.style for place, line in enumerate(several)]
     parts = [_grid(axis, scale, height)]
-    for place, line in enumerate(several):
-        pieces: list[str] = []
-        pen = "M"
-        for x, value in zip(axis.places, line.values, strict=True):
-            if value is None:
-                pen = "M"
-                continue
-            pieces.append(f"{pen}{number(across(x))} {number(up(value))}")
-            pen = "L"
-        parts.append(
-            f'<path class="line c{place % LINES}" d="{"".join(pieces)}"><title>{text(line.name)}</title></path>'
-        )
-    step = (across(axis.places[-1]) - LEFT) / max(len(axis.places) - 1, 1) if axis.places else 1.0
-    for place, x in enumerate(axis.places):
-        values = [(line.name, line.values[place]) for line in several]
-        readings = "\n".join(f"{name}: {shown(value)} {unit}" for name, value in values if value is not None)
-        parts.append(
-            _target(across(x) - step / 2, TOP, step, height - TOP - BOTTOM, f"{shown(x)} {axis.unit}\n{readings}")
-        )
+    for style, line in zip(styles, several, strict=True):
+        parts += [_area(piece, style, across, up) for piece in _unbroken(axis, line)]
+    for style, line in zip(styles, several, strict=True):
+        path = _path(axis, line.values, across, up)
+        css = f"line c{style % LINES}{' faint' if line.faint else ''}"
+        parts.append(f'<path class="{css}" d="{path}"><title>{text(line.name)}</title></path>')
+        if line.dots:
+            parts += [
+                f'<circle class="point c{style % LINES}" cx="{number(across(x))}" cy="{number(up(value))}" r="3"/>'
+                for x, value in zip(axis.places, line.values, strict=True)
+                if value is not None
+            ]
+    parts += _targets(axis, several, unit, height, across)
     parts += [
         f'<circle class="point c{point.line % LINES}" cx="{number(across(point.x))}" cy="{number(up(point.y))}" r="4">'
         f"<title>{text(point.tooltip)}</title></circle>"
         for point in points
     ]
-    legend = "".join(
-        element("span", element("i", " ", class_=f"c{place % LINES}"), text(line.name))
-        for place, line in enumerate(several)
-    )
-    return _svg(height, parts) + (element("div", legend, class_="keys") if len(several) > 1 else "")
+    keys = [(f"c{style % LINES}", line.name) for style, line in zip(styles, several, strict=True)]
+    return drawing(label, parts, height) + (legend(keys) if len(several) > 1 else "")
 
 
-def columns(axis: Axis, values: Sequence[float], unit: str, *, height: float = 150.0) -> str:
+def columns(axis: Axis, values: Sequence[float], unit: str, *, label: str, height: float = 150.0) -> str:
     """Return a chart with one column for each position on the axis. ``unit`` is the unit of the values, and ``height`` is in pixels."""
     scale = ticks(max(values, default=0.0))
     across, up = _frame(axis, scale, height)
     step = (across(axis.places[-1]) - LEFT) / max(len(axis.places), 1)
     parts = [_grid(axis, scale, height)]
-    for x, value in zip(axis.places, values, strict=True):
+    for place, (x, value) in enumerate(zip(axis.places, values, strict=True)):
         if value:
-            box = f'x="{number(across(x) - step)}" y="{number(up(value))}" width="{number(max(step * 0.9, 1))}" height="{number(up(0) - up(value))}"'
-            parts.append(
-                f'<rect class="column" {box}><title>{shown(x)} {axis.unit}\n{shown(value)} {text(unit)}</title></rect>'
-            )
-    return _svg(height, parts)
+            box = _box(across(x) - step, up(value), max(step * 0.9, 1), up(0) - up(value))
+            hint = f"{axis.name(place)}\n{shown(value)} {unit}"
+            parts.append(f'<rect class="column" {box}><title>{text(hint)}</title></rect>')
+    return drawing(label, parts, height)
 
 
-def heatmap(axis: Axis, rows: Sequence[tuple[str, Sequence[float]]]) -> str:
-    """Return a heat map with one row for each name and one cell for each position. Values are fractions from 0 to 1."""
-    row, left = 15.0, 330.0
-    height = TOP + row * len(rows) + BOTTOM
-    width = WIDTH * 1.6
-    end = axis.places[-1] if axis.places else 1.0
-    step = (width - left - RIGHT) / max(len(axis.places), 1)
-    parts: list[str] = []
-    for place, (name, values) in enumerate(rows):
-        y = TOP + row * place
-        parts.append(
-            f'<text class="name" x="{number(left - 8)}" y="{number(y + 11)}">{text(_short(name))}<title>{text(name)}</title></text>'
-        )
-        for column, value in enumerate(values):
-            shade = f'style="fill-opacity:{min(value, 1):.2f}"'
-            box = f'x="{number(left + column * step)}" y="{number(y)}" width="{number(step + 0.2)}" height="{number(row - 1)}"'
-            parts.append(
-                f'<rect class="cell" {box} {shade}><title>{text(name)}\n{shown(axis.places[column])} {axis.unit}: {value:.1%}</title></rect>'
-            )
-    for value in ticks(end):
-        if value <= end * 1.001:
-            x = left + value / end * (width - left - RIGHT)
-            parts.append(f'<text class="tick" x="{number(x)}" y="{number(height - 8)}">{shown(value)}</text>')
-    parts.append(f'<text class="unit" x="{number(left - 8)}" y="{number(height - 8)}">{text(axis.unit)}</text>')
-    return _svg(height, parts, width)
+def dots(axis: Axis, several: Sequence[Dot], unit: str, *, label: str, steps: Sequence[Dot] = ()) -> str:
+    """Return a chart of single results. ``unit`` is the unit of the vertical axis.
 
-
-def percent(value: float) -> str:
-    """Return a fraction as a percentage."""
-    return f"{value:.1%}"
-
-
-def bars(
-    rows: Sequence[tuple[str, float, str]],
-    *,
-    most: float = 1.0,
-    show: Callable[[float], str] = percent,
-    left: float = 330.0,
-    width: float = WIDTH * 1.6,
-) -> str:
-    """Return a bar chart. Each row is (name, value, tooltip), ``most`` is the value of a full bar, and ``show`` formats the value.
-
-    ``left`` is the width of the names and ``width`` the width of the chart, in pixels.
+    ``steps`` are the results at which a line rises or falls, in order of their positions. The line ends at the right edge.
     """
-    row = 19.0
-    height = TOP + row * len(rows) + 6
+    height = 240.0
+    scale = ticks(max((dot.y for dot in several), default=1.0))
+    across, up = _frame(axis, scale, height)
+    parts = [_grid(axis, scale, height)]
+    for dot in several:
+        circle = f'class="dot {dot.kind}" cx="{number(across(dot.x))}" cy="{number(up(dot.y))}" r="{5 if dot.kind == "front" else 3.5}"'
+        parts.append(f"<circle {circle}><title>{text(dot.tooltip)}</title></circle>")
+    if steps:
+        path = f"M{number(across(steps[0].x))} {number(up(steps[0].y))}"
+        path += "".join(f"H{number(across(step.x))}V{number(up(step.y))}" for step in steps[1:])
+        parts.append(f'<path class="line c1" d="{path}H{number(across(axis.last))}"/>')
+    parts.append(f'<text class="mark" x="{number(LEFT + 4)}" y="{number(TOP + 4)}">{text(unit)}</text>')
+    return drawing(label, parts, height)
+
+
+@dataclass(frozen=True)
+class HeatCell:
+    """A cell of a heat map: its strength from 0 to 1, and its tooltip."""
+
+    strength: float
+    tooltip: str
+
+
+def heatmap(
+    rows: Sequence[tuple[str, Sequence[HeatCell | None]]],
+    *,
+    label: str,
+    axis: Axis | None = None,
+    cell: float | None = None,
+    left: float = 330.0,
+    css: str = "",
+) -> str:
+    """Return a heat map with one row for each name. None is a cell without a value.
+
+    ``axis`` is written below. ``cell`` is the width of a cell in pixels; None means that the cells fill a wide chart. ``left`` is the
+    width of the names. ``css`` is the class of the drawing.
+    """
+    row = 15.0
+    count = max((len(cells) for _, cells in rows), default=0)
+    height = TOP + row * len(rows) + (BOTTOM if axis else 6.0)
+    step = (WIDE - left - RIGHT) / max(count, 1) if cell is None else cell
     parts: list[str] = []
-    for place, (name, value, hint) in enumerate(rows):
+    for place, (name, cells) in enumerate(rows):
         y = TOP + row * place
-        long = (width - left - 70) * min(value / most, 1)
         parts.append(
-            f"<g><title>{text(name)}\n{text(hint)}</title>"
-            f'<text class="name" x="{number(left - 8)}" y="{number(y + 12)}">{text(_short(name))}</text>'
-            f'<rect class="track" x="{number(left)}" y="{number(y + 1)}" width="{number(width - left - 70)}" height="14" rx="3"/>'
-            f'<rect class="bar-value" x="{number(left)}" y="{number(y + 1)}" width="{number(long)}" height="14" rx="3"/>'
-            f'<text class="value" x="{number(width - 62)}" y="{number(y + 12)}">{text(show(value))}</text></g>'
+            f'<text class="name" x="{number(left - 8)}" y="{number(y + 11)}">{text(_short(name, left))}<title>{text(name)}</title></text>'
         )
-    return _svg(height, parts, width)
+        for column, each in enumerate(cells):
+            if each is not None:
+                box = _box(left + column * step, y, step + 0.2 if cell is None else step - 1, row - 1)
+                strength = f"{min(max(each.strength, 0), 1):.2f}"
+                parts.append(f'<rect class="well" {box}/>' if cell else "")
+                parts.append(
+                    f'<rect class="cell" {box} style="fill-opacity:{strength}"><title>{text(each.tooltip)}</title></rect>'
+                )
+    if axis is not None:
+        parts += [
+            f'<text class="tick" x="{number(left + value / axis.last * step * count)}" y="{number(height - 8)}">{text(name)}</text>'
+            for value, name in axis.ticks
+        ]
+        parts.append(f'<text class="unit" x="{number(left - 8)}" y="{number(height - 8)}">{text(axis.unit)}</text>')
+    return drawing(label, parts, height, left + step * count + RIGHT, css)
 
 
-def _short(name: str) -> str:
-    return name if len(name) <= 52 else f"{name[:25]}…{name[-26:]}"
+def bars(several: Sequence[Bar], *, most: float | None = None) -> str:
+    """Return a bar chart as a list. ``most`` is the value of a full bar; None means the largest value."""
+    high = max((bar.between[1] for bar in several if bar.between), default=0.0)
+    full = most or max([high, *(bar.value for bar in several)], default=1.0) or 1.0
+    return element("ul", *(_bar(bar, full) for bar in several), class_="bars")
 
 
-def _frame(axis: Axis, scale: list[float], height: float):  # noqa: ANN202 - two functions of one argument
-    end = max(axis.places, default=1.0) or 1.0
+def _bar(bar: Bar, full: float) -> str:
+    marks = [
+        element(
+            "i",
+            "",
+            class_="part" if part.style is None else f"part f{part.style}",
+            style=f"width:{_share(part.value, full)}",
+            title=part.tooltip,
+        )
+        for part in bar.parts
+    ] or [element("i", "", class_="part f0", style=f"width:{_share(bar.value, full)}")]
+    if bar.between is not None:
+        low, high = bar.between
+        marks.append(
+            element("i", "", class_="between", style=f"left:{_share(low, full)};width:{_share(high - low, full)}")
+        )
+    return element(
+        "li",
+        element("span", text(bar.name), class_="bar-name"),
+        element("span", *marks, class_="track"),
+        element("b", text(bar.shown)),
+        class_="best" if bar.best else None,
+        title=f"{bar.name}\n{bar.tooltip}" if bar.tooltip else None,
+    )
+
+
+def _share(value: float, full: float) -> str:
+    """Return a value as a percentage of a full bar."""
+    return f"{min(max(value / full, 0), 1) * 100:.2f}%"
+
+
+def _short(name: str, left: float) -> str:
+    """Return a name that fits into ``left`` pixels, with its middle left out if it is too long."""
+    most = int((left - 12) / 6.2)
+    return name if len(name) <= most else f"{name[: most // 2 - 1]}…{name[-(most // 2) :]}"
+
+
+def _frame(axis: Axis, scale: list[float], height: float) -> tuple[Callable[[float], float], Callable[[float], float]]:
+    """Return two functions: from a position, and from a value, to the coordinates of the drawing."""
 
     def across(x: float) -> float:
-        return LEFT + x / end * (WIDTH - LEFT - RIGHT)
+        return LEFT + (x - axis.first) / (axis.last - axis.first) * (WIDTH - LEFT - RIGHT)
 
     def up(y: float) -> float:
         return height - BOTTOM - y / scale[-1] * (height - TOP - BOTTOM)
@@ -197,22 +346,80 @@ def _frame(axis: Axis, scale: list[float], height: float):  # noqa: ANN202 - two
     return across, up
 
 
+def _path(
+    axis: Axis, values: Sequence[float | None], across: Callable[[float], float], up: Callable[[float], float]
+) -> str:
+    """Return the path of a line, which is interrupted where a value is unknown."""
+    pieces: list[str] = []
+    pen = "M"
+    for x, value in zip(axis.places, values, strict=True):
+        if value is None:
+            pen = "M"
+            continue
+        pieces.append(f"{pen}{number(across(x))} {number(up(value))}")
+        pen = "L"
+    return "".join(pieces)
+
+
+def _unbroken(axis: Axis, line: Line) -> list[list[tuple[float, float, float]]]:
+    """Return the parts of a line's area that have no gap, as lists of (position, lowest, highest)."""
+    pieces: list[list[tuple[float, float, float]]] = [[]]
+    for x, pair in zip(axis.places, line.between, strict=False):
+        if pair is None:
+            pieces.append([])
+        else:
+            pieces[-1].append((x, *pair))
+    return [piece for piece in pieces if len(piece) > 1]
+
+
+def _area(
+    piece: Sequence[tuple[float, float, float]],
+    style: int,
+    across: Callable[[float], float],
+    up: Callable[[float], float],
+) -> str:
+    over = [f"{number(across(x))} {number(up(high))}" for x, _, high in piece]
+    under = [f"{number(across(x))} {number(up(low))}" for x, low, _ in reversed(piece)]
+    return f'<path class="band f{style % LINES}" d="M{"L".join(over + under)}Z"/>'
+
+
+def _targets(
+    axis: Axis, several: Sequence[Line], unit: str, height: float, across: Callable[[float], float]
+) -> list[str]:
+    """Return the invisible boxes of a chart, one for each position, that show the values at the position under the pointer."""
+    xs = [across(x) for x in axis.places]
+    parts: list[str] = []
+    for place, x in enumerate(xs):
+        before = (xs[place - 1] + x) / 2 if place else LEFT
+        after = (xs[place + 1] + x) / 2 if place + 1 < len(xs) else WIDTH - RIGHT
+        readings = [axis.name(place)]
+        for line in several:
+            value = line.values[place]
+            if value is not None:
+                pair = line.between[place] if line.between else None
+                reach = f", {shown(pair[0])} to {shown(pair[1])}" if pair else ""
+                readings.append(f"{line.name}: {shown(value)}{reach} {unit}")
+        box = _box(before, TOP, after - before, height - TOP - BOTTOM)
+        parts.append(f'<rect class="target" {box}><title>{text(chr(10).join(readings))}</title></rect>')
+    return parts
+
+
 def _grid(axis: Axis, scale: list[float], height: float) -> str:
     across, up = _frame(axis, scale, height)
-    end = max(axis.places, default=1.0) or 1.0
     parts: list[str] = []
     for value in scale:
         y = up(value)
         parts.append(f'<path class="rule" d="M{number(LEFT)} {number(y)}H{number(WIDTH - RIGHT)}"/>')
         parts.append(f'<text class="side" x="{number(LEFT - 6)}" y="{number(y + 4)}">{shown(value)}</text>')
-    parts += [
-        f'<text class="tick" x="{number(across(value))}" y="{number(height - 8)}">{shown(value)}</text>'
-        for value in ticks(end)
-        if value <= end * 1.001
-    ]
-    parts.append(f'<text class="unit" x="{number(LEFT - 6)}" y="{number(height - 8)}">{text(axis.unit)}</text>')
+    for value, name in axis.ticks:
+        x = across(value)
+        end = ' style="text-anchor:end"' if x + 3.2 * len(name) > WIDTH else ""
+        parts.append(
+            f'<text class="tick"{end} x="{number(min(x, WIDTH))}" y="{number(height - 8)}">{text(name)}</text>'
+        )
+    parts.append(f'<text class="unit" x="{number(LEFT - 14)}" y="{number(height - 8)}">{text(axis.unit)}</text>')
     for moment, event in axis.marks:
-        if 0 <= moment <= end:
+        if axis.first <= moment <= axis.last:
             parts.append(
                 f'<path class="event" d="M{number(across(moment))} {number(TOP)}V{number(height - BOTTOM)}">'
                 f"<title>{text(event)} at {shown(moment)} {axis.unit}</title></path>"
@@ -220,10 +427,5 @@ def _grid(axis: Axis, scale: list[float], height: float) -> str:
     return "".join(parts)
 
 
-def _target(x: float, y: float, width: float, height: float, hint: str) -> str:
-    box = f'x="{number(x)}" y="{number(y)}" width="{number(width)}" height="{number(height)}"'
-    return f'<rect class="target" {box}><title>{text(hint)}</title></rect>'
-
-
-def _svg(height: float, parts: Sequence[str], width: float = WIDTH) -> str:
-    return f'<svg class="chart" viewBox="0 0 {number(width)} {number(height)}" role="img">{"".join(parts)}</svg>'
+def _box(x: float, y: float, width: float, height: float) -> str:
+    return f'x="{number(x)}" y="{number(y)}" width="{number(width)}" height="{number(height)}"'

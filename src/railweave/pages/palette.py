@@ -132,7 +132,7 @@ def stroke_rules(all_strokes: dict[str, dict[int, Stroke]]) -> str:
         f".{stroke.css_class}{{stroke:{stroke.dark}}}.{swatch_class(stroke)}{{background:{stroke.dark}}}"
         for stroke in every
     ]
-    return "".join(light) + (f"@media(prefers-color-scheme:dark){{{''.join(dark)}}}" if dark else "")
+    return "".join(light) + (f"@media screen and (prefers-color-scheme:dark){{{''.join(dark)}}}" if dark else "")
 
 
 def swatch_class(stroke: Stroke) -> str:
@@ -145,4 +145,4 @@ def line_colors() -> str:
     hues = [HUES[name] for name in TURN]
     light = "".join(f"--k{place}:{hue[0]};" for place, hue in enumerate(hues))
     dark = "".join(f"--k{place}:{hue[1]};" for place, hue in enumerate(hues))
-    return f":root{{{light}}}@media(prefers-color-scheme:dark){{:root{{{dark}}}}}"
+    return f":root{{{light}}}@media screen and (prefers-color-scheme:dark){{:root{{{dark}}}}}"

@@ -111,9 +111,11 @@ class Table:
     def to_html(self) -> str:
         """Return the markup of the table."""
         rows: list[str] = []
+        folds = any(len(shown(cell)) > LONG_CELL for row in self.rows for cell in row)
+        titled = self.stacks or folds
         for place, row in enumerate(self.rows):
             css = self.row_css[place] if place < len(self.row_css) else ""
-            cells = (_td(cell, column, stacks=self.stacks) for cell, column in zip(row, self.columns, strict=True))
+            cells = (_td(cell, column, titled=titled) for cell, column in zip(row, self.columns, strict=True))
             rows.append(element("tr", *cells, class_=css or None))
             if remark := (self.remarks or {}).get(place):
                 rows.append(element("tr", element("td", text(remark), class_="because", colspan=len(self.columns))))
@@ -124,7 +126,7 @@ class Table:
             name=self.name,
             caption=self.caption,
             scrolls=self.scrolls and len(self.rows) > LONG,
-            stacks=self.stacks,
+            css="stacks" if self.stacks else "folds" if folds else "",
         ) + (element("p", text(more), class_="about") if more else "")
 
     def to_markdown(self) -> list[str]:
@@ -212,16 +214,16 @@ def html_table(
     name: str = "",
     caption: str = "",
     scrolls: bool = False,
-    stacks: bool = False,
+    css: str = "",
 ) -> str:
     """Return an HTML table from rows that are already markup. With ``scrolls``, a high table gets its own scroll bar.
 
-    ``stacks`` shows the cells of a row below each other in a narrow window.
+    ``css`` is a further class: ``stacks`` shows the cells of a row below each other in a window narrower than a desktop's, ``folds``
+    on a telephone.
     """
     top = element("thead", element("tr", *_titles(heads)))
     label = element("caption", text(caption)) if caption else ""
-    css = "plain stacks" if stacks else "plain"
-    inner = element("table", label, top, element("tbody", *rows), class_=css, id=name or None)
+    inner = element("table", label, top, element("tbody", *rows), class_=f"plain {css}".strip(), id=name or None)
     return element("div", inner, class_="scroll long" if scrolls else "scroll", tabindex=0)
 
 
@@ -230,11 +232,20 @@ def _titles(heads: Sequence[Column]) -> Iterator[str]:
         yield element("th", text(column.title), scope="col", class_="number" if column.kind == "number" else None)
 
 
-def _td(cell: object, column: Column, *, stacks: bool) -> str:
+LONG_CELL = 30
+"""A table with a longer text than this many characters shows the cells of a row below each other on a telephone."""
+BRIEF = 14
+"""A text up to this many characters is never broken into two lines."""
+
+
+def _td(cell: object, column: Column, *, titled: bool) -> str:
+    """Return a cell. ``titled``: the cell carries the title of its column, for tables whose rows are folded in a narrow window."""
+    plain = shown(cell)
+    brief = "brief" if column.kind == "text" and len(plain) <= BRIEF and not plain.isalnum() else ""
     css = " ".join(
-        filter(None, ("" if column.kind == "text" else column.kind, cell.css if isinstance(cell, Cell) else ""))
+        filter(None, ("" if column.kind == "text" else column.kind, cell.css if isinstance(cell, Cell) else "", brief))
     )
-    markup = cell.markup if isinstance(cell, Cell) and cell.markup else text(shown(cell))
+    markup = cell.markup if isinstance(cell, Cell) and cell.markup else text(plain)
     return element(
-        "td", markup or "&#8203;", class_=css or None, data_title=column.title if stacks and markup else None
+        "td", markup or "&#8203;", class_=css or None, data_title=column.title if titled and markup else None
     )

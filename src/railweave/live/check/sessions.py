@@ -417,7 +417,7 @@ def color_table(living: NetworkStates) -> Table:
     rows = [
         (f"{prefix} ({color})", *(row.get(spine, "") for spine in spines)) for (prefix, color), row in cells.items()
     ]
-    return Table(columns("Prefix", *spines), rows, name="path-colors", scrolls=True)
+    return Table(columns("Prefix", *spines), rows, scrolls=True)
 
 
 def _mark_cell(wanted: ColorPath, seen: SeenPaths) -> Cell:

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 from railweave.operations.bench.comparing.estimate import Estimate, leaves_of, slowest_table
 from railweave.operations.bench.comparing.rows import row_table
 from railweave.operations.store.export import runs_table
-from railweave.pages.charts import LINES, shown, ticks
+from railweave.pages.charts import LINES, Axis, HeatCell, Line, card, heatmap, lines
 from railweave.pages.palette import line_colors
-from railweave.pages.shell import asset, element, html_page, json_for_script, number, section, text
+from railweave.pages.shell import asset, element, html_page, json_for_script, section, text
 from railweave.pages.terms import BENCHMARKS, glossary, tile
 from railweave.prediction.simulation.grid import shown as shown_value
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 MOST_CELLS = 64
 """The largest number of rows of a map that is still readable. Its cells are NICs if there are at most this many, else servers, else leaves."""
-CELL, LABEL, MAP_TOP = 14.0, 190.0, 8.0
+CELL, LABEL = 14.0, 190.0
 DARKEST = 0.5
 """The fraction of the usual rate at and below which a cell has the strongest color."""
 
@@ -101,135 +101,29 @@ def _svg(ends: Sequence[tuple[Pair, Ends | None]], names: Sequence[str], usual: 
         for key in {(first, other), (other, first)}:
             cells.setdefault(key, []).append((pair.relative or 0.0) / usual)
             failed[key] += pair.gbps == 0
-    width = LABEL + CELL * len(names) + 4
-    height = MAP_TOP + CELL * len(names) + 4
-    parts: list[str] = []
-    for name, row in place.items():
-        shown = name if len(name) <= 28 else f"{name[:13]}…{name[-14:]}"
-        y = MAP_TOP + CELL * row
-        parts.append(
-            f'<text class="name" x="{number(LABEL - 6)}" y="{number(y + 11)}">{text(shown)}<title>{text(name)}</title></text>'
-        )
+    rows: list[tuple[str, list[HeatCell | None]]] = [(name, [None] * len(names)) for name in names]
     for (row, column), levels in sorted(cells.items()):
         level = min(levels)
-        strength = min(max((1 - level - SCATTER * noise) / (1 - DARKEST), 0.0), 1.0)
-        box = f'x="{number(LABEL + CELL * column)}" y="{number(MAP_TOP + CELL * row)}" width="{number(CELL - 1)}" height="{number(CELL - 1)}"'
         tooltip = f"{names[row]} and {names[column]}\n{level:.0%} of the usual, the slowest of {len(levels)}"
         tooltip += f", {failed[row, column]} with nothing" if failed[row, column] else ""
-        parts.append(f'<rect class="well" {box}/>')
-        parts.append(
-            f'<rect class="slow" {box} style="fill-opacity:{strength:.2f}"><title>{text(tooltip)}</title></rect>'
-        )
-    style = f"max-width:{number(width * 1.3)}px;min-width:{number(width * 0.8)}px"
-    return f'<svg class="chart pairs" viewBox="0 0 {number(width)} {number(height)}" role="img" style="{style}">{"".join(parts)}</svg>'
-
-
-WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM = 720.0, 250.0, 58.0, 12.0, 10.0, 26.0
-MOST_TICKS = 10
+        rows[row][1][column] = HeatCell((1 - level - SCATTER * noise) / (1 - DARKEST), tooltip)
+    return heatmap(rows, label="Rates of pairs, the slower the stronger", cell=CELL, left=LABEL, css="pairs")
 
 
 def size_chart(curve: Curve) -> str:
-    """Return the chart with its legend. The latest run is a line with circles; the prediction is dashed."""
-    least, most = log2(curve.sizes[0]), log2(curve.sizes[-1])
-    bands = [band for band in curve.predicted if band is not None]
-    several = [curve.now, *(values for _, values in curve.earlier)]
-    top = max([high for _, _, high in bands] + [value for values in several for value in values if value is not None])
-    scale = ticks(top)
-
-    def across(size: int) -> float:
-        return LEFT + (log2(size) - least) / max(most - least, 1e-9) * (WIDTH - LEFT - RIGHT)
-
-    def up(value: float) -> float:
-        return HEIGHT - BOTTOM - value / scale[-1] * (HEIGHT - TOP - BOTTOM)
-
-    xs = [across(size) for size in curve.sizes]
-    parts = [_grid(curve.sizes, xs, scale, up)]
-    parts += [_band(places) for places in _pieces(xs, curve.predicted, up)]
-    for place, (_, values) in enumerate(curve.earlier):
-        parts.append(f'<path class="line earlier c{2 + place % (LINES - 2)}" d="{_path(xs, values, up)}"/>')
-    parts.append(
-        f'<path class="line c1" d="{_path(xs, [band and band[0] for band in curve.predicted], up)}"/>'
-        f'<path class="line c0" d="{_path(xs, curve.now, up)}"/>'
-    )
-    parts += [
-        f'<circle class="point c0" cx="{number(x)}" cy="{number(up(value))}" r="3"/>'
-        for x, value in zip(xs, curve.now, strict=True)
-        if value is not None
+    """Return the chart with its legend. The latest run is a line with circles; the prediction is dashed, with its band."""
+    places = [log2(size) for size in curve.sizes]
+    names = [shown_value("size", str(size)) for size in curve.sizes]
+    bands = [None if band is None else (band[1], band[2]) for band in curve.predicted]
+    several = [
+        Line(name, values, 2 + place % (LINES - 2), faint=True) for place, (name, values) in enumerate(curve.earlier)
     ]
-    parts += _targets(curve, xs)
-    names = ["latest run"] + (["predicted, with its band"] if bands else [])
-    legend = [element("span", element("i", " ", class_=f"c{place}"), text(name)) for place, name in enumerate(names)]
-    legend += [
-        element("span", element("i", " ", class_=f"c{2 + place % (LINES - 2)}"), text(name))
-        for place, (name, _) in enumerate(curve.earlier)
-    ]
-    svg = f'<svg class="chart" viewBox="0 0 {number(WIDTH)} {number(HEIGHT)}" role="img">{"".join(parts)}</svg>'
-    return svg + element("div", *legend, class_="keys")
-
-
-def _pieces(
-    xs: Sequence[float], bands: Sequence[tuple[float, float, float] | None], up: Callable[[float], float]
-) -> list[list[tuple[float, float, float]]]:
-    """Return the parts of a prediction band that have no gap, as lists of x, lower end and upper end.
-
-    ``up``: a function from a value to its vertical position.
-    """
-    pieces: list[list[tuple[float, float, float]]] = [[]]
-    for x, band in zip(xs, bands, strict=True):
-        if band is None:
-            pieces.append([])
-        else:
-            pieces[-1].append((x, up(band[1]), up(band[2])))
-    return [piece for piece in pieces if len(piece) > 1]
-
-
-def _band(places: Sequence[tuple[float, float, float]]) -> str:
-    over = [f"{number(x)} {number(high)}" for x, _, high in places]
-    under = [f"{number(x)} {number(low)}" for x, low, _ in reversed(places)]
-    return f'<path class="band" d="M{"L".join(over + under)}Z"/>'
-
-
-def _path(xs: Sequence[float], values: Sequence[float | None], up: Callable[[float], float]) -> str:
-    pieces: list[str] = []
-    pen = "M"
-    for x, value in zip(xs, values, strict=True):
-        if value is None:
-            pen = "M"
-            continue
-        pieces.append(f"{pen}{number(x)} {number(up(value))}")
-        pen = "L"
-    return "".join(pieces)
-
-
-def _grid(sizes: Sequence[int], xs: Sequence[float], scale: Sequence[float], up: Callable[[float], float]) -> str:
-    parts: list[str] = []
-    for value in scale:
-        parts.append(f'<path class="rule" d="M{number(LEFT)} {number(up(value))}H{number(WIDTH - RIGHT)}"/>')
-        parts.append(f'<text class="side" x="{number(LEFT - 6)}" y="{number(up(value) + 4)}">{shown(value)}</text>')
-    every = -(-len(sizes) // MOST_TICKS)
-    for size, x in list(zip(sizes, xs, strict=True))[::-1][::every]:
-        end = ' style="text-anchor:end"' if x > WIDTH - RIGHT - 20 else ""
-        parts.append(
-            f'<text class="tick"{end} x="{number(x)}" y="{number(HEIGHT - 8)}">{text(shown_value("size", str(size)))}</text>'
-        )
-    return "".join(parts)
-
-
-def _targets(curve: Curve, xs: Sequence[float]) -> list[str]:
-    """Return the invisible boxes of a chart, one per size, that show the values of the size under the pointer."""
-    parts: list[str] = []
-    for place, (size, x) in enumerate(zip(curve.sizes, xs, strict=True)):
-        before = (xs[place - 1] + x) / 2 if place else LEFT
-        after = (xs[place + 1] + x) / 2 if place + 1 < len(xs) else WIDTH - RIGHT
-        lines = [shown_value("size", str(size))]
-        here = [("latest run", curve.now[place]), *((name, values[place]) for name, values in curve.earlier)]
-        lines += [f"{name}: {shown(value)} {curve.unit}" for name, value in here if value is not None]
-        band = curve.predicted[place]
-        if band is not None:
-            lines.append(f"predicted: {shown(band[0])}, {shown(band[1])} to {shown(band[2])} {curve.unit}")
-        box = f'x="{number(before)}" y="{number(TOP)}" width="{number(after - before)}" height="{number(HEIGHT - TOP - BOTTOM)}"'
-        parts.append(f'<rect class="target" {box}><title>{text(chr(10).join(lines))}</title></rect>')
-    return parts
+    if any(bands):
+        middles = [None if band is None else band[0] for band in curve.predicted]
+        several.append(Line("predicted, with its band", middles, 1, bands))
+    several.append(Line("latest run", curve.now, 0, dots=True))
+    axis = Axis(places, "", names=names, first=places[0])
+    return lines(axis, several[::-1], curve.unit, label=f"{curve.title}, by size", height=250.0)
 
 
 MOST_ROWS = 300
@@ -293,7 +187,7 @@ def bench_html(report: StoreReport) -> str:
     sections.append(("terms", "Terms", glossary(BENCHMARKS)))
     return html_page(
         "Benchmarks",
-        [asset("prediction.css"), asset("bench.css", "railweave.operations.bench"), line_colors()],
+        [asset("charts.css"), asset("bench.css", "railweave.operations.bench"), line_colors()],
         header=header,
         links=[(name, title) for name, title, _ in sections],
         main=[section(name, title, "", content) for name, title, content in sections],
@@ -398,14 +292,7 @@ def _blame(estimate: Estimate) -> str:
 
 def _curves(report: StoreReport) -> str:
     cards = [
-        element(
-            "div",
-            element("h4", text(curve.title)),
-            element("p", text(curve.unit)),
-            size_chart(curve),
-            class_="chart-card",
-            data_chart="size",
-        )
+        card(curve.title, f"{curve.unit}: the higher, the better.", size_chart(curve), name="size")
         for curve in report.curves[:MOST_CURVES]
     ]
     rest = len(report.curves) - len(cards)

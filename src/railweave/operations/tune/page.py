@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 from railweave.operations.tune.scoring import aims_of, over_seeds
 from railweave.operations.tune.space import short_names
-from railweave.pages.charts import bars, shown, ticks
+from railweave.pages.charts import Axis, Bar, Dot, bars, card, dots, drawing, shown
 from railweave.pages.palette import line_colors
 from railweave.pages.shell import asset, element, html_page, json_for_script, number, section, text
 from railweave.pages.terms import TUNING, glossary, linked
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from railweave.operations.tune.result import Result
     from railweave.operations.tune.run import Outcome
@@ -56,7 +56,7 @@ def parallel(outcome: Outcome) -> str:
         parts.append(
             f'<path class="trial {kind}" style="stroke-opacity:{opacity:.2f}" d="M{path}"><title>{text(_said(outcome, trial))}</title></path>'
         )
-    return _svg(wide, HEIGHT, parts)
+    return drawing("All trials, from knob to knob", parts, HEIGHT, wide, "parallel")
 
 
 def _part(outcome: Outcome, trial: Trial, least: float, span: float) -> float:
@@ -106,88 +106,37 @@ def _up(part: float) -> float:
     return HEIGHT - BOTTOM - part * (HEIGHT - BOTTOM - TOP)
 
 
-WIDTH = 720.0
-LEFT, RIGHT = 62.0, 14.0
-
-
 def course(outcome: Outcome) -> str:
     """Draw each trial in search order, with a line for the best result so far."""
     aim = aims_of(outcome.study.goal)[0]
-    values = {number_: score.values[0] for number_, score in outcome.scores.items()}
-    scale = ticks(max(values.values(), default=1.0))
-    last = max(len(outcome.trials) - 1, 1)
-
-    def across(place: float) -> float:
-        return LEFT + place / last * (WIDTH - LEFT - RIGHT)
-
-    def up(value: float) -> float:
-        return 230 - BOTTOM - value / scale[-1] * (230 - BOTTOM - 12)
-
-    parts = _sides(scale, up)
-    best: float | None = None
-    line: list[str] = []
-    for place, value in sorted(values.items()):
-        feasible = outcome.scores[place].feasible
-        if feasible and (best is None or aim.better(value, best)):
-            if best is not None:
-                line.append(f"L{number(across(place))} {number(up(best))}")
-            best = value
-            line.append(f"{'L' if line else 'M'}{number(across(place))} {number(up(value))}")
-        kind = "kept" if feasible else "broken"
-        tooltip = text(_said(outcome, outcome.trials[place]))
-        parts.append(
-            f'<circle class="dot {kind}" cx="{number(across(place))}" cy="{number(up(value))}" r="3.5"><title>{tooltip}</title></circle>'
-        )
-    if best is not None:
-        line.append(f"L{number(across(last))} {number(up(best))}")
-        parts.append(f'<path class="line c1" d="{"".join(line)}"><title>the best so far</title></path>')
-    parts.append(f'<text class="tick" x="{number(across(last))}" y="226" style="text-anchor:end">trial {last}</text>')
-    parts.append(f'<text class="tick" x="{number(LEFT)}" y="226">0</text>')
-    return _svg(WIDTH, 230, parts)
+    drawn: list[Dot] = []
+    steps: list[Dot] = []
+    for place, score in sorted(outcome.scores.items()):
+        kind = "kept" if score.feasible else "broken"
+        drawn.append(Dot(place, score.values[0], kind, _said(outcome, outcome.trials[place])))
+        if score.feasible and (not steps or aim.better(drawn[-1].y, steps[-1].y)):
+            steps.append(drawn[-1])
+    axis = Axis([max(len(outcome.trials) - 1, 1)], "trial")
+    return dots(
+        axis, drawn, f"{aim.title} {aim.unit}".strip(), label="Results of the trials, in search order", steps=steps
+    )
 
 
 def frontier(outcome: Outcome) -> str:
     """Draw the first two objectives of every trial. Trials that no other trial beats in both are filled."""
     aim, other = aims_of(outcome.study.goal)[:2]
-    scores = outcome.scores
-    scale, other_scale = (
-        ticks(max((score.values[place] for score in scores.values()), default=1.0)) for place in (0, 1)
-    )
-
-    def across(value: float) -> float:
-        return LEFT + value / other_scale[-1] * (WIDTH - LEFT - RIGHT)
-
-    def up(value: float) -> float:
-        return 260 - BOTTOM - 12 - value / scale[-1] * (260 - BOTTOM - 24)
-
-    parts = _sides(scale, up)
-    for place, score in scores.items():
-        kind = "front" if place in outcome.frontier else "kept" if score.feasible else "broken"
-        where = f'cx="{number(across(score.values[1]))}" cy="{number(up(score.values[0]))}"'
-        parts.append(
-            f'<circle class="dot {kind}" {where} r="{5 if kind == "front" else 3.5}"><title>{text(_said(outcome, outcome.trials[place]))}</title></circle>'
+    drawn = [
+        Dot(
+            score.values[1],
+            score.values[0],
+            "front" if place in outcome.frontier else "kept" if score.feasible else "broken",
+            _said(outcome, outcome.trials[place]),
         )
-    parts += [f'<text class="tick" x="{number(across(value))}" y="240">{shown(value)}</text>' for value in other_scale]
-    parts.append(
-        f'<text class="tick" x="{number((LEFT + WIDTH) / 2)}" y="256">{text(f"{other.title} {other.unit}".strip())}</text>'
-    )
-    parts.append(f'<text class="mark" x="{number(LEFT + 4)}" y="14">{text(f"{aim.title} {aim.unit}".strip())}</text>')
-    return _svg(WIDTH, 260, parts)
-
-
-def _sides(scale: Sequence[float], up: Callable[[float], float]) -> list[str]:
-    return [
-        f'<path class="rule" d="M{number(LEFT)} {number(up(value))}H{number(WIDTH - RIGHT)}"/>'
-        f'<text class="side" x="{number(LEFT - 6)}" y="{number(up(value) + 4)}">{shown(value)}</text>'
-        for value in scale
+        for place, score in outcome.scores.items()
     ]
-
-
-def _svg(width: float, height: float, parts: Sequence[str]) -> str:
-    natural = f'style="--natural:{number(width)}px"'
-    return (
-        f'<svg class="chart" {natural} viewBox="0 0 {number(width)} {number(height)}" role="img">{"".join(parts)}</svg>'
-    )
+    axis = Axis([max((dot.x for dot in drawn), default=1.0)], other.unit)
+    across, up = (f"{each.title} {each.unit}".strip() for each in (other, aim))
+    return dots(axis, drawn, f"{up}, over {across}", label=f"{up}, over {across}")
 
 
 MOST_ROWS = 400
@@ -225,17 +174,32 @@ def tuning_html(result: Result) -> str:
     if outcome.importance:
         sections.append(("importance", "Which knobs matter", _importance(result)))
     if outcome.scores:
-        wide = element("div", parallel(outcome), class_="parallel", tabindex=0)
+        wide = card("From knob to knob", "", parallel(outcome))
+        goodness = "More is better." if aims_of(study.goal)[0].more else "Less is better."
         about = "A line is a trial, from knob to knob to what it got: the darker, the better. The best is drawn bold; dashed lines broke a limit."
-        sections.append(("trials", "All trials", element("p", about, class_="about") + wide + _card(course(outcome))))
+        sections.append(
+            (
+                "trials",
+                "All trials",
+                element("p", about, class_="about")
+                + wide
+                + card("In search order", f"{goodness} The dashed line is the best so far.", course(outcome)),
+            )
+        )
     if len(study.goal.objectives) > 1 and outcome.scores:
         about = "A filled circle is a trial that no other beats in every objective: `--take NUMBER` makes the patch of one of them."
-        sections.append(("frontier", "Frontier", element("p", about, class_="about") + _card(frontier(outcome))))
+        sections.append(
+            (
+                "frontier",
+                "Frontier",
+                element("p", about, class_="about") + card("The first two objectives", "", frontier(outcome)),
+            )
+        )
     sections.append(("table", "Table", result.table.first(MOST_ROWS).to_html() + _journal(outcome)))
     data = result.to_json()
     return html_page(
         title,
-        [asset("prediction.css"), asset("tuning.css", "railweave.operations.tune"), line_colors()],
+        [asset("charts.css"), asset("tuning.css", "railweave.operations.tune"), line_colors()],
         header=header,
         links=[*((id_, name) for id_, name, _ in sections), ("terms", "Terms")],
         main=[
@@ -283,18 +247,20 @@ def _importance(result: Result) -> str:
     knobs = result.outcome.importance
     short = short_names([knob.name for knob in result.outcome.space.knobs])
     ranked = sorted(knobs.items(), key=lambda pair: -pair[1].share)
-    rows = [
-        (short[name], importance.share, f"{importance.to_text()} of the differences between trials")
+    several = [
+        Bar(
+            short[name],
+            importance.share,
+            f"{importance.share:.1%}",
+            f"{importance.to_text()} of the differences between trials",
+        )
         for name, importance in ranked
     ]
-    return _card(bars(rows, left=220.0, width=720.0))
+    about = "The share of the differences between trials that a knob explains."
+    return card("Which knobs matter", about, bars(several, most=1.0))
 
 
 def _journal(outcome: Outcome) -> str:
     """Return a note that ``journal.jsonl`` has all trials, if the table leaves some out."""
     all_of = "journal.jsonl has all of them."
     return element("p", all_of, class_="about") if len(outcome.trials) > MOST_ROWS else ""
-
-
-def _card(content: str) -> str:
-    return element("article", content, class_="chart-card whole")

@@ -27,9 +27,10 @@ from railweave.outputs.report.decisions.fabric import decisions
 from railweave.outputs.report.decisions.statement import Decision, Grid
 from railweave.outputs.report.figures import span
 from railweave.outputs.report.tables import addresses_table, buffers_table, cables_table, switches_table, table
-from railweave.outputs.report.topology.picture import topology_svg
+from railweave.outputs.report.topology.picture import MOST_ROWS, topology_svg
 from railweave.pages.palette import network_strokes
 from railweave.pages.shell import element, json_for_script, text
+from railweave.pages.table import Table, columns
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -333,7 +334,7 @@ def _picture(network: Network) -> str:
         "The picture is wider than this window: scroll it sideways, or choose Whole picture to see all of it, smaller."
     )
     bar += element("p", wider, id="wider", hidden="")
-    picture = element("div", topology_svg(network), class_="picture", id="picture", tabindex=0)
+    picture = element("div", topology_svg(network, MOST_ROWS), class_="picture", id="picture", tabindex=0)
     return bar + picture + '<div id="expanded"></div>'
 
 
@@ -440,13 +441,5 @@ def _decision(decision: Decision) -> str:
 
 
 def _grid(grid: Grid) -> str:
-    head = element("tr", *(element("th", text(name) or " ", scope="col") for name in grid.header))
-    rows = [
-        element(
-            "tr",
-            *(element("td", text(cell) or " ") for cell in row),
-            class_=("noted" if grid.noted else "short") if place in grid.emphasis else None,
-        )
-        for place, row in enumerate(grid.rows)
-    ]
-    return element("div", element("table", element("thead", head), element("tbody", *rows)), class_="grid")
+    css = ["" if place not in grid.emphasis else "noted" if grid.noted else "short" for place in range(len(grid.rows))]
+    return element("div", Table(columns(*grid.header), grid.rows, row_css=css).to_html(), class_="grid")

@@ -42,6 +42,13 @@ def living_html(
     picture, hint = still_picture(topology_svg(network))
     about = "Red is a device or link with an error, amber one with a warning; what follows from another finding is not marked."
     shown = [
+        ("findings", "Findings", _tally(findings), findings_table(findings).to_html() if findings else ""),
+        (
+            "punch-list",
+            "Punch list",
+            "What somebody has to do by hand, rack by rack and port by port.",
+            tasks.to_html() if tasks.rows else element("p", "Nothing.", class_="about"),
+        ),
         ("topology", "Topology", about, picture),
         (
             "subjects",
@@ -49,7 +56,6 @@ def living_html(
             "How much of the expected state the devices showed. What was not seen was not compared.",
             subjects.to_html(),
         ),
-        ("findings", "Findings", _tally(findings), findings_table(findings).to_html() if findings else ""),
         *(
             [
                 (
@@ -62,12 +68,6 @@ def living_html(
             if colors.rows
             else []
         ),
-        (
-            "punch-list",
-            "Punch list",
-            "What somebody has to do by hand, rack by rack and port by port.",
-            tasks.to_html() if tasks.rows else element("p", "Nothing.", class_="about"),
-        ),
     ]
     sentence = (
         f"This page compares the running network with its design: {answered} of {counted(devices, 'device')} answered."
@@ -76,7 +76,9 @@ def living_html(
         f"{network.name}: running network",
         [hint, *marks(network, findings)],
         header=[element("h1", text(network.name), " ", *verdict), element("p", text(sentence), class_="description")],
+        links=[(name, title) for name, title, _, _ in shown],
         main=[section(*part) for part in shown],
+        footer="Made by railweave. The same answers of the same network give the same page.",
     )
 
 

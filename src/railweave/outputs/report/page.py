@@ -136,17 +136,20 @@ def report_html(
 ) -> str:
     """Return the report of a network as one HTML document.
 
-    - ``findings``: shown with errors first.
+    - ``findings``: shown with errors first, and before the picture if one is an error or a warning.
     - ``body``: the other sections, as drawn by ``body_of``.
     - ``design``: an identifier of this design, the digest of ``design.json``.
     - ``checks``: the IDs of the checks that ran.
     """
     strokes = network_strokes(network)
     joined = lab_notes_joined(network, findings)
+    found = ("findings", "Findings", _tally(network, findings, joined, checks), _table("findings") if joined else "")
+    first = any(finding.severity in {"error", "warning"} for finding in findings)
     shown = [
+        *([found] if first else []),
         ("topology", "Topology", "", body.picture),
         ("paths", "Queue pair paths", PATHS_ABOUT, body.paths),
-        ("findings", "Findings", _tally(network, findings, joined, checks), _table("findings") if joined else ""),
+        *([] if first else [found]),
         ("capacity", "Capacity per rail", "", body.capacity),
         ("decisions", "Decisions", "What was chosen, and why.", body.decisions),
         ("servers", "Servers", SERVERS_ABOUT, body.servers),

@@ -103,9 +103,10 @@ const hopText = (hop) => {
 };
 
 const pathTable = (pairs) => {
-  const grid = make("table");
+  const grid = make("table", "folds");
   const head = make("tr");
-  for (const title of ["Queue pair", "Path color", "From address", "To address", "Links, in order"]) head.append(make("th", "", title));
+  const titles = ["Queue pair", "Path color", "From address", "To address", "Links, in order"];
+  for (const title of titles) head.append(make("th", "", title));
   const body = make("tbody");
   for (const pair of pairs) {
     const line = make("tr");
@@ -114,6 +115,7 @@ const pathTable = (pairs) => {
     if (!pair.hops.length) links.textContent = "not reachable";
     pair.hops.forEach((hop) => links.append(make("div", "", hopText(hop))));
     line.append(links);
+    [...line.children].forEach((one, place) => (one.dataset.title = titles[place]));
     body.append(line);
   }
   const top = make("thead");

@@ -5,6 +5,11 @@ const hint = status.textContent;
 const scenes = [];
 let kept = null;
 
+// Servers that are alike share a row of the picture: the row has the names of all, and its cables the places of all.
+const nameOf = (device) => device.dataset.device ?? device.dataset.row;
+const stands = (device, names) => names.has(nameOf(device)) || (device.dataset.servers || "").split(" ").some((name) => names.has(name));
+const placesOf = (cable) => (cable.dataset.links ?? cable.dataset.link ?? "").split(" ").filter(Boolean).map(Number);
+
 // A picture whose devices, cables and legend answer. `expand` is called for a block of stripes that is clicked.
 const addScene = (svg, expand) => {
   const scene = {
@@ -21,7 +26,7 @@ const addScene = (svg, expand) => {
     }
   }
   for (const device of scene.devices) {
-    const name = device.dataset.device;
+    const name = nameOf(device);
     device.addEventListener("mouseenter", () => focusDevice(name));
     device.addEventListener("mouseleave", restore);
     if (device.dataset.stripes && expand) {
@@ -63,7 +68,7 @@ const clear = () => {
 
 // Light cables and devices of one picture; a picture that has none of them stays as it is.
 const light = (scene, chosen, on) => {
-  if (!chosen.length && !scene.devices.some((device) => on.has(device.dataset.device))) return;
+  if (!chosen.length && !scene.devices.some((device) => stands(device, on))) return;
   scene.svg.classList.add("focus");
   const near = new Set(on);
   for (const cable of chosen) {
@@ -71,8 +76,8 @@ const light = (scene, chosen, on) => {
     near.add(cable.dataset.a).add(cable.dataset.b);
   }
   for (const device of scene.devices) {
-    device.classList.toggle("near", near.has(device.dataset.device));
-    device.classList.toggle("on", on.has(device.dataset.device));
+    device.classList.toggle("near", stands(device, near));
+    device.classList.toggle("on", stands(device, on));
   }
 };
 
@@ -88,7 +93,8 @@ const jump = (label, act) => {
 const say = (name, found, filter) => {
   const grouped = found.some(isBundle);
   const word = grouped ? "bundle" : "cable";
-  status.replaceChildren(make("b", "", name), `: ${found.length} ${word}${found.length === 1 ? "" : "s"} `);
+  const count = found.reduce((sum, cable) => sum + Math.max(1, placesOf(cable).length), 0);
+  status.replaceChildren(make("b", "", name), `: ${count} ${word}${count === 1 ? "" : "s"} `);
   if (grouped || !filter) return;
   status.append(
     jump("show in cabling", () => {
@@ -147,7 +153,7 @@ const focusPaths = ({ title, links, devices, stripes, colors }) => {
         .filter((one) => (one.dataset.stripes || "").split(" ").some((name) => stripes.has(`${one.dataset.fabric}/${name}`)))
         .map((one) => one.dataset.device),
     );
-    const found = scene.cables.filter((one) => links.has(Number(one.dataset.link)) || (isBundle(one) && blocks.has(one.dataset.a)));
+    const found = scene.cables.filter((one) => placesOf(one).some((place) => links.has(place)) || (isBundle(one) && blocks.has(one.dataset.a)));
     light(scene, found, new Set([...devices, ...blocks]));
     for (const bundle of found.filter(isBundle)) if (colors.size) dimStrands(bundle, colors);
   }

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 from railweave.outputs.report.bom import Item, Prices, cost, power
 from railweave.outputs.report.figures import subscription_word
-from railweave.outputs.report.topology.picture import topology_svg
-from railweave.pages.charts import bars
-from railweave.pages.palette import HUES, network_strokes, stroke_rules
+from railweave.outputs.report.topology.picture import MOST_ROWS, topology_svg
+from railweave.pages.charts import Bar, bars, card
+from railweave.pages.palette import line_colors, network_strokes, stroke_rules
 from railweave.pages.shell import asset, element, html_page, section, still_picture, text
 from railweave.pages.table import Cell, Table, columns
 from railweave.pages.terms import NETWORK, glossary
@@ -32,11 +32,7 @@ OF_SERVERS = frozenset(("server", "NIC"))
 
 def bar_card(title: str, values: Mapping[str, float], note: str = "") -> str:
     """Return a bar chart with a title. ``values`` holds the value of each shape; ``note`` is shown below the title."""
-    rows = [(name, value, f"{value:,.0f}") for name, value in values.items()]
-    chart = bars(rows, most=max([1.0, *values.values()]), show=lambda value: f"{value:,.0f}", left=110.0, width=560.0)
-    return element(
-        "div", element("h4", text(title)), element("p", text(note)) if note else "", chart, class_="chart-card"
-    )
+    return card(title, note, bars([Bar(name, value, f"{value:,.0f}") for name, value in values.items()]))
 
 
 def costs(bills: Mapping[str, Sequence[Item]], prices: Prices | None) -> str:
@@ -120,9 +116,6 @@ PURPOSE = (
     "Nothing is bought or built yet: the counts are those of the design."
 )
 
-MOST_ROWS = 8
-"""The largest number of servers in a stripe that each get a row of the picture. In a larger stripe, identical servers share a row."""
-
 MEASURES = (
     ("Switches", ("leaves", "spines", "super_spines")),
     ("Cables, of servers and between switches", ("server_cables", "fabric_cables")),
@@ -147,10 +140,8 @@ def sized_html(
     """
     shapes = [candidate for candidate in sized["shapes"] if candidate["fits"]]
     chosen = next(shape for shape in shapes if shape["shape"] == sized["chosen"])
-    light, dark = HUES["blue"]
-    colors = f":root{{--k0:{light};--k1:{light}}}@media(prefers-color-scheme:dark){{:root{{--k0:{dark};--k1:{dark}}}}}"
     picture, hint = still_picture(topology_svg(network, MOST_ROWS))
-    styles = [asset("prediction.css"), colors, stroke_rules(network_strokes(network)), hint]
+    styles = [asset("charts.css"), line_colors(), stroke_rules(network_strokes(network)), hint]
     sections = [
         (
             "topology",

@@ -1,6 +1,7 @@
 // The searchable tables: rows are drawn as they are asked for, so that a table of half a million stays light.
 
 const STEP = 200; // rows drawn at a time
+const LONG_CELL = 30; // a table with longer texts shows the cells of a row below each other on a telephone
 const FEW = 24; // rows that are shown in full, without a scroll bar of their own
 
 const make = (tag, className, text) => {
@@ -164,7 +165,10 @@ const mount = (host, table) => {
   if (count > 8) bar.append(input);
   bar.append(status);
   const scroll = make("div", count > FEW ? "scroll long" : "scroll");
-  const grid = make("table");
+  const folds = Array.from({ length: Math.min(count, STEP) }, (_, k) => table.row(k)).some((values) =>
+    values.some((value, place) => table.columns[place].kind === "text" && String(value ?? "").length > LONG_CELL),
+  );
+  const grid = make("table", folds ? "folds" : "");
   const head = make("tr");
   const titles = new Map();
   for (const place of places) {
@@ -200,7 +204,7 @@ const mount = (host, table) => {
       const line = make("tr");
       for (const place of places) {
         const one = cell(values[place], table.columns[place].kind);
-        if (host.dataset.table === "findings") one.dataset.title = table.columns[place].title;
+        if (folds || host.dataset.table === "findings") one.dataset.title = table.columns[place].title;
         line.append(one);
       }
       rows.append(line);

@@ -7,7 +7,9 @@ from statistics import median
 from typing import TYPE_CHECKING, Any
 
 from railweave.counting import counted
-from railweave.pages.shell import element, html_page, text
+from railweave.pages.charts import Bar, bars, card
+from railweave.pages.palette import line_colors
+from railweave.pages.shell import asset, element, html_page, section, text
 from railweave.pages.table import Cell, Column, Table
 
 if TYPE_CHECKING:
@@ -16,8 +18,8 @@ if TYPE_CHECKING:
     from railweave.live.lab.faults.measure import FaultMeasurement
     from railweave.live.lab.state import Record
 
-_WHOLE = "\n.scroll{max-height:none}\nh2{margin-top:22px}\n"
-"""CSS rules that show the tables at full height, because they are the main content of the page."""
+MOST_BARS = 24
+"""The largest number of faults of a kind that are drawn as bars: the slowest ones. The table has all faults."""
 
 FAULT_COLUMNS = (
     Column("fault", key="kind"),
@@ -114,27 +116,94 @@ class InjectedFaults:
         """Return the page. Faults that did not go as designed come first."""
         timers = self.record.timers()
         ordered = sorted(self.measured, key=lambda measurement: measurement.passed)
-        interval = max((measurement.interval_s for measurement in self.measured), default=0.0)
+        wrong = len(self.measured) - self.passed
         verdict = (
+            ("as designed", "good")
+            if self.measured and self.good
+            else (f"{counted(wrong, 'fault')} not as designed", "error")
+            if wrong
+            else ("no fault was measured", "warning")
+        )
+        title = f"{self.record.network}: faults in the lab"
+        about = (
             f"{counted(len(self.measured), 'fault')}, of which {self.passed:,} went as designed: every queue pair that has a path by "
             "`routes` kept one, and everything came back."
         )
         setting = f"FRR {self.record.frr_version}; timers: {timers.sentence() if timers else 'as designed'}."
-        reading = (
-            f"Packets lost are those of the queue pairs that were watched, one every {interval * 1000:.0f} ms each; times are "
-            "known to as much. Time to switch is until the last packet lost, time to return until every kernel forwards as "
-            "before. What the emulation does not prove is in docs/lab.md."
-        )
-        title = f"{self.record.network}: faults in the lab"
+        sections = [
+            (
+                "kinds",
+                "By kind",
+                "",
+                element("div", *_cards(self.measured), class_="charts") + summary_table(self.measured).to_html(),
+            ),
+            ("faults", "Every fault", _reading(self.measured), replace(self, measured=ordered).table.to_html()),
+        ]
         return html_page(
             title,
-            [_WHOLE],
-            header=[element("h1", text(title))],
-            main=[
-                *(element("p", text(paragraph)) for paragraph in (verdict, setting, reading)),
-                element("h2", text("By kind")),
-                summary_table(self.measured).to_html(),
-                element("h2", text("Every fault")),
-                replace(self, measured=ordered).table.to_html(),
+            [asset("charts.css"), line_colors()],
+            header=[
+                element("h1", text(title), " ", element("span", text(verdict[0]), class_=verdict[1])),
+                element("p", text(setting), class_="description"),
+                element("p", text(f"{about} {_next(wrong)}"), class_="lead"),
+                element("ul", *_tiles(self.measured), class_="tiles"),
             ],
+            links=[(name, heading) for name, heading, _, _ in sections],
+            main=[section(*part) for part in sections],
+            footer="Made by railweave from what this lab measured. Kernels of one machine forward these packets, not switches.",
         )
+
+
+def _reading(measured: Sequence[FaultMeasurement]) -> str:
+    """Return how to read the numbers of the table."""
+    interval = max((measurement.interval_s for measurement in measured), default=0.0)
+    return (
+        f"Packets lost are those of the queue pairs that were watched, one every {interval * 1000:.0f} ms each; times are "
+        "known to as much. Time to switch is until the last packet lost, time to return until every kernel forwards as "
+        "before. What the emulation does not prove is in docs/lab.md."
+    )
+
+
+def _next(wrong: int) -> str:
+    if wrong:
+        return f"Next: read the remarks of {'this fault' if wrong == 1 else 'these faults'}, the first rows under Every fault."
+    return "Next: compare the times with the timers of the design."
+
+
+def _tiles(measured: Sequence[FaultMeasurement]) -> list[str]:
+    lost, sent = (sum(getattr(measurement, name) for measurement in measured) for name in ("lost", "sent"))
+    switched = [measurement.switch_s for measurement in measured if measurement.switch_s is not None]
+    returned = [measurement.return_s for measurement in measured if measurement.return_s is not None]
+    tiles = [
+        (f"{sum(measurement.passed for measurement in measured):,} of {len(measured):,}", "as designed"),
+        (f"{lost:,} of {sent:,}", "packets lost"),
+        (seconds(max(switched, default=None)), "longest time to switch"),
+        (seconds(max(returned, default=None)), "longest time to return"),
+    ]
+    return [element("li", element("b", text(value)), element("span", text(label))) for value, label in tiles]
+
+
+def _cards(measured: Sequence[FaultMeasurement]) -> list[str]:
+    """Return a chart for each kind of fault: the time until traffic was on other paths, the longest first."""
+    most = max((measurement.switch_s or 0.0 for measurement in measured), default=0.0)
+    cards: list[str] = []
+    for kind in dict.fromkeys(measurement.kind for measurement in measured):
+        of_kind = [measurement for measurement in measured if measurement.kind == kind]
+        known = sorted(
+            ((measurement.switch_s, measurement) for measurement in of_kind if measurement.switch_s is not None),
+            key=lambda pair: -pair[0],
+        )
+        drawn = [
+            Bar(measurement.target, time, seconds(time), f"{measurement.lost:,} of {measurement.sent:,} packets lost")
+            for time, measurement in known[:MOST_BARS]
+        ]
+        rest = [f"the {len(known) - len(drawn)} fastest are in the table"] if len(known) > len(drawn) else []
+        never = len(of_kind) - len(known)
+        rest += (
+            [f"{counted(never, 'fault')} lost packets to the end and {'has' if never == 1 else 'have'} no bar"]
+            if never
+            else []
+        )
+        about = f"Time to switch: smaller is better{'; ' if rest else ''}{'; '.join(rest)}."
+        cards.append(card(kind, about, bars(drawn, most=most or None), name=kind))
+    return cards

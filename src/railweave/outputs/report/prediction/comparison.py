@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from railweave.outputs.report.prediction.page import document, run_charts
-from railweave.pages.charts import Axis, Line, Point, lines, shown
+from railweave.outputs.report.prediction.page import absent, document, run_charts
+from railweave.pages.charts import Axis, Bar, Line, Point, bars, card, lines, shown
 from railweave.pages.shell import element, text
 from railweave.pages.terms import tile
 from railweave.prediction.simulation.compare import Comparison, longest_run
@@ -80,14 +80,9 @@ def _chart(grid: Grid, apart: dict[str, str]) -> str:
                 label = f"measured: {shown(point.time_us / factor)} {of_time}"
                 points.append(Point(number, x, point.time_us / factor, label))
     heading = words(apart) or f"time over {across.name}"
-    return element(
-        "article",
-        element("h4", text(heading)),
-        element("p", text(f"{of_time} over {across.name}{f' in {unit}' if scale > 1 else ''}")),
-        lines(Axis(places, unit), drawn, of_time, points=points),
-        class_="chart-card",
-        data_chart="grid",
-    )
+    about = f"{of_time} over {across.name}{f' in {unit}' if scale > 1 else ''}: the lower, the better."
+    axis = Axis(places, unit if across.numbers else "", names=() if across.numbers else across.values)
+    return card(heading, about, lines(axis, drawn, of_time, label=heading, points=points), name="grid")
 
 
 def _place(grid: Grid, values: Mapping[str, str], numbers: tuple[float, ...]) -> float:
@@ -105,20 +100,30 @@ SHOWN = ("utilisation", "queues", "ecn", "pfc", "rates", "fct")
 
 
 def comparison_html(network: Network, comparison: Comparison) -> str:
-    """Return the page of a comparison: a table with the fastest variant first, the limits of each variant, and charts side by side."""
+    """Return the page of a comparison: bars and a table with the fastest variant first, the limits of each, and charts side by side."""
     ranked = comparison.ranked
     title = f"{network.name}: {comparison.name} compared"
-    header = element("h1", text(title)) + element("p", text(comparison.verdict()), class_="verdict")
+    winner = comparison.winner
+    badge = (
+        [element("span", text(f"{winner.value} is fastest"), class_="good")]
+        if winner and winner.answer.complete
+        else []
+    )
+    header = element("h1", text(title), " ", *badge) + element("p", text(comparison.verdict()), class_="verdict")
     purpose = (
-        "This page compares predictions for one network; only what is named in the first column differs between them."
+        "This page compares predictions for one network; only what is named in the first column differs between them. "
+        "Nothing was measured on hardware."
     )
     header += element("p", purpose, class_="lead")
-    header += element(
-        "ul",
-        *(tile(f"{longest_run(candidate.answer).bus_bandwidth_text} GB/s", candidate.value) for candidate in ranked),
-        class_="tiles",
-    )
-    sections = [element("section", element("h2", "Times, the shortest first"), comparison.table.to_html(), id="table")]
+    sections = [
+        element(
+            "section",
+            element("h2", "Times, the shortest first"),
+            _bars(comparison),
+            comparison.table.to_html(),
+            id="table",
+        )
+    ]
     because = [
         element("h3", text(candidate.value))
         + element(
@@ -127,20 +132,70 @@ def comparison_html(network: Network, comparison: Comparison) -> str:
         for candidate in ranked
     ]
     sections.append(element("section", element("h2", "Why"), *because, id="why"))
-    cards: dict[str, list[str]] = {name: [] for name in SHOWN}
-    for candidate in ranked:
-        measured = longest_run(candidate.answer).measured
-        for chart in run_charts(measured) if measured is not None else ():
-            if chart.id in cards:
-                heading = element("h4", text(f"{candidate.value}: {chart.title}"))
-                about = element("p", text(chart.about)) if chart.about else ""
-                cards[chart.id].append(
-                    element("article", heading, about, chart.markup, class_="chart-card", data_chart=chart.id)
-                )
-    charts = "".join(element("div", *several, class_="charts") for several in cards.values() if several)
-    sections.append(element("section", element("h2", "Side by side"), charts, id="charts"))
-    links = [("table", "Times"), ("why", "Why"), ("charts", "Side by side")]
+    links = [("table", "Times"), ("why", "Why")]
+    if drawn := _side_by_side(comparison):
+        sections.append(element("section", element("h2", "Side by side"), drawn, id="charts"))
+        links.append(("charts", "Side by side"))
     value = comparison.to_json()
     for variant in value["variants"]:
         del variant["result"]
     return document(title, header, sections, value, links)
+
+
+def _bars(comparison: Comparison) -> str:
+    """Return the bar charts of times and bandwidths, with the range in which each probably lies. Variants that never complete have no bar."""
+    complete = [candidate for candidate in comparison.ranked if candidate.answer.complete]
+    if not complete:
+        return ""
+    times: list[Bar] = []
+    rates: list[Bar] = []
+    for candidate in complete:
+        run, time_us = longest_run(candidate.answer), candidate.answer.time_ps / 1e6
+        low, high = (time_ps / 1e6 for time_ps in candidate.answer.between_ps)
+        between = (low, high) if high > low else None
+        reach = f"between {low:,.1f} and {high:,.1f} us" if between else "no range is known"
+        best = candidate is comparison.winner
+        times.append(Bar(candidate.value, time_us, f"{time_us:,.1f} us", reach, between=between, best=best))
+        rate = run.bus_bandwidth_gbytes
+        band = run.band
+        spread = (
+            (rate * run.time_ps / band.high_ps, rate * run.time_ps / band.low_ps)
+            if band and band.high_ps > band.low_ps
+            else None
+        )
+        rates.append(Bar(candidate.value, rate, f"{run.bus_bandwidth_text} GB/s", between=spread, best=best))
+    explained = (
+        "The line over the end of a bar is the range in which the real value probably lies, by the errors of predictions "
+        "against published results."
+        if any(bar.between for bar in times)
+        else "No published result is like these, so no range is known."
+    )
+    return element(
+        "div",
+        card("Time", f"Smaller is better. {explained}", bars(times), name="time"),
+        card("Bus bandwidth", "Larger is better. Of the collective that takes longest.", bars(rates), name="bandwidth"),
+        class_="charts",
+    )
+
+
+def _side_by_side(comparison: Comparison) -> str:
+    """Return the charts of all variants, one row for each kind of chart, and what did not happen in each variant."""
+    cards: dict[str, list[str]] = {name: [] for name in SHOWN}
+    lacking: dict[str, list[str]] = {}
+    for candidate in comparison.ranked:
+        measured = longest_run(candidate.answer).measured
+        if measured is None:
+            continue
+        charts, nothing = run_charts(measured)
+        for chart in charts:
+            if chart.id in cards:
+                cards[chart.id].append(
+                    card(f"{candidate.value}: {chart.title}", chart.about, chart.markup, name=chart.id)
+                )
+        if nothing:
+            lacking.setdefault(absent(nothing), []).append(candidate.value)
+    sentences = [
+        element("p", text(f"{', '.join(names)}: {sentence[0].lower()}{sentence[1:]}"), class_="about")
+        for sentence, names in lacking.items()
+    ]
+    return "".join([*sentences, *(element("div", *several, class_="charts") for several in cards.values() if several)])

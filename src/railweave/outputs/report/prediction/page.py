@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from railweave.pages.charts import Axis, Line, bars, columns, heatmap, lines
+from railweave.pages.charts import Axis, Bar, HeatCell, Line, bars, card, columns, heatmap, lines
+from railweave.pages.charts import shown as figure
 from railweave.pages.palette import line_colors
 from railweave.pages.shell import asset, element, html_page, json_for_script, section, text
 from railweave.pages.terms import PREDICTION, glossary, tile
@@ -51,10 +52,22 @@ class Chart:
     markup: str
 
 
-def run_charts(measured: PacketCounts, marks: Sequence[tuple[float, str]] = ()) -> list[Chart]:
-    """Return the charts of a run; charts without measurements are left out. ``marks`` are (time in us, event)."""
-    charts = [*_over_time(measured, marks), _by_link(measured), _completion(measured)]
-    return [chart for chart in charts if chart.markup]
+def run_charts(measured: PacketCounts, marks: Sequence[tuple[float, str]] = ()) -> tuple[list[Chart], list[str]]:
+    """Return the charts of a run, and what did not happen in the run. Charts without measurements are left out.
+
+    ``marks`` are (time in us, event).
+    """
+    charts, nothing = _over_time(measured, marks)
+    charts += [_by_link(measured), *_completion(measured)]
+    charts.sort(key=lambda chart: chart.id in WIDE)  # those that share a line first
+    return [chart for chart in charts if chart.markup], nothing
+
+
+def absent(nothing: Sequence[str]) -> str:
+    """Return a sentence on what did not happen in a run, in place of empty charts. ``nothing`` has at least one entry."""
+    *others, last = nothing
+    what = f"{', '.join(others)} and {last}" if others else last
+    return f"None in this run: {what}."
 
 
 def direction(measured: PacketCounts) -> NDArray[np.int64]:
@@ -76,10 +89,10 @@ def _link_name(links: dict[str, Any], port: int) -> str:
     return f"{near} → {links['to'][port]}"
 
 
-def _over_time(measured: PacketCounts, marks: Sequence[tuple[float, str]]) -> list[Chart]:
+def _over_time(measured: PacketCounts, marks: Sequence[tuple[float, str]]) -> tuple[list[Chart], list[str]]:
     raw = measured.raw
     if raw is None or "ports" not in raw or not len(raw["ports"]["time_ps"]):
-        return []
+        return [], []
     ports = raw["ports"]
     intervals = int(-(-min(measured.time_ps, int(raw["end_ps"])) // measured.every_ps))
     per = max(1, -(-intervals // BUCKETS))
@@ -94,6 +107,7 @@ def _over_time(measured: PacketCounts, marks: Sequence[tuple[float, str]]) -> li
     np.add.at(busy, (port, bucket), ports["utilisation"][inside] / per)
     links = measured.links
     charts: list[Chart] = []
+    nothing: list[str] = []
     of = direction(measured)
     mean = [
         Line(name, (busy[of == place].mean(axis=0) * 100).tolist())
@@ -101,13 +115,24 @@ def _over_time(measured: PacketCounts, marks: Sequence[tuple[float, str]]) -> li
         if (of == place).any()
     ]
     about = "Mean over all links of a direction, percent of line rate."
-    charts.append(Chart("utilisation", "Utilisation over time", about, lines(axis, mean, "%", most=100)))
+    title = "Utilisation over time"
+    charts.append(Chart("utilisation", title, about, lines(axis, mean, "%", label=title, most=100)))
     charts.append(_rates(measured, axis, per, count))
     order = np.argsort(-links["utilisation"], kind="stable")[:TOP].tolist()
-    rows = [(_link_name(links, index), busy[index].tolist()) for index in order]
+    rows: list[tuple[str, list[HeatCell | None]]] = []
+    for index in order:
+        name = _link_name(links, index)
+        cells = [
+            HeatCell(value, f"{name}\n{figure(at)} us: {value:.1%}")
+            for at, value in zip(axis.places, busy[index].tolist(), strict=True)
+        ]
+        rows.append((name, [*cells]))
     about = f"The {len(rows)} busiest of {len(busy):,} directions of links: the fuller the color, the fuller the link."
-    charts.append(Chart("heatmap", "Busiest links over time", about, heatmap(axis, rows)))
-    charts.append(_queues(measured, axis, port, time, ports["queued_bytes"][inside], width_ps, links))
+    title = "Busiest links over time"
+    charts.append(Chart("heatmap", title, about, heatmap(rows, label=title, axis=axis)))
+    queues = _queues(measured, axis, port, time, ports["queued_bytes"][inside], width_ps, links)
+    charts += [queues] if queues.markup else []
+    nothing += [] if queues.markup else ["waiting in queues"]
     by_name: dict[str, Any] = dict(ports)
     for name, column, title, about, unit in (
         ("ecn", "ecn_ce_packets", "ECN marks", "Packets marked by switches.", "packets"),
@@ -118,10 +143,10 @@ def _over_time(measured: PacketCounts, marks: Sequence[tuple[float, str]]) -> li
         values = np.bincount(bucket, counted.astype(np.float64), count)
         values = values / 1e6 if name == "pfc" else values
         if values.any():
-            charts.append(Chart(name, title, about, columns(axis, values.tolist(), unit)))
-        elif name != "drops":
-            charts.append(Chart(name, title, about, '<p class="none">None in this run.</p>'))
-    return charts
+            charts.append(Chart(name, title, about, columns(axis, values.tolist(), unit, label=title)))
+        else:
+            nothing.append(title if title.startswith(("ECN", "PFC")) else title.lower())
+    return charts, nothing
 
 
 def _queues(
@@ -140,9 +165,9 @@ def _queues(
     deepest = [index for index in np.argsort(-held.max(axis=1), kind="stable")[:QUEUES].tolist() if held[index].any()]
     about = f"The {len(deepest)} deepest queues of switch ports, KB."
     if not deepest:
-        return Chart("queues", "Queue depths", "", '<p class="none">Nothing waited in this run.</p>')
+        return Chart("queues", "Queue depths", "", "")
     shown = [Line(f"{links['from'][index]} → {links['to'][index]}", held[index].tolist()) for index in deepest]
-    return Chart("queues", "Queue depths", about, lines(axis, shown, "KB"))
+    return Chart("queues", "Queue depths", about, lines(axis, shown, "KB", label="Queue depths"))
 
 
 def between(low: float, high: float) -> str:
@@ -182,7 +207,8 @@ def _rates(measured: PacketCounts, axis: Axis, per: int, count: int) -> Chart:
         if len(allowed)
         else ""
     )
-    return Chart("rates", "Rates of queue pairs", about, lines(axis, several, "Gb/s"))
+    title = "Rates of queue pairs"
+    return Chart("rates", title, about, lines(axis, several, "Gb/s", label=title))
 
 
 def _by_link(measured: PacketCounts) -> Chart:
@@ -190,9 +216,10 @@ def _by_link(measured: PacketCounts) -> Chart:
     order = np.argsort(-links["utilisation"], kind="stable")[:TOP].tolist()
     counted = [name for name in ("ecn_ce_packets", "pfc_rx", "dropped_packets") if name in links]
     rows = [
-        (
+        Bar(
             _link_name(links, index),
             float(links["utilisation"][index]),
+            f"{links['utilisation'][index]:.1%}",
             "\n".join(
                 [
                     f"{links['tx_bytes'][index]:,.0f} bytes at {links['rate_gbps'][index]:g}G",
@@ -208,14 +235,14 @@ def _by_link(measured: PacketCounts) -> Chart:
         for place, name in enumerate(DIRECTIONS)
         if (of == place).any()
     )
-    return Chart("links", "Utilisation by link", f"Over the whole collective. Means: {mean}.", bars(rows))
+    return Chart("links", "Utilisation by link", f"Over the whole collective. Means: {mean}.", bars(rows, most=1.0))
 
 
-def _completion(measured: PacketCounts) -> Chart:
+def _completion(measured: PacketCounts) -> list[Chart]:
     flows = measured.flows
     took = np.sort(flows["fct_us"][~np.isnan(flows["fct_us"])])
     if not len(took):
-        return Chart("fct", "Flow completion", "", '<p class="none">No queue pair finished.</p>')
+        return []
     places = np.unique(np.linspace(0, len(took) - 1, min(len(took), BUCKETS)).astype(np.int64))
     share = (places + 1) / len(flows["fct_us"]) * 100
     axis = Axis(took[places].tolist(), "us")
@@ -224,7 +251,8 @@ def _completion(measured: PacketCounts) -> Chart:
         f"Share of {len(flows['fct_us']):,} queue pairs that had delivered all by then: first {took[0]:,.1f} us, median "
         f"{np.median(took):,.1f}, last {took[-1]:,.1f}{f'; {late:,} never did' if late else ''}."
     )
-    return Chart("fct", "Flow completion", about, lines(axis, [Line("finished", share.tolist())], "%", most=100))
+    chart = lines(axis, [Line("finished", share.tolist())], "%", label="Flow completion", most=100)
+    return [Chart("fct", "Flow completion", about, chart)]
 
 
 MOST_RUNS = 8
@@ -247,7 +275,7 @@ def document(title: str, header: str, sections: Sequence[str], data: object, lin
     shown = [*links, ("terms", "Terms")]
     return html_page(
         title,
-        [asset("prediction.css"), line_colors()],
+        [asset("charts.css"), line_colors()],
         header=[header],
         links=shown,
         main=[*sections, section("terms", "Terms", "", glossary(PREDICTION))],
@@ -343,18 +371,12 @@ def run_section(job_step: JobStep, job: JobPrediction, *, with_tiles: bool) -> s
         parts.append(element("p", text(until), class_="about"))
     if prediction.measured is not None:
         marks = [((at - job_step.at_ps) / 1e6, event) for at, event in job.events if at >= job_step.at_ps]
+        charts, nothing = run_charts(prediction.measured, marks)
         cards = [
-            element(
-                "article",
-                element("h4", text(chart.title)),
-                element("p", text(chart.about)) if chart.about else "",
-                chart.markup,
-                class_="chart-card whole" if chart.id in WIDE else "chart-card",
-                data_chart=chart.id,
-            )
-            for chart in run_charts(prediction.measured, marks)
+            card(chart.title, chart.about, chart.markup, name=chart.id, whole=chart.id in WIDE) for chart in charts
         ]
-        parts.append(element("div", *cards, class_="charts"))
+        lacking = [element("p", text(absent(nothing)), class_="about")] if nothing else []
+        parts += [*lacking, element("div", *cards, class_="charts")]
     return "".join(parts)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from railweave.outputs.report.prediction.page import document
+from railweave.pages.charts import Bar, Part, bars, card, drawing, legend
 from railweave.pages.shell import element, number, section, text
 from railweave.pages.terms import tile
 from railweave.prediction.jobs.graph import COMPUTE
@@ -71,15 +72,7 @@ def _job(job: JobResult) -> str:
     if job.alone_ps != step:
         figures.insert(1, (f"{job.alone_ps / 1e9:,.1f} ms", "a step with nobody else on the network"))
     about, tiers = f"{job.plan.about}.", job.tiers_table
-    drawn = element(
-        "article",
-        element("h4", "A step, stage by stage"),
-        element("p", text(_DRAWN)),
-        _keys(job),
-        element("div", _timeline(job), class_="scroll", tabindex=0),
-        class_="chart-card whole",
-        data_chart="timeline",
-    )
+    drawn = card("A step, stage by stage", _DRAWN, _keys(job) + _timeline(job), name="timeline", whole=True)
     return "".join(
         [
             element("p", text(about), class_="about"),
@@ -117,12 +110,7 @@ _DRAWN = (
 
 def _keys(job: JobResult) -> str:
     there = {"forward", "backward"} | {communication.kind for communication in job.graph.communications}
-    keys = [
-        element("span", element("i", "", style=f"background:var(--k{FILL.get(kind, OTHER)});height:10px"), text(name))
-        for kind, name in NAMES.items()
-        if kind in there
-    ]
-    return element("p", *keys, class_="keys")
+    return legend([(f"f{FILL.get(kind, OTHER)}", name) for kind, name in NAMES.items() if kind in there])
 
 
 def _timeline(job: JobResult) -> str:
@@ -154,10 +142,7 @@ def _timeline(job: JobResult) -> str:
         f'<text class="tick" x="{number(LEFT + (WIDTH - LEFT - 10) * part / 5)}" y="{number(y + 13)}">{job.times.step_ps * part / 5e9:,.0f} ms</text>'
         for part in range(6)
     )
-    return (
-        f'<svg class="chart" viewBox="0 0 {number(WIDTH + 20)} {number(y + 20)}" style="min-width:900px" role="img" '
-        f'aria-label="A step, stage by stage">{axis}{"".join(marks)}</svg>'
-    )
+    return drawing("A step, stage by stage", [axis, *marks], y + 20, WIDTH + 20)
 
 
 Mark = tuple[str, int, int, str]
@@ -226,7 +211,6 @@ def _mark(mark: Mark, y: float, scale: float, opacity: float) -> str:
     )
 
 
-VARIANTS_WIDTH, VARIANTS_LEFT, HEIGHT, VARIANTS_GAP = 1150.0, 230.0, 22.0, 10.0
 FILLS = {"compute": 0, **{kind: place for kind, place in FILL.items() if kind in KINDS}}
 """The fill color of each part of a step, as an index into the page's colors. A part without an entry (bubble) has no fill."""
 VARIANTS_PURPOSE = (
@@ -259,56 +243,42 @@ def variants_html(variants: Variants) -> str:
 
 
 def _variants_chart(rows: Sequence[Row]) -> str:
-    drawn = element(
-        "article",
-        element("h4", "What GPUs do in a step"),
-        element("p", "Mean over the pipeline stages. What is left white is waiting for other stages."),
-        _variants_keys(rows),
-        element("div", _bars(rows), class_="scroll", tabindex=0),
-        class_="chart-card whole",
-        data_chart="parts",
+    about = (
+        "Mean over the pipeline stages: the shorter, the better. What is left empty is waiting for other stages. The line over the end of a "
+        "bar is the range in which the step's time probably lies."
     )
-    return element("div", drawn, class_="charts")
+    return element(
+        "div",
+        card("What GPUs do in a step", about, _variants_keys(rows) + _bars(rows), name="parts", whole=True),
+        class_="charts",
+    )
 
 
 def _variants_keys(rows: Sequence[Row]) -> str:
     there = {kind for row in rows for kind, time in row.job.parts.items() if time}
-    keys = [
-        element(
-            "span",
-            element("i", "", style=f"background:var(--k{FILLS[kind]});height:10px"),
-            text(KINDS.get(kind, "computing")),
-        )
-        for kind in FILLS
-        if kind in there
-    ]
-    return element("p", *keys, class_="keys")
+    return legend([(f"f{FILLS[kind]}", KINDS.get(kind, "computing")) for kind in FILLS if kind in there])
 
 
 def _bars(rows: Sequence[Row]) -> str:
-    """Return a horizontal bar for each variant, divided into the parts of a step."""
-    scale = (VARIANTS_WIDTH - VARIANTS_LEFT - 90) / max(row.job.step_ps for row in rows)
-    marks: list[str] = []
-    y = 4.0
+    """Return a bar for each variant, divided into the parts of a step."""
+    fastest = min(row.job.step_ps for row in rows)
+    several: list[Bar] = []
     for row in rows:
-        label = row.label if len(row.label) <= 34 else f"{row.label[:33]}…"
-        marks.append(f'<text x="{number(VARIANTS_LEFT - 8)}" y="{number(y + 15)}" class="side">{text(label)}</text>')
-        x = VARIANTS_LEFT
-        for kind in ["compute", *KINDS]:
-            long = row.job.parts.get(kind, 0.0) * scale
-            fill = f"var(--k{FILLS[kind]})" if kind in FILLS else "none"
-            if long:
-                tooltip = f"{row.label}, {KINDS.get(kind, 'computing')}: {row.job.parts[kind] / 1e9:,.1f} ms"
-                marks.append(
-                    f'<rect x="{number(x)}" y="{number(y)}" width="{number(max(long, 0.5))}" height="{number(HEIGHT)}" '
-                    f'fill="{fill}" class="part"><title>{text(tooltip)}</title></rect>'
-                )
-            x += long
-        marks.append(
-            f'<text x="{number(x + 6)}" y="{number(y + 15)}" class="tick" style="text-anchor:start">{row.job.step_ps / 1e9:,.0f} ms</text>'
+        parts = [
+            Part(FILLS.get(kind), time, f"{row.label}, {KINDS.get(kind, 'computing')}: {time / 1e9:,.1f} ms")
+            for kind in ["compute", *KINDS]
+            if (time := row.job.parts.get(kind, 0.0))
+        ]
+        band = row.job.band
+        known = band.error is not None or len(band.seeds_ps) > 1
+        several.append(
+            Bar(
+                row.label,
+                row.job.step_ps,
+                f"{row.job.step_ps / 1e9:,.1f} ms",
+                parts=parts,
+                between=(band.low_ps, band.high_ps) if known else None,
+                best=row.job.step_ps == fastest and len(rows) > 1,
+            )
         )
-        y += HEIGHT + VARIANTS_GAP
-    return (
-        f'<svg class="chart" viewBox="0 0 {number(VARIANTS_WIDTH)} {number(y)}" style="min-width:900px" role="img" '
-        f'aria-label="What GPUs do in a step">{"".join(marks)}</svg>'
-    )
+    return bars(several)

@@ -59,16 +59,34 @@ def _alike(server: Server, fabric: Fabric) -> tuple[object, ...]:
     return (server.model, *((nic.name, nic.leaf, nic.rail, nic.tenant) for nic in nics))
 
 
-def shared_cables(fabric: Fabric, frame: Frame, left: float, place: tuple[int, int], row: Row) -> str:
-    """Return a cable for each NIC of a row that several servers share. ``place`` is (index of the row, number of rows)."""
+def shared_cables(
+    network: Network, fabric: Fabric, frame: Frame, left: float, place: tuple[int, int], row: Row, links: dict[str, int]
+) -> str:
+    """Return a cable for each NIC of a row that several servers share. ``place`` is (index of the row, number of rows).
+
+    ``links`` are the indexes of cables by name. A shared cable lists those of the cables that it stands for.
+    """
     at, rows = place
     cables: list[str] = []
+    of_nic: dict[str, list[int]] = {}
+    for server in row:
+        for cable in network.cables_of(server.name):
+            if cable.fabric == fabric.name:
+                of_nic.setdefault(cable.a.port, []).append(links[cable.name])
     for nic in nics_of(row[0], fabric):
         x = number(frame.cable_x(left, nic.rail, at, rows))
         path = f"M{x} {number(frame.leaf_top + LEAF_HEIGHT - 2)}V{number(_top(frame, at))}"
         title = f"{len(row)} cables from {nic.leaf} to {nic.name} of {_names(row)}"
         cables.append(
-            element("g", element("title", text(title)), element("path", d=path, class_="plain line"), class_="cable")
+            element(
+                "g",
+                element("title", text(title)),
+                element("path", d=path, class_="plain line"),
+                class_="cable shared",
+                data_a=_names(row),
+                data_b=nic.leaf,
+                data_links=" ".join(map(str, of_nic.get(nic.name, ()))),
+            )
         )
     return "".join(cables)
 
@@ -96,6 +114,8 @@ def shared_bar(fabric: Fabric, frame: Frame, left: float, place: tuple[int, int]
         element("text", text(f"{len(row)} more"), x=left + PAD + 4, y=top + 19, class_="name"),
         *(element("text", text(f"x {len(row)}"), x=x, y=top + 18.5, class_="muted small middle") for x in middles),
         class_="device servers",
+        data_row=_names(row),
+        data_servers=" ".join(server.name for server in row),
     )
 
 
@@ -376,7 +396,7 @@ def _server_cables(
     drawn: list[str] = []
     for row, (server, *others) in enumerate(rows):
         if others:
-            drawn.append(shared_cables(fabric, frame, left, (row, len(rows)), rows[row]))
+            drawn.append(shared_cables(network, fabric, frame, left, (row, len(rows)), rows[row], links))
             continue
         cables = {cable.a.port: cable for cable in network.cables_of(server.name) if cable.fabric == fabric.name}
         for nic in nics_of(server, fabric):

@@ -34,7 +34,7 @@ def tenant_rules() -> str:
         "".join(f".rw .t{place}{{stroke:{HUES[name][shade]};stroke-width:1.6}}" for place, name in enumerate(TURN))
         for shade in (0, 1)
     )
-    return f"{light}@media(prefers-color-scheme:dark){{{dark}}}"
+    return f"{light}@media screen and (prefers-color-scheme:dark){{{dark}}}"
 
 
 def tenant_legend(fabric: Fabric, wide: float) -> tuple[str, float]:

@@ -302,6 +302,9 @@ DETAIL_PARALLEL = 8
 LEGEND_COLORS = 16
 """The largest number of path colors that the legend lists individually."""
 
+MOST_ROWS = 8
+"""The largest number of servers in a stripe that each get a row of a page's picture. In a larger stripe, identical servers share a row."""
+
 MARGIN = 28.0
 MINIMUM_WIDTH = 720.0
 
