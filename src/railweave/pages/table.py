@@ -241,10 +241,11 @@ BRIEF = 14
 def _td(cell: object, column: Column, *, titled: bool) -> str:
     """Return a cell. ``titled``: the cell carries the title of its column, for tables whose rows are folded in a narrow window."""
     plain = shown(cell)
-    brief = "brief" if column.kind == "text" and len(plain) <= BRIEF and not plain.isalnum() else ""
     css = " ".join(
-        filter(None, ("" if column.kind == "text" else column.kind, cell.css if isinstance(cell, Cell) else "", brief))
+        filter(None, ("" if column.kind == "text" else column.kind, cell.css if isinstance(cell, Cell) else ""))
     )
+    if not css and len(plain) <= BRIEF and not plain.isalnum():
+        css = "brief"
     markup = cell.markup if isinstance(cell, Cell) and cell.markup else text(plain)
     return element(
         "td", markup or "&#8203;", class_=css or None, data_title=column.title if titled and markup else None

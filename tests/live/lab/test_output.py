@@ -50,7 +50,10 @@ def test_junit_has_a_case_for_each_assertion() -> None:
 def test_the_page_puts_first_what_is_not_as_designed() -> None:
     wrong = replace(MEASURED, kind="device-down", target="<spine1>", switch_s=None, kept=60, unexpected=("qp 1",))
     page = InjectedFaults(RECORD, [MEASURED, wrong]).to_html()
-    assert page.index("&lt;spine1&gt;") < page.index("a--b")
+    rows = page.partition("Every fault</h2>")[2]
+    assert rows.index("&lt;spine1&gt;") < rows.index("a--b")
+    assert "1 fault not as designed" in page
+    assert "1 fault lost packets to the end and has no bar" in page
     assert "2 faults, of which 1 went as designed" in page
     by_kind = summary_table([MEASURED, wrong, replace(MEASURED, switch_s=0.4)])
     assert [[shown(cell) for cell in row] for row in by_kind.rows] == [

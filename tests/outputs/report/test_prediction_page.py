@@ -69,7 +69,8 @@ def test_the_page_shows_what_was_predicted(found: JobPrediction) -> None:
     assert f"{wanted['bus_bandwidth_GBps']:,.2f} GB/s" in words
     assert f"{wanted['time_us']:,.1f} us" in words
     assert f"busy for {wanted['bottleneck']['busy']:.1%}" in words
-    assert page.charts == ["utilisation", "rates", "heatmap", "queues", "ecn", "pfc", "links", "fct"]
+    assert page.charts == ["utilisation", "rates", "queues", "fct", "heatmap", "links"]
+    assert "None in this run: ECN marks, PFC pauses and dropped packets." in words
     assert max(found.links["utilisation"]) == pytest.approx(
         max(float(one) for one in re.findall(r"(\d+\.\d)%", words.partition("Over the whole")[2])) / 100, abs=0.001
     )
@@ -103,7 +104,7 @@ def test_scales_are_round_and_reach_the_top() -> None:
 
 
 def test_lines_have_gaps_where_nothing_is_known() -> None:
-    drawn = lines(Axis([1, 2, 3, 4], "us"), [Line("one", [1, None, 2, 3])], "KB")
+    drawn = lines(Axis([1, 2, 3, 4], "us"), [Line("one", [1, None, 2, 3])], "KB", label="one")
     (path,) = re.findall(r'class="line c0" d="([^"]+)"', drawn)
     assert path.count("M") == 2
 

@@ -203,7 +203,7 @@ def number_links(context: Context, layout: Layout, cables: Sequence[Cable]) -> l
     elif pools.fabric_links_by == "cable":
         deal = _by_cable(context, layout, between)
     else:
-        deal = _by_port(context, layout)
+        deal = _by_port(context, layout, between)
     result: list[Cable] = []
     for numbered in numbered_cables:
         cable = numbered.cable
@@ -226,8 +226,8 @@ def _at(layout: Layout, key: str) -> Location:
     return ("fabrics", layout.name, "pools", key)
 
 
-def _by_port(context: Context, layout: Layout) -> Callable[[_Numbered], Pair]:
-    """Return a function that computes the address pair of a cable from the leaf's number and its uplink port. So a pair never changes.
+def _by_port(context: Context, layout: Layout, between: Sequence[_Numbered]) -> Callable[[_Numbered], Pair]:
+    """Return a function that computes an address pair from the leaf's number and its uplink port, so that a pair never changes.
 
     If there is a tier above the spines, links between spines and that tier use the second half of the pool. Links
     between routers of two sites use the last quarter of the pool.
@@ -247,6 +247,9 @@ def _by_port(context: Context, layout: Layout) -> Callable[[_Numbered], Pair]:
     widest = max(mode.channels for group in groups for mode in group.modes())
     stride = 1 << (max(group.count for group in groups) * widest - 1).bit_length()
 
+    length = pool.max_prefixlen - (2 * len(between) - 1).bit_length()
+    packed = f"or {f'a /{length} with' if length < pool.prefixlen else 'set'} `fabric_links_by: cable`: links then get addresses one after another"
+
     def deal(numbered: _Numbered) -> Pair:
         cable = numbered.cable
         place = (cable.a.physical or 0) * widest + (cable.a.channel or 0)
@@ -256,14 +259,22 @@ def _by_port(context: Context, layout: Layout) -> Callable[[_Numbered], Pair]:
             context.problem(
                 _at(layout, "fabric_links"),
                 f"pool too small: {pool} has no address pair for {cable.name}",
-                f"the pool must have {2 * stride} addresses for each of "
-                f"{max(leaf.number for leaf in layout.leaves)} leaves; or set `fabric_links_by: cable` to "
-                "give links addresses one after another",
+                f"use a /{pool.max_prefixlen - (_room(layout, 2 * stride) - 1).bit_length()}, {packed}",
             )
             context.check()
         return _pair(pool, base + offset)
 
     return deal
+
+
+def _room(layout: Layout, each: int) -> int:
+    """Return the number of addresses that a pool needs if every lower end of a link has ``each`` addresses (``_by_port``)."""
+    leaves, spines, borders = (
+        each * max((end.number for end in ends), default=0) for ends in (layout.leaves, layout.spines, layout.dci)
+    )
+    if not layout.super_spines and not layout.dci:
+        return leaves
+    return max(2 * leaves, spines * (4 if layout.dci else 2), 4 * borders)
 
 
 def _by_cable(context: Context, layout: Layout, between: Sequence[_Numbered]) -> Callable[[_Numbered], Pair]:

@@ -137,7 +137,14 @@ def check_apart(
             message = f"overlapping prefixes: {widest[0]} of {widest[1]} and {other[0]} of {other[1]}"
             # An edge port's prefix is written for it alone, a pool for many: so that is the one to change.
             edge = next((held[2] for held in (other, widest) if "edge_ports" in held[2]), None)
-            fix = "give the edge port another prefix, outside the pools" if edge else "choose pools that do not overlap"
+            links = all(held[1].startswith("link ") and held[2] == other[2] for held in (widest, other))
+            fix = (
+                "give the edge port another prefix, outside the pools"
+                if edge
+                else "use {leaf}, {spine} and {link} in `fabric_link`, so that each link gets its own pair"
+                if links and any(fabric.pools.fabric_link for fabric in context.source.spec.fabrics.values())
+                else "choose pools that do not overlap"
+            )
             context.problem(edge or other[2], message, fix)
             break
     context.check()

@@ -91,11 +91,11 @@ def _check(
     if optic is None:
         context.problem(at, f"optic {asked!r} is not in the catalog", f"known optics: {', '.join(sorted(optics))}")
     elif port not in (cages := [f"{cage} of {optic.channels} x {optic.speed_gbps}G" for cage in optic.cages]):
-        others = f"use {' or '.join((name for _, name in fits))}, or remove the line" if fits else "leave it"
+        others = f"use {' or '.join((name for _, name in fits))}, or " if fits else ""
         context.problem(
             at,
             f"optic {asked} is for {' or '.join(cages)}, but the port is {port}",
-            f"leave {others} empty to let railweave choose one",
+            f"{others}remove `optic:` to let railweave choose one",
         )
     elif optic.reach_m < length_m and measured_on:
         context.inventory_problem(

@@ -289,7 +289,7 @@ def _check_ecmp(context: Context, layout: Layout) -> None:
             context.problem(
                 at,
                 f"{width} uplinks exceed the {limit} members of a next-hop group on {kind.role.device}",
-                "use fewer uplinks",
+                f"use at most {limit} uplinks",
             )
     width = max(widths[name] for name in layout.tiers)
     asked = layout.spec.underlay.maximum_ecmp
@@ -421,7 +421,9 @@ def _check_hosts(context: Context, layout: Layout, colors: int) -> None:
                 at,
                 f"a router advertisement with {addresses} prefixes has {size} bytes, more than the gateway's "
                 f"MTU {layout.spec.mtu.irb}",
-                "use fewer path colors",
+                _fewer_paths(
+                    addresses, (layout.spec.mtu.irb - 48 - kernel.ra_header_bytes) // kernel.ra_prefix_option_bytes
+                ),
             )
     gids = next(iter(layout.servers)).nics.nic if layout.servers else ""
     limit = context.catalog.nics[gids].gids if gids else None
@@ -429,8 +431,14 @@ def _check_hosts(context: Context, layout: Layout, colors: int) -> None:
         context.problem(
             at,
             f"{addresses} addresses need {2 * (addresses + 1)} GIDs on a {gids}, which has {limit}",
-            "use fewer path colors",
+            _fewer_paths(addresses, limit // 2 - 1),
         )
+
+
+def _fewer_paths(colors: int, most: int) -> str:
+    """Return the remedy for too many path colors: the largest number up to ``most`` into which the uplinks can be divided."""
+    fits = [number for number in range(1, min(most, colors - 1) + 1) if colors % number == 0]
+    return f"use fewer path colors: set `paths_per_nic: {fits[-1]}`" if fits else "use fewer path colors"
 
 
 def _check_routes(context: Context, layout: Layout, colors: int) -> None:
@@ -445,5 +453,5 @@ def _check_routes(context: Context, layout: Layout, colors: int) -> None:
             context.problem(
                 ("fabrics", layout.name, "topology"),
                 f"{routes} prefixes exceed the {limit} IPv6 routes of {kind.role.device}",
-                "use fewer path colors",
+                _fewer_paths(colors, limit // max(len(holders) * rails, 1)),
             )

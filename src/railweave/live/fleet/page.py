@@ -53,20 +53,20 @@ def page(result: FleetCheckResult | MeshResult) -> str:
     cards = list(_findings(result) if isinstance(result, FleetCheckResult) else _groups(result))
     cards += [_card("no answer", reply.server, [reply.error, reply.fix]) for reply in result.silent]
     marks = element("p", *(f"{element('span', word, class_=name)} " for name, word in _KEY), class_="about key")
-    sections = [
-        section(
+    parts = [
+        (
+            "failures",
+            "Failures",
+            "" if cards else "Nothing failed.",
+            element("div", *cards, class_="cards") if cards else "",
+        ),
+        (
             "servers",
             "Servers",
             "The worst verdict on each subject, and how often it was given."
             if checks
             else "Probes by path color: how many failed, of how many.",
             marks + element("div", result.table.to_html(), class_="matrix"),
-        ),
-        section(
-            "failures",
-            "Failures",
-            "" if cards else "Nothing failed.",
-            element("div", *cards, class_="cards") if cards else "",
         ),
     ]
     verdict = ("as designed", "good") if result.good else (_worst(result), "error")
@@ -76,7 +76,14 @@ def page(result: FleetCheckResult | MeshResult) -> str:
         element("p", text(result.summary()), class_="lead"),
     ]
     title = f"{result.network}: {'servers' if checks else 'paths between servers'}"
-    return html_page(title, [_STYLE], header=header, main=sections, footer="Made by railweave.")
+    return html_page(
+        title,
+        [_STYLE],
+        header=header,
+        links=[(name, heading) for name, heading, _, _ in parts],
+        main=[section(*part) for part in parts],
+        footer="Made by railweave.",
+    )
 
 
 def _worst(result: FleetCheckResult | MeshResult) -> str:
@@ -116,7 +123,7 @@ def _groups(result: MeshResult) -> Iterable[str]:
 def _card(verdict: str, title: str, lines: Sequence[str], look: str = "", items: Sequence[str] = ()) -> str:
     return element(
         "article",
-        element("h4", text(verdict)),
+        element("h3", text(verdict)),
         element("p", text(title), class_="chosen"),
         *([element("p", text(look), class_="look")] if look else []),
         *(element("p", text(line)) for line in lines if line),

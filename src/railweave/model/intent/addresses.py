@@ -66,7 +66,9 @@ def _number_range(value: object) -> object:
         return cast("object", value)
     first, dash, last = str(value).partition("-")
     if not dash or not _NUMBER.fullmatch(first) or not _NUMBER.fullmatch(last) or int(first) > int(last):
-        raise WrongValueError(f"{value!r:.60} is not a range", "write it as 2-4094")
+        ends = [str(part) for part in cast("list[object]", value)] if isinstance(value, list) else []
+        ordered = len(ends) == 2 and all(map(_NUMBER.fullmatch, ends)) and int(ends[0]) <= int(ends[1])
+        raise WrongValueError(f"{value!r:.60} is not a range", f"write it as {'-'.join(ends) if ordered else '2-4094'}")
     if int(last) > MOST_NUMBER:
         raise WrongValueError(f"{value!r:.60} ends beyond {MOST_NUMBER}", "write it as 2-4094")
     return (int(first), int(last))

@@ -219,7 +219,7 @@ class Overrides(Model):
             if len(names) > 1 and given:
                 raise WrongValueError(
                     f"{given} of {len(names)} switches",
-                    "write one entry for each NIC, under the NIC's own name",
+                    "write one entry for each switch, under the switch's own name",
                     ["devices", key, given],
                 )
         return self

@@ -248,7 +248,7 @@ def _pairs(report: StoreReport) -> str:
         parts.append(
             element(
                 "div",
-                element("h4", "Heat map of pairs"),
+                element("h3", "Heat map of pairs"),
                 element("p", text(about)),
                 element("div", picture, class_="grid"),
                 class_="chart-card whole",

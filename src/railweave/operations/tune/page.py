@@ -256,8 +256,7 @@ def _importance(result: Result) -> str:
         )
         for name, importance in ranked
     ]
-    about = "The share of the differences between trials that a knob explains."
-    return card("Which knobs matter", about, bars(several, most=1.0))
+    return card("Share of the differences between trials", "", bars(several, most=1.0))
 
 
 def _journal(outcome: Outcome) -> str:

@@ -431,7 +431,7 @@ def _decision(decision: Decision) -> str:
     facts = "".join(element("dt", text(name)) + element("dd", text(value)) for name, value in decision.facts)
     return element(
         "article",
-        element("h4", text(decision.title)),
+        element("h3", text(decision.title)),
         element("p", text(decision.chosen), class_="chosen"),
         element("p", text(decision.why), class_="why"),
         element("dl", facts) if facts else "",

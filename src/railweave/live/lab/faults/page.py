@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from railweave.live.lab.faults.measure import FaultMeasurement
     from railweave.live.lab.state import Record
 
-MOST_BARS = 24
+MOST_BARS = 12
 """The largest number of faults of a kind that are drawn as bars: the slowest ones. The table has all faults."""
 
 FAULT_COLUMNS = (
@@ -126,8 +126,8 @@ class InjectedFaults:
         )
         title = f"{self.record.network}: faults in the lab"
         about = (
-            f"{counted(len(self.measured), 'fault')}, of which {self.passed:,} went as designed: every queue pair that has a path by "
-            "`routes` kept one, and everything came back."
+            f"{counted(len(self.measured), 'fault')}, of which {self.passed:,} went as designed: every queue pair that should keep a path by the "
+            "computed routes kept one, and everything came back."
         )
         setting = f"FRR {self.record.frr_version}; timers: {timers.sentence() if timers else 'as designed'}."
         sections = [
