@@ -32,7 +32,9 @@ def test_what_a_refusal_says_to_do_mends_it(name: str, tmp_path: Path) -> None:
 def test_every_refusal_has_its_remedy_tried_or_a_reason() -> None:
     names = {file.stem for file in WRONG.glob("*.yaml")}
     given = " ".join(NOT_A_CHANGE.values()).split()
-    without = {name for name in names if name in given or any(part.endswith("-") and name.startswith(part) for part in given)}
+    without = {
+        name for name in names if name in given or any(part.endswith("-") and name.startswith(part) for part in given)
+    }
     tried = {name.partition("#")[0] for name in REMEDIES}
     assert tried <= names
     assert names - tried - without == set()

@@ -104,6 +104,8 @@ def test_it_prints_on_paper_with_all_its_rows(chromium: Chromium, file: Path) ->
         ".map((one) => [one.outerHTML.slice(0, 120), one.scrollWidth, one.clientWidth, one.scrollHeight, one.clientHeight])"
     )
     assert page.evaluate(hidden) == []
-    assert page.evaluate("[...document.querySelectorAll('nav,button,form')].filter((one) => one.checkVisibility())") == []
+    assert (
+        page.evaluate("[...document.querySelectorAll('nav,button,form')].filter((one) => one.checkVisibility())") == []
+    )
     assert len(page.send("Page.printToPDF", preferCSSPageSize=True)["data"]) > 1000
     page.close()

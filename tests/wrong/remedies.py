@@ -252,7 +252,7 @@ REMEDIES: dict[str, tuple[str, ...]] = {
     "limit-router-advertisement": ("set `paths_per_nic: 24`", "addressing:\n", "paths_per_nic: 24\n    addressing:\n"),
     "link-pool-too-small": ("or a /121 with `fabric_links_by: cable`", "fabric_links: fd00:ffff::/122", "fabric_links: fd00:ffff::/121\n      fabric_links_by: cable"),
     "link-pool-too-small#by port": ("use a /114", "fabric_links: fd00:ffff::/122", "fabric_links: fd00:ffff::/114"),
-    "oversubscribed#spines": ("or `spines: 2`", "topology:\n", "topology:\n      spines: 2\n"),
+    "oversubscribed#spines": ("or `spines: 2`", "spines: 1", "spines: 2"),
     "lossless-classes-too-many": ("make some lossy", "dscp: [50], lossless: true, pfc_priority: 7", "dscp: [50]"),
     "network-members-twice": ("list each NIC only once in its tenant", '        members: ["n1:gpu0_eth"]\n', "", '["n2:gpu0_eth", n9]', '["n2:gpu0_eth"]', 'three: {members: ["n2:gpu0_eth"]', 'three: {members: ["n3:gpu0_eth"]'),
     "optic-reach-too-short": ("choose an optic with more reach", "osfp-800g-2x400g-sr4", "osfp-800g-2x400g-dr4"),

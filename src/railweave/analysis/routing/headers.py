@@ -240,6 +240,12 @@ def _reason_without_path(network: Network, routes: Routes, src: str, dst: str) -
         }
         for nic in (here, there)
     ]
+    planes = {switch.plane for switch in network.switches if switch.name in {here.leaf, there.leaf}}
+    if here.leaf != there.leaf and not above[0] and not above[1] and len(planes) == 1:
+        return (
+            f"{source}:{here.name} is on {here.leaf} and {target}:{there.name} on {there.leaf}, and no link joins these leaves: give "
+            f"`spines:` under `topology:` of {here.fabric}, or, if each rail is meant to be a network of its own, `planes: rail`"
+        )
     if here.rail != there.rail and above[0].isdisjoint(above[1]) and not joined:
         return (
             f"{here.name} is on rail {here.rail} and {there.name} on rail {there.rail}: as designed, no link joins these rails; "

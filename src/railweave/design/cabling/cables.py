@@ -425,10 +425,26 @@ class _Cabler:
         if room >= leaves:
             spines, each = spread(count * links, count * links, room // leaves, colored=False)
             more = counted(spines - count, "spine")
-            return f"`spines: {spines}` with `links_per_spine: {each}` gives the same bandwidth with {more} more"
+            change = f"`spines: {spines}` with `links_per_spine: {each}` gives the same bandwidth with {more} more"
+            return change + self._cost(spines, spines * each, count * links)
         if topology.stripes_per_pod:
             return f"a spine has ports for {counted(room, 'leaf', 'leaves')}: lower `stripes_per_pod`"
         return f"a spine has ports for {counted(room, 'leaf', 'leaves')}: give `stripes_per_pod` and `super_spines`, as `railweave init --gpus` sizes them"
+
+    def _cost(self, spines: int, uplinks: int, before: int) -> str:
+        """Return what the last stripe then costs: switches and cables beyond those of the other stripes. Empty if there is one stripe.
+
+        ``uplinks`` and ``before`` are the uplinks of a leaf, with ``spines`` spines and as the file has it.
+        """
+        topology = self.layout.spec.topology
+        *others, last = topology.stripe_names()
+        if not others:
+            return ""
+        added = [leaf for leaf in self.layout.leaves if leaf.stripe == last]
+        switches = len(added) + spines - len(topology.spine_names())
+        nics = sum(server.stripe == last for server in self.layout.servers) * self.layout.rails
+        cables = len(added) * uplinks + (len(self.layout.leaves) - len(added)) * (uplinks - before) + nics
+        return f": {counted(switches, 'switch', 'switches')} and {counted(cables, 'cable')} more than without {last}"
 
     def _most_above(self, role: RoleName) -> int:
         """Return the highest position among upper switches of a role.
