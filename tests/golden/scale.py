@@ -20,9 +20,9 @@ from railweave.systems import system
 if TYPE_CHECKING:
     from railweave.model.network.model import Network
 
-BUILT = ("scale-8k", "aidc-three-fabrics")
+BUILT = ("scale-8k", "aidc-three-fabrics", "arista-h200-512")
 DESIGNED = ("scale-32k-planes", "scale-32k-superspine")
-KEPT = {"junos.conf", "frr.conf", "netplan.yaml", "net-setup.sh", "sysctl.conf", "rt_tables.conf", "nccl.env"}
+KEPT = {"junos.conf", "eos.conf", "frr.conf", "netplan.yaml", "net-setup.sh", "sysctl.conf", "rt_tables.conf", "nccl.env"}
 """Files that are kept of a device or server; the others follow from the same values."""
 
 
@@ -37,7 +37,7 @@ def kept_files(name: str, fabric: Path, folder: Path) -> dict[str, bytes]:
     files = {"digest.txt": ("\n".join(lines) + "\n").encode()}
     first = {(one.fabric, one.role): one.name for one in reversed(network.switches)}
     for device in first.values():
-        for nos in ("junos", "frr"):
+        for nos in (network.switch(device).nos, "frr"):
             config = device_config(network, device, nos)
             files |= {f"{device}/{file}": text.encode() for file, text in system(nos).files(config).items()}
     server = network.servers[0].name
