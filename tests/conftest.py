@@ -33,7 +33,9 @@ typer.main.get_command = cache(typer.main.get_command)
 ROOT = Path(__file__).parents[1]
 EXAMPLES = ROOT / "examples"
 SMALL = sorted(
-    path.stem for path in EXAMPLES.glob("*.yaml") if not path.stem.startswith("scale-") and not path.stem.endswith("-512")
+    path.stem
+    for path in EXAMPLES.glob("*.yaml")
+    if not path.stem.startswith("scale-") and not path.stem.endswith("-512")
 )
 """Examples that are cheap enough to be built wherever a test likes."""
 

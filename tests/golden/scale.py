@@ -22,7 +22,16 @@ if TYPE_CHECKING:
 
 BUILT = ("scale-8k", "aidc-three-fabrics", "arista-h200-512")
 DESIGNED = ("scale-32k-planes", "scale-32k-superspine")
-KEPT = {"junos.conf", "eos.conf", "frr.conf", "netplan.yaml", "net-setup.sh", "sysctl.conf", "rt_tables.conf", "nccl.env"}
+KEPT = {
+    "junos.conf",
+    "eos.conf",
+    "frr.conf",
+    "netplan.yaml",
+    "net-setup.sh",
+    "sysctl.conf",
+    "rt_tables.conf",
+    "nccl.env",
+}
 """Files that are kept of a device or server; the others follow from the same values."""
 
 

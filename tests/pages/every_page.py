@@ -198,6 +198,11 @@ PAGES: dict[str, Callable[[Path], Path]] = {
 }  # fmt: skip
 """How each page is made, by name: in an empty folder, giving the page's file."""
 
+KINDS = (
+    "report", "sized", "check", "sim", "compare", "grid", "job", "job-variants", "bench", "tune", "fleet", "mesh", "faults"
+)  # fmt: skip
+"""One page of each kind; the others of ``PAGES`` are further networks."""
+
 
 def main(target: Path, only: list[str]) -> None:
     """Keep the pages and their pictures."""

@@ -13,10 +13,11 @@ from pathlib import Path
 import pytest
 
 from tests.chromium import Chromium, Page, browser, program
-from tests.pages.every_page import PAGES
+from tests.pages.every_page import KINDS, PAGES
 
 pytestmark = [
     pytest.mark.browser,
+    pytest.mark.slow,
     pytest.mark.skipif(program() is None, reason="there is no Chromium on the PATH (Debian: apt install chromium)"),
 ]
 
@@ -53,7 +54,7 @@ def chromium() -> Iterator[Chromium]:
         yield found
 
 
-@pytest.fixture(scope="module", params=PAGES)
+@pytest.fixture(scope="module", params=KINDS)
 def file(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return PAGES[request.param](tmp_path_factory.mktemp(request.param))
 

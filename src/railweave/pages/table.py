@@ -229,6 +229,9 @@ def html_table(
 
 def _titles(heads: Sequence[Column]) -> Iterator[str]:
     for column in heads:
+        if not column.title:
+            yield element("td", "")
+            continue
         yield element("th", text(column.title), scope="col", class_="number" if column.kind == "number" else None)
 
 

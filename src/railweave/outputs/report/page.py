@@ -143,13 +143,13 @@ def report_html(
     """
     strokes = network_strokes(network)
     joined = lab_notes_joined(network, findings)
-    found = ("findings", "Findings", _tally(network, findings, joined, checks), _table("findings") if joined else "")
+    listed = ("findings", "Findings", _tally(network, findings, joined, checks), _table("findings") if joined else "")
     first = any(finding.severity in {"error", "warning"} for finding in findings)
     shown = [
-        *([found] if first else []),
+        *([listed] if first else []),
         ("topology", "Topology", "", body.picture),
         ("paths", "Queue pair paths", PATHS_ABOUT, body.paths),
-        *([] if first else [found]),
+        *([] if first else [listed]),
         ("capacity", "Capacity per rail", "", body.capacity),
         ("decisions", "Decisions", "What was chosen, and why.", body.decisions),
         ("servers", "Servers", SERVERS_ABOUT, body.servers),

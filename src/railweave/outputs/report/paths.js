@@ -158,7 +158,7 @@ const pathDrawing = (pairs) => {
     const devices = levels[place];
     return ((devices.indexOf(device) + 0.5) * height) / devices.length;
   };
-  const svg = shape("svg", { class: "rw paths", viewBox: `-6 0 ${width + 12} ${height}`, role: "img", style: `--natural:${width}px` });
+  const svg = shape("svg", { class: "rw paths", "aria-label": "The links of each queue pair", viewBox: `-6 0 ${width + 12} ${height}`, role: "img", style: `--natural:${width}px` });
   const tall = (place) => (levels[place].length > 1 ? 24 : Math.max(24, Math.min(height - 4, pairs.length * 5 + 10)));
   // Queue pairs that cross a device leave its box side by side, never beyond its edge: a line ends at its own device.
   const crossing = new Map();
@@ -273,6 +273,7 @@ const showPaths = (inPicture) => {
   const drawing = pathDrawing(pairs);
   if (drawing) {
     const frame = make("div", "picture");
+    frame.tabIndex = 0;
     frame.append(drawing);
     pathResult.append(frame);
   }

@@ -40,6 +40,7 @@ const addScene = (svg, expand) => {
     const color = key.dataset.color;
     asButton(key, () => keep(`color ${color}`, () => focusColor(color)));
   }
+  svg.setAttribute("role", "group"); // its devices are buttons, which an image has not
   scenes.push(scene);
   return scene;
 };

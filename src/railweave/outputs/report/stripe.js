@@ -42,7 +42,7 @@ const stripeDrawing = (leaves, found) => {
   const servers = [...new Set(serverCables.map((one) => one.a))];
   const rowOf = new Map(servers.map((name, place) => [name, place]));
   const height = VIEW.bars + servers.length * VIEW.row + 8;
-  const svg = shape("svg", { class: "rw", viewBox: `0 0 ${VIEW.width} ${height}`, role: "img", style: `--natural:${VIEW.width}px` });
+  const svg = shape("svg", { class: "rw", "aria-label": "A stripe, with its uplinks and servers", viewBox: `0 0 ${VIEW.width} ${height}`, role: "img", style: `--natural:${VIEW.width}px` });
   for (const [place, rail] of rails.entries()) {
     if (place % 2 === 0) svg.append(shape("rect", { x: left(rail), y: VIEW.leaf - 6, width: column, height: height - VIEW.leaf, rx: 5, class: "band" }));
   }
@@ -140,6 +140,7 @@ const openPanel = (key, title, device, content) => {
   close.addEventListener("click", () => closeStripe(key, device));
   bar.append(make("b", "", title), close);
   const frame = make("div", "picture");
+  frame.tabIndex = 0;
   frame.append(content);
   panel.append(bar, frame);
   document.getElementById("expanded").prepend(panel);

@@ -168,6 +168,7 @@ const mount = (host, table) => {
   const folds = Array.from({ length: Math.min(count, STEP) }, (_, k) => table.row(k)).some((values) =>
     values.some((value, place) => table.columns[place].kind === "text" && String(value ?? "").length > LONG_CELL),
   );
+  scroll.tabIndex = 0; // so that the keyboard can scroll it
   const grid = make("table", folds ? "folds" : "");
   const head = make("tr");
   const titles = new Map();

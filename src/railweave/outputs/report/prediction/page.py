@@ -66,8 +66,8 @@ def run_charts(measured: PacketCounts, marks: Sequence[tuple[float, str]] = ()) 
 def absent(nothing: Sequence[str]) -> str:
     """Return a sentence on what did not happen in a run, in place of empty charts. ``nothing`` has at least one entry."""
     *others, last = nothing
-    what = f"{', '.join(others)} and {last}" if others else last
-    return f"None in this run: {what}."
+    names = f"{', '.join(others)} and {last}" if others else last
+    return f"None in this run: {names}."
 
 
 def direction(measured: PacketCounts) -> NDArray[np.int64]:
