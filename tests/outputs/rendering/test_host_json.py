@@ -130,7 +130,9 @@ def test_it_keeps_to_its_schema(name: str) -> None:
         document = json.loads(host_json(host_config(network, server.name)))
         SCHEMA.validate(document)
         asked_for_by_no_example = {"versions"}
-        assert set(document) | {"driver_files", "memory_gib"} == set(host_schema()["properties"]) - asked_for_by_no_example
+        assert (
+            set(document) | {"driver_files", "memory_gib"} == set(host_schema()["properties"]) - asked_for_by_no_example
+        )
         assert ("driver_files" in document) == any(nic["driver"] == "bnxt_en" for nic in document["nics"])
 
 
