@@ -24,6 +24,7 @@ LAB = "root, FRR"
 TRIALS = {
     "bench": Trial("tests.operations.bench.trial", f"{LAB}, QEMU, mmdebstrap, Open MPI", "plans of benchmarks by perftest, MPI and Slurm: docs/bench.md"),
     "console": Trial("tests.operations.watch.console_trial", LAB, "15 faults in a lab, each in the console with its cause"),
+    "container": Trial("tests.trials.container", "root, buildah, mmdebstrap, a wheel in dist/", "the container image, built on a plain Debian root and run as an ordinary user"),
     "day-two": Trial("tests.live.lab.day_two", f"{LAB}, dnsmasq, udhcpc", "drains, upgrades, replacements, first boots, campaigns: docs/day-two.md"),
     "deploy": Trial("tests.live.lab.deploy_trial", f"{LAB}, half an hour", "twelve changes onto labs and back while packets flow, predicted and measured loss: docs/deploy.md"),
     "every": Trial("tests.trials.every", "half an hour", "every case of the tests of which `make test` draws some each day"),
