@@ -20,7 +20,7 @@ DEVICE = Opt(
     "Use a different switch model or operating system than the fabric file: [[NAME/]ROLE=][MODEL][:NOS][:RELEASE], for example leaf=qfx5240-64od or leaf=:eos. MODEL, NOS or both are required. ROLE is leaf, spine, super-spine or dci; without ROLE=, the change applies to all switches. NAME is the name of a fabric, if the fabric file has several. RELEASE is a release of the operating system, for example 25.4R1. NOS is junos, eos, sonic, dell_sonic or frr. With only NOS, a model that cannot run NOS is replaced by the most similar model that can. May be repeated."
 )
 HARDWARE = Opt(
-    "Folder of YAML files that describe your own switches, NICs, servers and optics (docs/hardware.md). Default: only the models of `railweave hardware list` and of the section `hardware:` in the fabric file can be used."
+    "Folder of YAML files that describe your own switches, NICs, servers and optics (docs/hardware.md). Default: only the models of `railweave hardware list` can be used, and those of the section `hardware:` of a fabric file."
 )
 RUNNING = Opt(
     "Folder of configurations saved from switches, one subfolder per switch: DEVICE/configuration.txt (docs/collect.md). Each replaces the designed configuration of its switch. Default: the designed configurations of all switches are used."

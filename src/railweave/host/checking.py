@@ -251,7 +251,7 @@ def _recorded(asked: Namespace, folder: Path) -> Server:
 def _watched(asked: Namespace) -> Counters:
     """Read the counters of this server, wait for the time of ``--watch``, and return the counters from before the wait.
 
-    Raises HostInputError if the options exclude each other.
+    Raises HostInputError if the options exclude each other, or if no counters of NICs can be read.
     """
     if asked.since or asked.capture:
         other = "--since" if asked.since else "--capture"

@@ -311,7 +311,7 @@ def addressing(
 
 
 def _gateway_host(draft: Draft, part: dict[str, Any], gateways: Sequence[tuple[str, Gateway]], family: Family) -> None:
-    """Write ``gateway_host`` if it differs from the default. It is the host number of most gateway addresses of a family."""
+    """Write ``gateway_host`` if it differs from the default. It is the most common host number of the gateway addresses of a family."""
     hosts = Counter(
         int(ipaddress.ip_address(str(address.address))) - int(ipaddress.ip_network(str(address.prefix)).network_address)
         for _, gateway in gateways

@@ -240,7 +240,7 @@ class Routes:
         return (*(self.prefixes[place] for place in places), *several)
 
     def next_hops(self, device: str, prefix: str) -> tuple[str, ...]:
-        """Return the links to which a device sends a prefix. The result is empty if the prefix is local, unreachable or unknown."""
+        """Return the links over which a device forwards packets to a prefix. The result is empty if the prefix is local, unreachable or unknown."""
         group = int(self.fibs[device].group[self.index[prefix]]) if prefix in self.index else UNREACHABLE
         return self.groups[group] if group >= 0 else ()
 

@@ -78,7 +78,10 @@ def alike(text: str, other: str) -> bool | None:
 
 
 def filled(line: str, text: str) -> bool:
-    """Return whether ``text`` equals ``line`` with some or all of the references in ``line`` replaced by values."""
+    """Return whether ``text`` equals ``line`` with any number of its references to secrets replaced by values.
+
+    The result is False for a line without references.
+    """
     match = secret_pattern(line).fullmatch(text) if "<secret:" in line else None
     if match is None:
         return False

@@ -337,7 +337,11 @@ class Form:
 
 @dataclass(frozen=True, eq=False)
 class _Entry:
-    """One form of a row in a table. ``path`` lists the fields of the header-less parts that contain the row."""
+    """One form of a row in a table.
+
+    If the row belongs to parts of the value whose statements have no header of their own, ``path`` lists the fields of
+    these parts, the outermost first.
+    """
 
     pattern: str
     row: Row

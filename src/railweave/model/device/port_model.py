@@ -113,8 +113,9 @@ class Interface:
     - ``enabled``: False if the port is shut down.
     - ``vlan``: the name of a server port's untagged VLAN, or of the first VLAN of a trunk without an untagged one.
     - ``native_vlan`` and ``tagged``: for a trunk, the numbers of the untagged VLAN and of the tagged VLANs.
-    - ``copper``: True for a copper cable, over which both ends train their links.
-    - ``fec``: forward error correction; a design always has Reed-Solomon.
+    - ``copper``: True for a copper cable. Its two ends perform link training.
+    - ``fec``: the forward error correction (``Fec``). It is "", that is, Reed-Solomon, on every port of a design. Only a
+      configuration that was read may have another value.
     """
 
     name: str

@@ -479,9 +479,11 @@ class Moments:
         return WaveEffect(1 + count, tuple(cuts), moved, risks, named, tuple(unknown))
 
     def _meanwhile(self, wave: int, states: Sequence[_State]) -> tuple[dict[str, tuple[str, ...]], int, Effects]:
-        """Return (cuts while only some devices of the wave have changed, number of such states, effects of the wave).
+        """Compute the states of the network in which only some devices of a wave have changed.
 
-        If the routes of such a state cannot be computed, the effects have the reason.
+        Return (lost destinations, number of states, effects of the wave). Lost destinations are reached before and after
+        the wave, but not in one of these states. Each has the places that do not reach it. If the routes of a state cannot
+        be computed, ``Effects.unsettled`` gives the reason.
         """
         was, now, moved = states[wave - 1], states[wave], states[wave].effects
         cut: dict[str, dict[str, None]] = {}

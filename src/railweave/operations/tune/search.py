@@ -251,7 +251,11 @@ class Importance:
 
 
 def importance(space: Space, aim: Aim, trials: Iterable[Trial]) -> dict[str, Importance]:
-    """Return the importance of knobs by name. Knobs whose share the trials cannot determine are left out."""
+    """Return the importance of knobs by name: the fraction of the differences between complete trials that a knob explains.
+
+    Knobs that have only one value in the trials are left out. So are knobs whose effect cannot be told from chance or from
+    the effect of other knobs.
+    """
     measured = {
         trial.chosen: [value_of(aim, sample) for sample in trial.samples]
         for trial in trials

@@ -247,7 +247,11 @@ def possible(job: Job, nccl: Parameters, collective: Collective) -> list[str]:
 
 
 def used_channels(job: Job, nccl: Parameters, algorithm: str, protocol: str, size_bytes: int, channels: int) -> int:
-    """Return the number of channels that NCCL uses for a size (``enqueue.cc``, `topoGetAlgoInfo`)."""
+    """Return the number of channels that NCCL uses for a size (``enqueue.cc``, `topoGetAlgoInfo`).
+
+    Small sizes use fewer channels. The rule is that of rings and trees. It is applied to NVLS and NVLSTree too, although
+    that function does not reduce their channels.
+    """
     threads, threshold = nccl[THREADS[protocol]], BYTES_PER_THREAD[protocol]
     if (algorithm, protocol) == ("Ring", "Simple") and _ring_gbytes(job) <= SLOW_RING_GBYTES:
         threads = min(threads, SLOW_RING_THREADS)

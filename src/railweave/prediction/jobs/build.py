@@ -46,7 +46,7 @@ class Layers:
     def pieces(self, layer: int, *, forward: bool) -> list[Piece]:
         """Return the computations and communications of a layer in one direction, in order.
 
-        The result is computed once for all layers with experts, and once for all layers without.
+        The result is kept: for each layer if the model has experts, otherwise once for all layers.
         """
         key = layer if self._plan.model.experts else -1, forward
         if key not in self._known:

@@ -259,7 +259,10 @@ def _snmp(wanted: Management) -> Iterator[Section]:
 
 
 def trap_form(wanted: Management) -> str:
-    """Return the form of the statement for traps: with the community, or else with the first SNMP user."""
+    """Return the last words of the ``snmp-server host`` statement for traps: version and community, or version and first user.
+
+    The result is empty if there is neither a community nor a user.
+    """
     snmp = wanted.snmp
     if snmp is None or not (snmp.community or snmp.users):
         return ""
