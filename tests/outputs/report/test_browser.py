@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import re
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -9,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from railweave.analysis.checks.subject import Subject
-from railweave.analysis.routing.paths import queue_pair_paths
+from railweave.analysis.routing.paths import queue_pair_paths, ways
 from railweave.live.check.counting import COLUMNS as SUBJECTS
 from railweave.model.findings import Finding
 from railweave.model.network.model import Network
@@ -21,6 +22,7 @@ from railweave.pages.table import Column, Table, columns, long_text
 from railweave.prediction.simulation.compare import COLUMNS
 from tests.chromium import Chromium, Page, browser, program
 from tests.cli.test_init_sizing import run as sized
+from tests.conftest import EXAMPLES
 from tests.dual_stack import dual
 from tests.outputs.report.conftest import LARGE, read
 
@@ -500,3 +502,34 @@ def test_the_page_of_init_fits_its_window(chromium: Chromium, tmp_path: Path, wi
     colors = page.evaluate("(one => [one.color, one.backgroundColor])(getComputedStyle(document.body))")
     brightness = [sum(map(int, re.findall(r"\d+", color)[:3])) for color in colors]
     assert (brightness[0] > brightness[1]) == dark
+
+
+@pytest.mark.parametrize("example", ["evpn-gpu-isolation", "evpn-server-isolation", "evpn-functional"])
+def test_tenants_reach_each_other_on_the_page_as_in_the_tables(
+    chromium: Chromium, report: Report, tmp_path: Path, example: str
+) -> None:
+    network = read(tmp_path, (EXAMPLES / f"{example}.yaml").read_text(encoding="utf-8"))
+    file = tmp_path / "report.html"
+    file.write_text(report(network, []), encoding="utf-8")
+    page = chromium.open(file, width=1440, height=900)
+    first = page.evaluate("document.querySelector('#path-result p').textContent")
+    assert "no path" not in first
+    nics = [(server.name, nic) for server in network.servers for nic in server.nics if nic.addresses]
+    draw = random.Random(example)  # noqa: S311
+    routes = Subject.of(network).routes
+    seen: set[tuple[bool, bool]] = set()
+    for source, target in [draw.sample(nics, 2) for _ in range(24)]:
+        if source[1].fabric != target[1].fabric:
+            continue
+        names = [f"{server}:{nic.name}" for server, nic in (source, target)]
+        cells = ask(page, *names, 1)
+        family = network.job_family(source[1].fabric, source[1].tenant) or source[1].addresses[0].family
+        address = next(one for one in target[1].addresses if one.family == family).address
+        reached = bool(ways(network, routes, source, target, address))
+        assert (cells != [[]]) == reached, names
+        other = source[1].tenant != target[1].tenant
+        note = page.evaluate("document.querySelector('#path-result p').textContent")
+        assert ("there is no path between them" in note) == (other and not reached)
+        seen.add((other, reached))
+    assert {(False, True), (True, False)} <= seen
+    assert page.errors == []

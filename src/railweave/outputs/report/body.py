@@ -213,7 +213,7 @@ def forwarding(network: Network, routes: Routes) -> dict[str, Any]:
         for line in cast("list[list[int]]", table.tolist()):
             row = tuple(groups.setdefault(number, len(groups)) if number >= 0 else number for number in line)
             coded.append(rows.setdefault(row, len(rows)))
-        devices[switch.name] = [[row, len(list(same))] for row, same in groupby(coded)]
+        devices[switch.name] = _joined(coded)
     absent = [
         place
         for place, candidate in enumerate(network.cables)
@@ -225,7 +225,48 @@ def forwarding(network: Network, routes: Routes) -> dict[str, Any]:
         "rows": [row[0] if len(set(row)) == 1 else list(row) for row in rows],
         "devices": devices,
         **({"absent": absent} if absent else {}),
+        **({"tenants": _tenants(network, routes)} if any(fabric.tenants for fabric in network.fabrics) else {}),
     }
+
+
+def _tenants(network: Network, routes: Routes) -> dict[str, Any]:
+    """Return the prefixes that each tenant's table on each leaf holds, and the tenant and layer-2 network of each NIC.
+
+    - ``keys``: pairs of tenant and layer-2 network. ``nics``: the index of its pair, for each NIC.
+    - ``rows``: for the prefixes of a segment in order, 1 if the table holds the prefix, else 0. A number stands for equal ones.
+    - ``held``: by ``leaf/tenant``, the index into ``rows`` of each segment.
+
+    Indexes of consecutive NICs and segments that are equal are joined: each entry is (index, number of equal ones).
+    """
+    every = [nic for server in network.servers for nic in server.nics]
+    keys: dict[tuple[str, str], int] = {}
+    nics = [keys.setdefault((nic.tenant, nic.network), len(keys)) for nic in every]
+    rows: dict[tuple[int, ...], int] = {}
+    held: dict[str, list[list[int]]] = {}
+    for leaf, tenant in sorted({(nic.leaf, nic.tenant) for nic in every}):
+        coded: list[int] = []
+        for segment in network.segments:
+            found = [_holds(routes, leaf, tenant, segment.network, subnet.prefix) for subnet in segment.subnets]
+            coded.append(rows.setdefault(tuple(map(int, found)), len(rows)))
+        held[f"{leaf}/{tenant}"] = _joined(coded)
+    return {
+        "keys": [list(key) for key in keys],
+        "nics": _joined(nics),
+        "rows": [row[0] if len(set(row)) == 1 else list(row) for row in rows],
+        "held": held,
+    }
+
+
+def _holds(routes: Routes, leaf: str, tenant: str, bridged: str, prefix: str) -> bool:
+    """Return True if a tenant's table on a leaf holds a prefix. ``bridged``: the layer-2 network of the prefix, or empty."""
+    if bridged:
+        return bool(routes.shared.leaves(leaf, tenant, prefix))
+    return routes.held(leaf, tenant, prefix)
+
+
+def _joined(indexes: list[int]) -> list[list[int]]:
+    """Return runs of equal numbers as [number, length of the run]."""
+    return [[index, len(list(same))] for index, same in groupby(indexes)]
 
 
 KINDS_DRAWN = {"switch": "switches", "server": "servers", "pluggable": "pluggables"}
@@ -346,9 +387,8 @@ def _paths(network: Network) -> str:
         return element("p", "There are no two NICs on one fabric yet.", class_="about")
     server, source = nics[0]
     # The far end of the same rail shows what spines are for; where a rail has one NIC, any other does.
-    there, target = next(
-        (nic for nic in reversed(nics) if nic[1].rail == source.rail and nic[0] is not server), nics[-1]
-    )
+    same_tenant = [nic for nic in reversed(nics) if nic[1].tenant == source.tenant and nic[0] is not server]
+    there, target = next((nic for nic in same_tenant if nic[1].rail == source.rail), (same_tenant or [nics[-1]])[0])
     used = network.job_family(fabric, source.tenant) or (source.addresses[0].family if source.addresses else None)
     count = max(len(source.addresses_of(used)), 1)
     fields = [

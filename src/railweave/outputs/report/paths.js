@@ -23,6 +23,29 @@ const nextHops = (device, segment, place) => {
   return group === undefined || group < 0 ? [] : forwarding.groups[group];
 };
 
+// The entries of a list of [index, number of equal ones].
+const unfolded = (joined) => joined.flatMap(([index, count]) => Array.from({ length: count }, () => index));
+
+let nicKeys = null;
+// The tenant and the layer-2 network of a NIC; both are empty in a network without tenants.
+const keyOf = (nic) => {
+  if (!forwarding.tenants) return ["", ""];
+  nicKeys ??= unfolded(forwarding.tenants.nics);
+  return forwarding.tenants.keys[nicKeys[nic.place]];
+};
+
+const heldBy = new Map(); // "leaf/tenant" to the row of every segment
+// Whether the table of the source's tenant on its leaf holds the target's prefix of a place.
+const holds = (source, target, place) => {
+  if (!forwarding.tenants) return true;
+  const [[tenant, network], other] = [keyOf(source), keyOf(target)];
+  if (network && tenant === other[0] && network === other[1]) return true; // bridged, not routed
+  const table = `${source.leaf}/${tenant}`;
+  if (!heldBy.has(table)) heldBy.set(table, unfolded(forwarding.tenants.held[table]));
+  const row = forwarding.tenants.rows[heldBy.get(table)[target.segment]];
+  return Boolean(Array.isArray(row) ? row[place] : row);
+};
+
 let serverCable = null; // "server:nic" to its cable
 const cableOfNic = (nic) => {
   serverCable ??= new Map(cabling().filter((one) => !one.uplink).map((one) => [`${one.a}:${one.aPort}`, one]));
@@ -36,6 +59,7 @@ const follow = (source, target, place) => {
   const first = cableOfNic(source);
   const last = cableOfNic(target);
   if (!first || !last || source === target || [first, last].some(({ place: k }) => absent.has(k))) return [];
+  if (!holds(source, target, place)) return [];
   const hops = [[{ cable: first, share: 1, from: first.a, to: first.b }]];
   let at = new Map([[first.b, 1]]);
   while (at.size !== 1 || !at.has(last.b)) {
@@ -239,7 +263,12 @@ const summary = (source, target, pairs) => {
   const middle = new Set(reached.flatMap(({ hops }) => hops.slice(1, -1).flat().map((link) => link.cable.place)));
   const held = reached.filter(({ hops }) => hops.every(parallel));
   const pinned = held.filter(({ hops }) => hops.every((hop) => hop.length === 1)).length;
-  if (!reached.length) return source === target ? "A NIC needs no path to itself: choose another." : "There is no path: see the findings.";
+  if (!reached.length && source === target) return "A NIC needs no path to itself: choose another.";
+  const [[ours], [theirs]] = [keyOf(source), keyOf(target)];
+  if (!reached.length && ours !== theirs) {
+    return `${source.server}:${source.name} belongs to ${ours || "no tenant"}, ${target.server}:${target.name} to ${theirs || "no tenant"}: there is no path between them.`;
+  }
+  if (!reached.length) return "There is no path: see the findings.";
   if (source.leaf === target.leaf) return `Both NICs are on ${source.leaf}: no uplink is crossed.`;
   const each = pairs.length === 1 ? "on a path" : "each on a path";
   let fixed = `${held.length} of them pinned, the others spread by hash or load`;
