@@ -35,7 +35,7 @@ def day_two(switch: Switch) -> list[str]:
     name, installs = switch.name, system(switch.nos).upgrade
     leaf = switch.role == "leaf"
     lines = [
-        f"New from its box, {name} can fetch by itself what lets `railweave deploy apply` reach it: `railweave deploy ztp FABRIC -o DIR`.",
+        f"New from its box, {name} can fetch by itself what lets `railweave deploy apply` reach it: `railweave deploy ztp FABRIC -o DIR --url URL`.",
         "",
         "Each of these shows a plan and changes nothing; `railweave deploy apply PLAN --access access.yaml` carries it out.",
         "",

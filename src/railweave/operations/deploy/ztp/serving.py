@@ -51,7 +51,9 @@ class Server(ThreadingHTTPServer):
             raise InputError(
                 [
                     Problem(
-                        FileLine(str(folder / RECORD)), "there is no first boot", "railweave deploy ztp FABRIC -o DIR"
+                        FileLine(str(folder / RECORD)),
+                        "there is no first boot",
+                        "railweave deploy ztp FABRIC -o DIR --serve ADDRESS:PORT",
                     )
                 ]
             ) from None
