@@ -21,7 +21,7 @@ def test_every_command_of_the_page(tmp_path: Path) -> None:
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     environment = {**os.environ, "PATH": path, "PYTHONPATH": str(ROOT / "src")}
     blocks = [(match[1], match[2]) for match in _BLOCK.finditer(PAGE.read_text(encoding="utf-8"))]
-    assert [marked for marked, _ in blocks].count("sh") == 5
+    assert [marked for marked, _ in blocks].count("sh") == 6
     printed = ""
     for marked, text in blocks:
         if marked == "sh":
