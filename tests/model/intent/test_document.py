@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from railweave.design.sizing.address_rules import read_rules
 from railweave.errors import SpecError
+from railweave.live.collect.access_file import read_access
 from railweave.model.intent.fabric import FabricFile
+from railweave.model.intent.job_file import read_jobs
 from railweave.model.intent.reading.document import read_document, validate
+from railweave.model.intent.scenario import read_scenario
+from railweave.model.intent.study import read_study
+from railweave.outputs.report.bom import read_prices
+from tests.conftest import ROOT
 from tests.model.intent.documents import document
 
 
@@ -208,3 +217,31 @@ def test_every_mistake_is_named_in_file_order(tmp_path: Path) -> None:
         (4, "fabrics.backend.topology.stripes"),
         (7, "fabrics.backend.mtu.irb"),
     ]
+
+
+@pytest.mark.parametrize(
+    ("read", "fix"),
+    [
+        (read_access, 'docs/collect.md, "How devices are reached", shows an access file'),
+        (read_study, "docs/simulation-files.md shows a study file"),
+        (read_jobs, "docs/simulation-files.md shows a job file"),
+        (lambda path: read_scenario(path, "sim"), "docs/simulation-files.md shows a scenario file"),
+        (read_prices, 'docs/hardware.md, "Power and prices", shows a prices file'),
+        (read_rules, "docs/howto/size-a-network.md shows a file for --addresses"),
+    ],
+)
+@pytest.mark.parametrize(
+    ("text", "what"), [("", "the file is empty"), ("- 1\n", "the file is a list, not a map"), (None, "no such file")]
+)
+def test_a_wrong_file_names_the_page_of_its_kind(
+    tmp_path: Path, read: Callable[[Path], object], fix: str, text: str | None, what: str
+) -> None:
+    file = tmp_path / "it.yaml"
+    if text is not None:
+        file.write_text(text)
+    with pytest.raises(SpecError) as caught:
+        read(file)
+    assert [(problem.what, problem.fix) for problem in caught.value.problems] == [(what, fix)]
+    places = re.findall(r"docs/[a-z/-]+\.md|(?<=\")[^\"]+(?=\")", fix)
+    page = (ROOT / places[0]).read_text()
+    assert all(f"## {heading}\n" in page for heading in places[1:])

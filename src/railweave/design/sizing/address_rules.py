@@ -59,7 +59,7 @@ class AddressRules:
 
 def read_rules(path: Path) -> AddressRules:
     """Return the rules in a file. Raises ``SpecError`` with every problem and its line."""
-    document = read_document(path)
+    document = read_document(path, start="docs/howto/size-a-network.md shows a file for --addresses")
     validate(AddressFile, document)
     value = cast("dict[str, Any]", document.value or {})
     pools, addressing, naming, management = (

@@ -325,7 +325,7 @@ def read_access(path: Path | None) -> AccessFile:
     """Return the access file at a path, or the defaults if the path is None. Raise ``SpecError`` with the lines of errors."""
     if path is None:
         return AccessFile(Access())
-    document = read_document(path)
+    document = read_document(path, start='docs/collect.md, "How devices are reached", shows an access file')
     return AccessFile(validate(Access, document), document)
 
 

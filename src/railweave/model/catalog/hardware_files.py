@@ -237,7 +237,11 @@ def _folder_layer(folder: Path) -> Layer:
         fix = "let this user read it, or set XDG_CONFIG_HOME to a folder that this user can read"
         message = f"hardware files cannot be read: {error.strerror}"
         raise SpecError([Problem(FileLine(str(folder)), message, fix)]) from None
-    return Layer(tuple(read_document(file) for file in files))
+    return Layer(
+        tuple(
+            read_document(file, start='docs/hardware.md, "Models of your own", shows a hardware file') for file in files
+        )
+    )
 
 
 def _read(layer: Layer, known: Catalog, places: dict[tuple[str, str], FileLine]) -> Hardware:

@@ -353,7 +353,7 @@ def read_jobs(path: Path, changes: Mapping[str, str] | None = None) -> ReadJobs:
 
     ``changes`` replaces fields of every job. The keys are paths such as ``parallel.tensor``, and the values are YAML text.
     """
-    document = read_document(path)
+    document = read_document(path, start="docs/simulation-files.md shows a job file")
     value: Any = document.value
     several = isinstance(value, dict) and "jobs" in value
     jobs = cast("Any", value["jobs"] if several else [value])

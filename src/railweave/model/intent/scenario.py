@@ -314,7 +314,7 @@ def read_scenario(path: Path, runner: Runner) -> ScenarioFile:
     Raises ``SpecError`` with the file and line of every mistake. A fault that the runner cannot produce is also a mistake,
     reported with its reason.
     """
-    document = read_document(path)
+    document = read_document(path, start="docs/simulation-files.md shows a scenario file")
     scenario = validate(Scenario, document)
     refused = [
         document.problem(("faults", place, "kind"), f"{runner} cannot do {fault.kind}", reason)

@@ -345,7 +345,7 @@ class StudyFile:
 
 def read_study(path: Path) -> StudyFile:
     """Read a study file. Raises ``SpecError`` with the file and line of every fault, including files that do not exist."""
-    document = read_document(path)
+    document = read_document(path, start="docs/simulation-files.md shows a study file")
     study = StudyFile(validate(Study, document), document, path)
     absent: list[Problem] = []
     named = ((("fabric",), study.fabric), (("goal", "job"), study.job), (("bench", "mpi_script"), study.mpi_script))

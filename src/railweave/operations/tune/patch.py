@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, cast
 import yaml
 
 from railweave.errors import FileLine, InputError, Problem
-from railweave.model.intent.reading.document import plain
+from railweave.model.intent.reading.document import FABRIC_START, plain
 from railweave.reading import compose_yaml
 
 if TYPE_CHECKING:
@@ -128,9 +128,7 @@ def _one(text: str, file: str, path: tuple[str, ...], value: Setting) -> str:
         return starts[int(mark.line)] + int(mark.column)
 
     if node is None:
-        raise InputError(
-            [Problem(FileLine(file, 1), "the file is empty", "use a file that `railweave init` writes as a start")]
-        )
+        raise InputError([Problem(FileLine(file, 1), "the file is empty", FABRIC_START)])
     if isinstance(node, yaml.MappingNode) and rest:
         if node.flow_style:
             end = place(node.end_mark) - 1  # before the bracket

@@ -55,7 +55,7 @@ def read_secrets(path: Path | None) -> Secrets:
     if path is None:
         return Secrets()
     _check_private(path)
-    document = read_document(path, as_text=True)
+    document = read_document(path, as_text=True, start="write NAME: value, one a line")
     content: object = document.value
     if not isinstance(content, dict):
         raise InputError([Problem(FileLine(str(path), 1), "not a list of secrets", "write NAME: value, one a line")])

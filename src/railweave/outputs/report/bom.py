@@ -265,7 +265,7 @@ class Cost:
 
 def read_prices(path: Path) -> Prices:
     """Read a prices file. Raises ``SpecError`` with file and line of every mistake."""
-    return validate(Prices, read_document(path))
+    return validate(Prices, read_document(path, start='docs/hardware.md, "Power and prices", shows a prices file'))
 
 
 def cost(items: Iterable[Item], prices: Prices) -> Cost:

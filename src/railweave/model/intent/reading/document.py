@@ -27,6 +27,9 @@ if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
 
 
+FABRIC_START = "use a file that `railweave init` writes as a start"
+"""The fix of a fabric file that is empty or no map."""
+
 _KINDS = {
     "model_type": "a map",
     "dict_type": "a map",
@@ -167,9 +170,7 @@ def _wrong_kind(model: type[BaseModel], path: Location, value: Any, wanted: Sequ
     name = _name(path)
     not_wanted = f"neither {' nor '.join(wanted)}" if len(wanted) > 1 else f"not {wanted[0]}"
     if not path:
-        return Mistake(
-            path, f"the file is {_kind_of(value)}, {not_wanted}", "use a file that `railweave init` writes as a start"
-        )
+        return Mistake(path, f"the file is {_kind_of(value)}, {not_wanted}", FABRIC_START)
     if value is None:
         part = "value" if wanted[0] not in {"a map", "a list"} else "section"
         return Mistake(path, f"{name}: the {part} is empty", "give it a value, or remove the line to use the default")
@@ -291,6 +292,8 @@ class Document:
     """The number of values in the document, after aliases and host lists are expanded."""
     as_text: bool = False
     """True if every value keeps its written text."""
+    start: str = FABRIC_START
+    """The fix of a file that is empty or no map: the place that shows such a file."""
 
     def line(self, location: Iterable[Key]) -> int:
         """Return the line of a part, counted from 1. If the file does not contain the part, return the line of its nearest parent."""
@@ -304,22 +307,22 @@ class Document:
         return Problem(FileLine(self.file, self.line(location)), message, fix)
 
 
-def read_document(path: Path, *, as_text: bool = False) -> Document:
+def read_document(path: Path, *, as_text: bool = False, start: str = FABRIC_START) -> Document:
     """Read one YAML file. With ``as_text``, keep the written text of every value.
 
+    ``start`` is the fix of a file that is empty or no map. If it is not that of a fabric file, it is also the fix of a missing file.
     Raises ``SpecError`` if the file is missing, unreadable, malformed or too large.
     """
     try:
         text = read_text(path, MOST_BYTES)
     except FileNotFoundError:
-        raise SpecError([Problem(FileLine(str(path)), "no such file", _nearby(path))]) from None
-    document = Document(str(path), None, as_text=as_text)
+        missing = start if start != FABRIC_START else ""
+        raise SpecError([Problem(FileLine(str(path)), "no such file", _nearby(path) or missing)]) from None
+    document = Document(str(path), None, as_text=as_text, start=start)
     node = compose_yaml(text, str(path))
     document.value = None if node is None else _construct(node, (), document, ())
     if node is None:
-        raise SpecError(
-            [Problem(FileLine(str(path), 1), "the file is empty", "use a file that `railweave init` writes as a start")]
-        )
+        raise SpecError([Problem(FileLine(str(path), 1), "the file is empty", start)])
     return document
 
 
@@ -422,7 +425,7 @@ def validate(model: type[M], document: Document) -> M:
 
 def _problem(document: Document, mistake: Mistake) -> Problem:
     place = next((place for place in mistake.places if place in document.lines), mistake.at)
-    fix = mistake.fix
+    fix = document.start if mistake.fix == FABRIC_START else mistake.fix
     if mistake.earlier is not None:
         fix = f"it is first given on line {document.line(mistake.earlier)}"
     return document.problem(place, mistake.what, fix)
