@@ -52,6 +52,15 @@ def test_an_unknown_name_is_refused(name: str) -> None:
         railweave.routes(FILE, [name])
 
 
+def test_an_unknown_name_is_refused_with_names_that_exist() -> None:
+    with pytest.raises(
+        railweave.InputError, match=r"switches are stripe1-leaf1, .*…; servers are H100-01, .*H100-04; "
+    ):
+        railweave.routes(FILE, ["nothing-like-it"])
+    with pytest.raises(railweave.InputError, match=r"did you mean spine1\?"):
+        railweave.routes(FILE, ["spin1"])
+
+
 @pytest.fixture
 def built(tmp_path: Path) -> Path:
     for file in EXAMPLES.glob("h100-rlb.*"):

@@ -366,6 +366,19 @@ def down_parts(network: Network, names: Iterable[str]) -> list[str]:
             down.append(turned)
         else:
             near = nearest(name, devices)
-            fix = f"{f'did you mean {near}? ' if near else ''}links are leaf:port--spine:port, as in cabling.csv"
+            switches, servers = (
+                _some([device.name for device in each]) for each in (network.switches, network.servers)
+            )
+            names_there = (
+                f"switches are {switches}; servers are {servers}; " if servers else f"switches are {switches}; "
+            )
+            fix = (
+                f"{f'did you mean {near}? ' if near else names_there}links are leaf:port--spine:port, as in cabling.csv"
+            )
             raise InputError([Problem(NetworkPart(name), "neither a link nor a switch nor a server", fix)])
     return down
+
+
+def _some(names: list[str]) -> str:
+    """Return the first four names, and an ellipsis if there are more."""
+    return ", ".join(names[:4]) + (", …" if names[4:] else "")
