@@ -222,11 +222,12 @@ def _bits(context: Context, layout: Layout, colors: Sequence[Color], of: ServerP
     length = addressing.prefix_length
     free = length - pool.prefixlen
     if length > pool.max_prefixlen or free < 0 or (free == 0 and not of.tenant):
-        context.problem(
-            (*of.at, "server_pool"),
-            f"pool too small: {pool} contains no /{length}",
-            f"use a pool whose length is less than {length}",
-        )
+        fix = f"use a pool whose length is less than {length}"
+        if length > pool.max_prefixlen:
+            fix = (
+                "for an IPv4 pool, set server_mode: static and a shorter prefix_length, such as 24; or use an IPv6 pool"
+            )
+        context.problem((*of.at, "server_pool"), f"pool too small: {pool} contains no /{length}", fix)
         context.check()
     tenants = layout.spec.evpn() is not None and not of.tenant
     bits = addressing.bits or usual_bits(free, routed=addressing.own_links, tenants=tenants)

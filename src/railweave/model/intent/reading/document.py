@@ -116,9 +116,14 @@ def _mistake(model: type[BaseModel], value: Any, path: Location, detail: ErrorDe
 def _meant(value: object, expected: str) -> str:
     """Return "did you mean ...?" with the permitted word closest to ``value``, or an empty string if none is close.
 
+    If ``value`` is the beginning of several permitted words, such as ``dlb`` of two modes, all of them are returned.
     ``expected`` lists the permitted words in quotes, such as ``'all', 'server' or 'fabric'``.
     """
-    close = nearest(str(value), re.findall(r"'([^']*)'", expected))
+    permitted, given = re.findall(r"'([^']*)'", expected), str(value).casefold()
+    longer = [word for word in permitted if len(given) > 1 and word.casefold().startswith(f"{given}-")]
+    if len(longer) > 1 and value not in permitted:
+        return f"did you mean {' or '.join(map(repr, longer))}?"
+    close = nearest(str(value), permitted)
     return f"did you mean {close!r}?" if close else ""
 
 
