@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from railweave.analysis.routing.isis import adjacencies
+from railweave.counting import counted
 from railweave.model.catalog import catalog
 from railweave.model.findings.registry import FindingPlace, Rule, check
 
@@ -161,6 +162,13 @@ def session_down(subject: Subject) -> Iterator[FindingPlace | Finding]:
                     )
 
 
+LOGINS_BY_HAND = (
+    "run `passwd admin` on each of these switches; make users with useradd, or by `railweave deploy ztp`, which makes "
+    "those of `management` and leaves admin as it is"
+)
+"""The remedy on a system whose configuration cannot contain users."""
+
+
 @check(
     "no-login",
     "warning",
@@ -171,8 +179,17 @@ def session_down(subject: Subject) -> Iterator[FindingPlace | Finding]:
 )
 def no_login(subject: Subject) -> Iterator[FindingPlace]:
     """Switches have a user, and a root password if their system needs one."""
-    systems = (catalog().systems[nos].login for nos in dict.fromkeys(config.nos for config in subject.configs.values()))
-    logins = [system for system in systems if system is not None]
+    systems = [catalog().systems[nos] for nos in dict.fromkeys(config.nos for config in subject.configs.values())]
+    apart = [system for system in systems if system.login and "management.users" in system.reads.unsaid]
+    for system in apart:  # whether or not the file has users: the rendered configuration cannot contain them
+        whose = [config.name for config in subject.configs.values() if catalog().systems[config.nos] is system]
+        yield FindingPlace(
+            subject.network.name,
+            f"the configurations of {counted(len(whose), 'switch', 'switches')} ({whose[0]}{', …' if whose[1:] else ''}) contain no logins",
+            why=system.login.without_user if system.login else None,
+            fix=LOGINS_BY_HAND,
+        )
+    logins = [system.login for system in systems if system.login is not None and system not in apart]
     management = subject.network.management
     root = [login.without_root for login in logins if login.without_root]
     if root and not management.root_password:
