@@ -151,6 +151,7 @@ def test_no_writes_nothing(tmp_path: Path) -> None:
         terminal.answer(question, "n\n" if question == QUESTIONS[-1] else MANY if "servers" in question else "\n")
     assert (terminal.code(), list(tmp_path.iterdir())) == (2, []), terminal.shown
     assert "no file was written, as you asked" in terminal.shown
+    assert "error" not in terminal.shown
 
 
 def test_without_a_terminal_nothing_is_asked(tmp_path: Path) -> None:

@@ -76,8 +76,8 @@ def init_example(name: str, folder: Path | str) -> list[Path]:
     return start_from_example(name, Path(folder))
 
 
-def agreed_to(options: Init, agreed: Callable[[tuple[str, ...]], bool] | None) -> StartedFabric:
-    """Write a sized fabric as ``init_sized`` does, if ``agreed`` returns True for the preview of its addresses."""
+def confirmed_by(options: Init, confirm: Callable[[tuple[str, ...]], None] | None) -> StartedFabric:
+    """Write a sized fabric as ``init_sized`` does, unless ``confirm`` raises for the preview of its addresses."""
     from railweave.design.sizing.request import request_of
     from railweave.outputs.folder.starting import start_for_gpus
 
@@ -93,7 +93,7 @@ def agreed_to(options: Init, agreed: Callable[[tuple[str, ...]], bool] | None) -
         hardware=path_of(options.hardware),
         prices=path_of(options.prices),
         html=path_of(options.html),
-        agreed=agreed,
+        confirm=confirm,
     )
 
 
@@ -103,7 +103,7 @@ def init_sized(options: Init) -> StartedFabric:
 
     Raises ``InputError`` for wrong input and if no shape fits, and ``OutputError`` if the folder cannot be written.
     """
-    return agreed_to(options, None)
+    return confirmed_by(options, None)
 
 
 PREDICT = "predict"

@@ -9,7 +9,7 @@ import typer
 
 from railweave.api.start_verbs import Init
 from railweave.cli.command import command
-from railweave.cli.init_questions import agreed, answered, asks
+from railweave.cli.init_questions import answered, asks, confirm
 from railweave.cli.output import print_findings, print_json, waiting
 from railweave.errors import InputError, Option, Problem
 
@@ -52,10 +52,10 @@ def init(options: Init, *, as_json: bool, quiet: bool) -> None:
     if options.example is not None:
         _example(Path(options.folder or ""), options.example, as_json=as_json, quiet=quiet or as_json)
         return
-    from railweave.api.starting import agreed_to, init_sized
+    from railweave.api.starting import confirmed_by, init_sized
 
     if asking:
-        started = agreed_to(options, agreed)
+        started = confirmed_by(options, confirm)
     else:
         with waiting(f"sizing, designing and checking a fabric for {options.gpus} GPUs", quiet=quiet or as_json):
             started = init_sized.of(options)

@@ -59,11 +59,18 @@ def answered(options: Init, *, ask: bool) -> Init:
     return replace(options, folder=Path(folder), gpus=gpus, nic=server, switch=switch, lb=balance, name=name)
 
 
-def agreed(preview: tuple[str, ...]) -> bool:
-    """Show the addresses, and return True if the operator wants the files to be written."""
+DECLINED = 2
+"""The exit code if the operator does not want the files to be written."""
+
+
+def confirm(preview: tuple[str, ...]) -> None:
+    """Show the addresses, and end the command with code 2 if the operator does not want the files to be written."""
     for line in preview:
         typer.echo(line)
-    return typer.confirm("write the files?", default=True)
+    if not typer.confirm("write the files?", default=True):
+        typer.echo("no file was written, as you asked")
+        typer.echo("start again with other answers, or with ranges and names of your own (--addresses FILE)")
+        raise typer.Exit(DECLINED)
 
 
 def _default(_: str, *, default: object) -> object:

@@ -117,15 +117,15 @@ def start_for_gpus(
     hardware: Path | None = None,
     prices: Path | None = None,
     html: Path | None = None,
-    agreed: Callable[[tuple[str, ...]], bool] | None = None,
+    confirm: Callable[[tuple[str, ...]], None] | None = None,
 ) -> StartedFabric:
     """Size a fabric for a request, and write it into a new or empty folder.
 
     - ``predict_qps``: choose the number of queue pairs by prediction.
     - ``hardware``: a folder of hardware files; ``prices``: a file of prices; ``html``: a page to write.
-    - ``agreed``: asked with the preview of addresses before anything is written; if it returns False, nothing is.
+    - ``confirm``: called with the preview of addresses before anything is written; if it raises, nothing is.
 
-    Raises ``InputError`` for wrong input, if no shape fits, or if ``agreed`` returns False, and ``OutputError`` if the folder cannot be written.
+    Raises ``InputError`` for wrong input or if no shape fits, and ``OutputError`` if the folder cannot be written.
     """
     check_new(folder)  # before minutes of work
     if html is not None:
@@ -146,17 +146,16 @@ def start_for_gpus(
         notes = ("queue pairs: one per connection, NCCL's default; --qps predict chooses by prediction",)
     network = sized(sizing, hardware)
     findings = to_be_reported(network)
-    preview = address_preview(network) if request.rules or agreed else ()
-    if agreed is not None and not agreed(preview):
-        fix = "start again with other answers, or with ranges and names of your own (--addresses FILE)"
-        raise InputError([Problem(Option("init"), "no file was written, as you asked", fix)])
+    preview = address_preview(network) if request.rules or confirm else ()
+    if confirm is not None:
+        confirm(preview)
     written = start_sized(sizing, folder)
     if html is not None:
         told = to_json(sizing.catalog, sizing.sized), list(words(sizing.catalog, sizing.sized))
         write_file(html, sized_html(network, *told, {str(shape): items for shape, items in bought.items()}, known))
         written.append(html)
     costs = {TITLES[shape]: str(cost(items, known)) for shape, items in bought.items()} if known else {}
-    return StartedFabric(sizing, written, notes, costs, findings, predict_qps, () if agreed else preview)
+    return StartedFabric(sizing, written, notes, costs, findings, predict_qps, () if confirm else preview)
 
 
 KINDS = {"management": "management", "router-id": "router ID", "link": "link", "gateway": "gateway", "nic": "NIC"}
