@@ -60,7 +60,7 @@ def test_it_is_said_beside_the_prediction(found: JobPrediction) -> None:
 
 
 def test_nothing_leaves_a_server() -> None:
-    assert "no byte leaves a server" in Ideal(0, 10).to_text(20, only(predicted()).program)
+    assert "no byte leaves a server" in Ideal(0, 10, "XGMI").to_text(20, only(predicted()).program)
 
 
 def test_losses_come_first(found: JobPrediction) -> None:
@@ -101,3 +101,9 @@ def test_alike_only_where_packets_crossed_a_spine(found: JobPrediction) -> None:
     assert "alike" not in stayed.verdict()
     assert "no packet crossed a spine" in stayed.verdict()
     assert stayed.winner is None
+
+
+def test_the_links_inside_servers_have_the_name_of_the_server_model() -> None:
+    text = Ideal(0, 10, "XGMI").to_text(20, only(predicted()).program)
+    assert "of the bound of the links inside servers (XGMI)" in text
+    assert "NVLink" not in text

@@ -22,13 +22,15 @@ class Ideal:
     - ``nics_ps``: the time in which the busiest NIC sends or receives its message bytes at line rate, without headers. 0 if
       no byte leaves a server.
     - ``servers_ps``: the time that the links between the GPUs of a server (NVLink, Infinity Fabric) need, including launch.
+    - ``link``: the name of these links, from the server models.
     """
 
     nics_ps: int
     servers_ps: int
+    link: str
 
     @classmethod
-    def of(cls, wiring: Wiring, traffic: Traffic, servers_ps: int) -> Ideal:
+    def of(cls, wiring: Wiring, traffic: Traffic, servers_ps: int, link: str) -> Ideal:
         """Return the ideal times for a collective's traffic, without background traffic."""
         pairs = traffic.pairs[traffic.messages[:, 0].astype(np.int64), :2]
         carried = traffic.messages[:, 1].astype(np.float64)
@@ -37,7 +39,7 @@ class Ideal:
         busiest = max(
             (np.bincount(pairs[:, side], weights=carried, minlength=len(mbps)) * 8e6 / mbps).max() for side in (0, 1)
         )
-        return cls(int(busiest), servers_ps)
+        return cls(int(busiest), servers_ps, link)
 
     @property
     def time_ps(self) -> int:
@@ -50,7 +52,7 @@ class Ideal:
         return (
             f"  ideal          {self.time_ps / 1e6:.1f} us, {program.bus_bandwidth_gbytes(self.time_ps):.2f} GB/s\n"
             f"  reached        {self.time_ps / time_ps:.1%} of the ideal: {nics}, "
-            f"{self.servers_ps / time_ps:.1%} of the bound of the links inside servers (NVLink)"
+            f"{self.servers_ps / time_ps:.1%} of the bound of the links inside servers ({self.link})"
         )
 
     def to_json(self, time_ps: int, program: Program) -> dict[str, Any]:

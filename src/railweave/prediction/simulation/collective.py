@@ -424,7 +424,9 @@ def _prediction(network: Network, attempt: _Attempt, begin: float) -> Prediction
         measured=PacketCounts.of(
             fabric.wiring, workload.all_traffic, len(traffic.pairs), run, time_ps, every_ps, slower, used
         ),
-        ideal=Ideal.of(fabric.wiring, traffic, floor_ps),
+        ideal=Ideal.of(
+            fabric.wiring, traffic, floor_ps, ", ".join(dict.fromkeys(server.link.name for server in job.servers))
+        ),
         band=_band(attempt) if run.complete else None,
     )
 
