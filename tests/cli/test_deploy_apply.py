@@ -43,7 +43,7 @@ def test_a_refused_plan_is_refused_before_anything_is_asked(
 ) -> None:
     assert run(app, ["deploy", "apply", str(saved(tmp_path, live=False)), *words]) == 2
     printed = capsys.readouterr()
-    assert "the plan is refused: it was made from a capture without secrets" in printed.out + printed.err
+    assert "the plan is refused: it was made from a capture, which has no secrets" in printed.out + printed.err
     assert "type the digest" not in printed.out
     assert not printed.err.startswith("error: plan:")
 

@@ -72,11 +72,12 @@ def init(options: Init, *, as_json: bool, quiet: bool) -> None:
 def _models(options: Init, *, as_json: bool) -> None:
     """Print the models that --nic takes."""
     from railweave.api import init_choices
-    from railweave.model.catalog.words import sized_servers
 
     catalog = init_choices.known(options.hardware)
     if as_json:
-        print_json([dict(zip(("server", "gpus", "nics"), row, strict=True)) for row in sized_servers(catalog)])
+        print_json(
+            [dict(zip(("server", "gpus", "nics"), row, strict=True)) for row in init_choices.sized_servers(catalog)]
+        )
         return
     for line in init_choices.servers(catalog):
         typer.echo(line)

@@ -71,5 +71,5 @@ def test_a_line_that_is_no_statement_is_named_where_it_matters(
         assert changed != text
         checked = {LEAF: DeviceCheck(None)}
         findings = list(beyond_statements({path: (LEAF, file)}, {path: text}, {path: changed}, checked))
-    assert [finding.what.partition(",")[0] for finding in findings] == ([words] if words else [])
+    assert [finding.what.partition(": it is not a statement")[0] for finding in findings] == ([words] if words else [])
     assert all(finding.line for finding in findings)

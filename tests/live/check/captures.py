@@ -89,7 +89,7 @@ for _nos in ("sonic", "frr"):
 
 _NO_REPLY = junos.reply("<empty/>")
 EMPTY: dict[str, dict[str, str]] = {
-    "junos": dict.fromkeys(("system", "queues", "evpn-prefixes", "evpn-macs"), _NO_REPLY)
+    "junos": dict.fromkeys(("system", "queues", "evpn-prefixes", "evpn-macs", "route"), _NO_REPLY)
     | dict.fromkeys(("bgp-discovered", "bgp-auto-discovered"), _NO_REPLY)
     | {f"{kind}-{family}": _NO_REPLY for kind in ("static", "aggregate") for family in ("ipv4", "ipv6")},
     "eos": dict.fromkeys(("evpn-prefixes", "evpn-prefixes-ipv4", "evpn-macs", "path", "sessions"), "{}")

@@ -92,7 +92,8 @@ def test_swapped_cables_are_one_finding_everywhere(file: Path, network: Network,
     assert int(root.get("tests", "0")) == len(list(root.iter("testcase")))
     html = page.read_text()
     assert f'<td class="mono" data-title="Where">{leaf} {first} and {second}</td>' in html
-    assert f'<td>☐</td><td class="mono">{leaf}</td><td class="mono">{first} and {second}</td><td>{do}</td>' in html
+    cells = rf"☐</td><td[^>]*>{leaf}</td><td[^>]*>{re.escape(f'{first} and {second}')}</td><td[^>]*>{do}</td>"
+    assert re.search(cells, html)
     places = [n for n, one in enumerate(network.cables) if {(leaf, first), (leaf, second)} & {end(one.a), end(one.b)}]
     assert len(places) == 2
     for place in places:

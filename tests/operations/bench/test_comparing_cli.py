@@ -64,7 +64,7 @@ def test_compare_exits_1_where_a_row_is_worse(
         (("S",), "there must be one of B and --predicted"),
         (("S", "S", "--predicted"), "there must be one of B and --predicted"),
         (("S#ffffffffffffffff", "--predicted"), "no run of"),
-        (("S", "S", "--tolerance", "1"), "a tolerance of 1"),
+        (("S", "S", "--tolerance", "1"), "the tolerance 1 is out of range"),
         (("S", "nowhere.db"), "there is no such file"),
     ],
 )

@@ -170,7 +170,7 @@ CASES: dict[str, tuple[Mapping[str, Callable[[DeviceState], DeviceState]], tuple
     ),
     "a cable in another port": (
         {LEAF: hears(green=("spine1", "et-0/0/9:0")), "spine1": hears(green=None)},
-        (f"{GREEN} leads to spine1 et-0/0/9:0; the design has spine1 et-0/0/0:0 there", "move the cable of"),
+        (f"{GREEN} leads to spine1 et-0/0/9:0, but should lead to spine1 et-0/0/0:0", "move the cable of"),
     ),
     "a cable to a stranger": (
         {LEAF: hears(green=("printer", "1")), "spine1": hears(green=None)},

@@ -168,12 +168,12 @@ def test_a_secret_that_would_end_its_word_is_refused(tmp_path: Path, nos: str, v
     secrets = Secrets({"a": value}, {"a": FileLine(str(tmp_path / "secrets.yaml"), 4)})
     with pytest.raises(InputError) as caught:
         with_secrets("devices/a/x.conf", "key <secret:a> end", secrets, nos)
-    assert str(caught.value).startswith(f"{tmp_path}/secrets.yaml:4: secret 'a' cannot stand in x.conf: it ")
+    assert str(caught.value).startswith(f"{tmp_path}/secrets.yaml:4: secret 'a' cannot be written into x.conf: it ")
 
 
 @pytest.mark.parametrize("value", ["two words", " "])
 def test_eos_takes_one_word(value: str) -> None:
-    with pytest.raises(InputError, match=r"--secrets a: secret 'a' cannot stand in eos\.conf: it holds ' '"):
+    with pytest.raises(InputError, match=r"--secrets a: secret 'a' cannot be written into eos\.conf: it holds ' '"):
         with_secrets("devices/a/eos.conf", "key <secret:a>", {"a": value}, "eos")
 
 

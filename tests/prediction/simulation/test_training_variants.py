@@ -59,7 +59,7 @@ def test_fewer_uplinks_cost_what_the_uplinks_carry(tmp_path: Path) -> None:
     assert waits[2] - waits[1] == pytest.approx(steps[2] - steps[1], rel=0.01)
     assert "2:1" in found.to_text()
     page = variants_html(found)
-    assert page.count('class="part"') >= 3 * 2
+    assert page.count('class="part ') >= 3 * 2
     assert "best" in page
 
 

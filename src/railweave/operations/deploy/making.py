@@ -455,6 +455,8 @@ def make_plan(
         rendered = _rendered(config)
 
         def compared(these: Mapping[str, str], *, why: bool = True) -> DeviceCheck:
+            if not these:
+                return DeviceCheck(None)
             return saved({name: config}, {name: dict(these)}, why=why, rendered={name: rendered})[name]
 
         if former and name in former:

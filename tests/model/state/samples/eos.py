@@ -254,6 +254,7 @@ _JSON: dict[str, Any] = {
         }
     },
     "evpn-prefixes": {"evpnRoutes": {"RD: 10.255.0.3:1 ip-prefix fc00:1:2:101::/64": {"evpnRoutePaths": []}}},
+    "evpn-prefixes-ipv4": {"evpnRoutes": {}},
     "evpn-macs": {"evpnRoutes": {"RD: 10.255.0.3:1 mac-ip 10020 aac1.ab4e.bec2": {"evpnRoutePaths": []}}},
     "route@default@fc00:1:2:1::_64": {
         "vrfs": {

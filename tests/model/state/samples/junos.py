@@ -41,6 +41,7 @@ ANSWERS: dict[str, str] = {
         '<alarm-time junos:seconds="1763700500">2025-11-21</alarm-time><alarm-class>Major</alarm-class>'
         "<alarm-description>PSU 1 Not Powered</alarm-description></alarm-detail></alarm-information>"
     ),
+    "alarms-system": reply("<alarm-information/>"),
     "commit": json.dumps(
         {
             "commit-information": [
