@@ -7,6 +7,7 @@ import json
 import os
 import pty
 import select
+import signal
 import subprocess
 import sys
 import time
@@ -86,6 +87,9 @@ def _controlled(slave: int) -> None:
     import fcntl
     import termios
 
+    signal.signal(
+        signal.SIGINT, signal.SIG_DFL
+    )  # who runs the tests in the background ignores it, and children inherit that
     fcntl.ioctl(slave, termios.TIOCSCTTY, 0)
 
 
