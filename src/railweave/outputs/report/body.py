@@ -246,8 +246,8 @@ def _tenants(network: Network, routes: Routes) -> dict[str, Any]:
     for leaf, tenant in sorted({(nic.leaf, nic.tenant) for nic in every}):
         coded: list[int] = []
         for segment in network.segments:
-            found = [_holds(routes, leaf, tenant, segment.network, subnet.prefix) for subnet in segment.subnets]
-            coded.append(rows.setdefault(tuple(map(int, found)), len(rows)))
+            holds = [_holds(routes, leaf, tenant, segment.network, subnet.prefix) for subnet in segment.subnets]
+            coded.append(rows.setdefault(tuple(map(int, holds)), len(rows)))
         held[f"{leaf}/{tenant}"] = _joined(coded)
     return {
         "keys": [list(key) for key in keys],
