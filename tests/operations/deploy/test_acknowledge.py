@@ -147,7 +147,7 @@ CASES: dict[str, tuple[Mapping[str, Callable[[DeviceState], DeviceState]], tuple
     ),
     "another model": (
         {LEAF: identified(model="qfx5130-32cd")},
-        ("is a qfx5130-32cd, the design has a qfx5240-64od", "swap the device"),
+        ("is a qfx5130-32cd, the design has a qfx5240-64od", "replace the device"),
     ),
     "an unknown serial number": (
         {LEAF: identified(serial="ZZ9")},
@@ -166,7 +166,7 @@ CASES: dict[str, tuple[Mapping[str, Callable[[DeviceState], DeviceState]], tuple
     ),
     "swapped cables": (
         {LEAF: hears(green=("spine2", GREEN), blue=("spine1", GREEN)), "spine1": hears(green=(LEAF, BLUE))},
-        (f"the cables in {GREEN} and {BLUE} are swapped", f"at {LEAF}, exchange the cables in {GREEN} and {BLUE}"),
+        (f"the cables in {GREEN} and {BLUE} are swapped", f"at {LEAF}, swap the cables in {GREEN} and {BLUE}"),
     ),
     "a cable in another port": (
         {LEAF: hears(green=("spine1", "et-0/0/9:0")), "spine1": hears(green=None)},
