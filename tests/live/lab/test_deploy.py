@@ -108,7 +108,9 @@ def test_a_change_of_design_comes_onto_the_routers_and_back(tmp_path: Path) -> N
         assert not grown.refused
         assert grown.silent["gpu-3"].startswith("the lab was brought up without it")
         if grown.changed:
-            pytest.xfail("the ports of leaves in a grown design are listed as changes of the lab; the cause is not known")
+            pytest.xfail(
+                "the ports of leaves in a grown design are listed as changes of the lab; the cause is not known"
+            )
 
 
 @pytest.mark.slow
