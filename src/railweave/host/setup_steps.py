@@ -1,7 +1,7 @@
 """The steps of `setup`, from a bare machine to a server that can run jobs: one row of ``STEPS`` for each step.
 
 Source: Thor2 guide, sections 2.1, 2.2, 2.3 and 2.7 and chapter 8, and the vendors' installation guides.
-``setup_parts`` has the functions of the rows, and ``setup_run`` carries the steps out.
+``setup_parts`` and ``setup_devices`` have the functions of the rows, and ``setup_run`` carries the steps out.
 """
 
 from __future__ import annotations
@@ -11,15 +11,8 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Callable
 
-from .setup_parts import (
-    IF_INSTALLED,
+from .setup_devices import (
     MODULES_FILE,
-    PREFIX,
-    TO_DO,
-    Bare,
-    Command,
-    SetupStep,
-    State,
     acs_files,
     acs_inverse,
     acs_state,
@@ -40,12 +33,8 @@ from .setup_parts import (
     had_module,
     had_ofed,
     had_rocm,
-    installed_state,
-    kernel_packages,
-    kernel_state,
     left_if_had,
     module_state,
-    nccl_names,
     nvidia_file,
     nvidia_firmware_commands,
     nvidia_firmware_state,
@@ -57,15 +46,28 @@ from .setup_parts import (
     ofed_state,
     other_nics,
     other_state,
-    package_step,
     peer_memory_state,
     peer_module,
-    released_state,
     rocm_file,
     rocm_state,
+    unless_had,
+)
+from .setup_parts import (
+    IF_INSTALLED,
+    PREFIX,
+    TO_DO,
+    Bare,
+    Command,
+    SetupStep,
+    State,
+    installed_state,
+    kernel_packages,
+    kernel_state,
+    nccl_names,
+    package_step,
+    released_state,
     stays,
     tool_packages,
-    unless_had,
     versioned,
     wanted_driver,
     wanted_library,
