@@ -33,7 +33,7 @@ from railweave.pages.shell import element, json_for_script, text
 from railweave.pages.table import Table, columns
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from railweave.model.device.host_model import HostConfig, HostNic, HostQos, Variable
     from railweave.model.network.devices import Server
@@ -205,15 +205,14 @@ def forwarding(network: Network, routes: Routes) -> dict[str, Any]:
         positions = [routes.index.get(subnet.routed_by, len(routes.prefixes)) for subnet in segment.subnets]
         index[row, : len(positions)] = positions
     groups: dict[int, int] = {}
-    rows: dict[tuple[int, ...], int] = {}
+    rows = _Rows()
     devices: dict[str, list[list[int]]] = {}
     for switch in network.switches:
         table = np.append(routes.fibs[switch.name].group, np.int32(UNREACHABLE))[index]
-        coded: list[int] = []
-        for line in cast("list[list[int]]", table.tolist()):
-            row = tuple(groups.setdefault(number, len(groups)) if number >= 0 else number for number in line)
-            coded.append(rows.setdefault(row, len(rows)))
-        devices[switch.name] = _joined(coded)
+        devices[switch.name] = rows.runs(
+            tuple(groups.setdefault(number, len(groups)) if number >= 0 else number for number in line)
+            for line in cast("list[list[int]]", table.tolist())
+        )
     absent = [
         place
         for place, candidate in enumerate(network.cables)
@@ -222,7 +221,7 @@ def forwarding(network: Network, routes: Routes) -> dict[str, Any]:
     return {
         "fabrics": [fabric.name for fabric in network.fabrics],
         "groups": [[places[link] for link in routes.groups[group]] for group in groups],
-        "rows": [row[0] if len(set(row)) == 1 else list(row) for row in rows],
+        "rows": rows.shown,
         "devices": devices,
         **({"absent": absent} if absent else {}),
         **({"tenants": _tenants(network, routes)} if any(fabric.tenants for fabric in network.fabrics) else {}),
@@ -241,20 +240,15 @@ def _tenants(network: Network, routes: Routes) -> dict[str, Any]:
     every = [nic for server in network.servers for nic in server.nics]
     keys: dict[tuple[str, str], int] = {}
     nics = [keys.setdefault((nic.tenant, nic.network), len(keys)) for nic in every]
-    rows: dict[tuple[int, ...], int] = {}
-    held: dict[str, list[list[int]]] = {}
-    for leaf, tenant in sorted({(nic.leaf, nic.tenant) for nic in every}):
-        coded: list[int] = []
-        for segment in network.segments:
-            holds = [_holds(routes, leaf, tenant, segment.network, subnet.prefix) for subnet in segment.subnets]
-            coded.append(rows.setdefault(tuple(map(int, holds)), len(rows)))
-        held[f"{leaf}/{tenant}"] = _joined(coded)
-    return {
-        "keys": [list(key) for key in keys],
-        "nics": _joined(nics),
-        "rows": [row[0] if len(set(row)) == 1 else list(row) for row in rows],
-        "held": held,
+    rows = _Rows()
+    held = {
+        f"{leaf}/{tenant}": rows.runs(
+            tuple(int(_holds(routes, leaf, tenant, segment.network, subnet.prefix)) for subnet in segment.subnets)
+            for segment in network.segments
+        )
+        for leaf, tenant in sorted({(nic.leaf, nic.tenant) for nic in every})
     }
+    return {"keys": [list(key) for key in keys], "nics": _joined(nics), "rows": rows.shown, "held": held}
 
 
 def _holds(routes: Routes, leaf: str, tenant: str, bridged: str, prefix: str) -> bool:
@@ -262,6 +256,22 @@ def _holds(routes: Routes, leaf: str, tenant: str, bridged: str, prefix: str) ->
     if bridged:
         return bool(routes.shared.leaves(leaf, tenant, prefix))
     return routes.held(leaf, tenant, prefix)
+
+
+class _Rows:
+    """The different rows of tables with a row per segment. A table is stored as indexes of rows."""
+
+    def __init__(self) -> None:
+        self._index: dict[tuple[int, ...], int] = {}
+
+    def runs(self, table: Iterable[tuple[int, ...]]) -> list[list[int]]:
+        """Return the indexes of a table's rows, joined as by ``_joined``."""
+        return _joined([self._index.setdefault(row, len(self._index)) for row in table])
+
+    @property
+    def shown(self) -> list[int | list[int]]:
+        """The rows. A number stands for a row of equal numbers."""
+        return [row[0] if len(set(row)) == 1 else list(row) for row in self._index]
 
 
 def _joined(indexes: list[int]) -> list[list[int]]:

@@ -5,26 +5,26 @@ const MOST_HOPS = 32;
 const MOST_PAIRS = 64;
 const CROWD = 16; // most devices beside each other that are drawn one by one; more are one box with their number
 
-const runs = new Map(); // device to its row of the coded table for every segment
+// The entries of a list of [index, number of equal ones].
+const unfolded = (joined) => joined.flatMap(([index, count]) => Array.from({ length: count }, () => index));
 
-const rowOf = (device, segment) => {
-  if (!runs.has(device)) {
-    const every = [];
-    for (const [row, count] of forwarding.devices[device]) for (let k = 0; k < count; k++) every.push(row);
-    runs.set(device, every);
-  }
-  return forwarding.rows[runs.get(device)[segment]];
+// Reads tables by name, which hold the index of a row for each segment: what the row has at a place.
+const segmentReader = (rows, tables) => {
+  const known = new Map();
+  return (name, segment, place) => {
+    if (!known.has(name)) known.set(name, unfolded(tables[name]));
+    const row = rows[known.get(name)[segment]];
+    return Array.isArray(row) ? row[place] : row;
+  };
 };
+
+const groupOf = segmentReader(forwarding.rows, forwarding.devices);
 
 // The links (places in the cabling) that a device sends a segment's prefix of a place to.
 const nextHops = (device, segment, place) => {
-  const row = rowOf(device, segment);
-  const group = Array.isArray(row) ? row[place] : row;
+  const group = groupOf(device, segment, place);
   return group === undefined || group < 0 ? [] : forwarding.groups[group];
 };
-
-// The entries of a list of [index, number of equal ones].
-const unfolded = (joined) => joined.flatMap(([index, count]) => Array.from({ length: count }, () => index));
 
 let nicKeys = null;
 // The tenant and the layer-2 network of a NIC; both are empty in a network without tenants.
@@ -34,16 +34,13 @@ const keyOf = (nic) => {
   return forwarding.tenants.keys[nicKeys[nic.place]];
 };
 
-const heldBy = new Map(); // "leaf/tenant" to the row of every segment
+const heldBy = forwarding.tenants && segmentReader(forwarding.tenants.rows, forwarding.tenants.held);
 // Whether the table of the source's tenant on its leaf holds the target's prefix of a place.
 const holds = (source, target, place) => {
   if (!forwarding.tenants) return true;
   const [[tenant, network], other] = [keyOf(source), keyOf(target)];
   if (network && tenant === other[0] && network === other[1]) return true; // bridged, not routed
-  const table = `${source.leaf}/${tenant}`;
-  if (!heldBy.has(table)) heldBy.set(table, unfolded(forwarding.tenants.held[table]));
-  const row = forwarding.tenants.rows[heldBy.get(table)[target.segment]];
-  return Boolean(Array.isArray(row) ? row[place] : row);
+  return Boolean(heldBy(`${source.leaf}/${tenant}`, target.segment, place));
 };
 
 let serverCable = null; // "server:nic" to its cable
