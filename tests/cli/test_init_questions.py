@@ -158,6 +158,13 @@ def test_no_writes_nothing(tmp_path: Path) -> None:
     assert "error" not in terminal.shown
 
 
+def test_yes_refuses_an_unknown_model_at_once(tmp_path: Path) -> None:
+    result = CliRunner().invoke(app, ["init", str(tmp_path / "new"), "--yes", "--nic", "nonsense"])
+    assert result.exit_code != 0
+    assert "'nonsense' is not in the catalog" in str(result.exception) + result.output
+    assert not (tmp_path / "new").exists()
+
+
 def test_without_a_terminal_nothing_is_asked(tmp_path: Path) -> None:
     result = CliRunner().invoke(app, ["init", str(tmp_path / "new")])
     assert result.exit_code != 0

@@ -51,6 +51,13 @@ def server_of(catalog: Catalog, word: str) -> Choice:
     return Choice(names[0], f"{names[0]}: {gpus}, {nics}")
 
 
+def gpus_of(catalog: Catalog, word: str) -> int:
+    """Return the number of GPUs of the server model that a word names. Raises ``InputError`` if there is no such model."""
+    from railweave.design.sizing.request import asked_servers
+
+    return catalog.servers[asked_servers(catalog, word)[0]].gpus
+
+
 def switch_of(catalog: Catalog, word: str) -> Choice:
     """Return the switch model that a word names: a model, a vendor, or part of a name."""
     names = switches_named(catalog, word) if word.strip() else []
@@ -75,7 +82,7 @@ def balances(catalog: Catalog, gpus: int, server: str, switch: str) -> list[Bala
     offered: list[Balance] = []
     for word in sorted(MODES, key=lambda word: word != default):
         try:
-            size = answer(catalog, Request(gpus, server, switch, lb=word)).sized.best
+            size = usual if word == default else answer(catalog, Request(gpus, server, switch, lb=word)).sized.best
         except InputError:
             continue
         paths = size.colors if word == "rlb" else 1

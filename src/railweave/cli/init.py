@@ -9,7 +9,7 @@ import typer
 
 from railweave.api.start_verbs import Init
 from railweave.cli.command import command
-from railweave.cli.init_questions import answered, asks, confirm
+from railweave.cli.init_questions import answered, asks, by_default, confirm
 from railweave.cli.output import print_findings, print_json, waiting
 from railweave.errors import InputError, Option, Problem
 
@@ -34,8 +34,10 @@ def init(options: Init, *, as_json: bool, quiet: bool) -> None:
         _models(options, as_json=as_json)
         return
     asking = asks(options, silent=as_json or quiet)
-    if asking or (options.yes and options.gpus is None and options.example is None):
-        options = answered(options, ask=asking)
+    if asking:
+        options = answered(options)
+    elif options.yes and options.gpus is None and options.example is None:
+        options = by_default(options)
     if (options.example is None) == (options.gpus is None):
         raise InputError(
             [

@@ -24,25 +24,31 @@ def asks(options: Init, *, silent: bool) -> bool:
     return on_terminal and not silent and not options.yes and options.gpus is None and options.example is None
 
 
-def answered(options: Init, *, ask: bool) -> Init:
-    """Return the options with the answers to the questions, or with the defaults if ``ask`` is False.
+def by_default(options: Init) -> Init:
+    """Return the options with the defaults of the questions. Raises ``InputError`` for an unknown server model."""
+    from railweave.api import init_choices
+
+    each = options.gpus_per_server or init_choices.gpus_of(init_choices.known(options.hardware), options.nic)
+    return replace(options, folder=options.folder or Path(FOLDER), gpus=SERVERS * each)
+
+
+def answered(options: Init) -> Init:
+    """Return the options with the answers to the questions.
 
     Raises ``typer.Abort`` if the operator interrupts, and ``InputError`` if no fabric fits the answers.
     """
     from railweave.api import init_choices
 
     catalog = init_choices.known(options.hardware)
-    put = typer.prompt if ask else _default
-    if ask:
-        typer.echo("Enter takes the default in brackets; Ctrl-C writes nothing. `list` prints the names of models.")
-    folder = options.folder or str(put("folder for the files", default=FOLDER))
-    count = _number(put)
+    typer.echo("Enter takes the default in brackets; Ctrl-C writes nothing. `list` prints the names of models.")
+    folder = options.folder or typer.prompt("folder for the files", default=FOLDER)
+    count = _number()
     server = _model(
-        put, "server, GPU or NIC model", options.nic, lambda word: init_choices.server_of(catalog, word),
+        "server, GPU or NIC model", options.nic, lambda word: init_choices.server_of(catalog, word),
         lambda: init_choices.servers(catalog),
     )  # fmt: skip
     switch = _model(
-        put, "switch vendor or model", options.switch, lambda word: init_choices.switch_of(catalog, word),
+        "switch vendor or model", options.switch, lambda word: init_choices.switch_of(catalog, word),
         lambda: list(catalog.switches),
     )  # fmt: skip
     gpus = count * (options.gpus_per_server or catalog.servers[server].gpus)
@@ -50,12 +56,11 @@ def answered(options: Init, *, ask: bool) -> Init:
     if balance is None:
         offered = init_choices.balances(catalog, gpus, server, switch)
         balance = offered[0].word
-        if ask and len(offered) > 1:
+        if len(offered) > 1:
             for each in offered:
                 typer.echo(f"  {each.word:5} {each.price}")
-            words = [each.word for each in offered]
-            balance = _one_of(put, "load balancing", balance, words)
-    name = options.name or str(put("name of the network", default=f"rail-{gpus}"))
+            balance = _one_of("load balancing", [each.word for each in offered])
+    name = options.name or typer.prompt("name of the network", default=f"rail-{gpus}")
     return replace(options, folder=Path(folder), gpus=gpus, nic=server, switch=switch, lb=balance, name=name)
 
 
@@ -73,42 +78,32 @@ def confirm(preview: tuple[str, ...]) -> None:
         raise typer.Exit(DECLINED)
 
 
-def _default(_: str, *, default: object) -> object:
-    return default
-
-
-def _number(put: Callable[..., object]) -> int:
+def _number() -> int:
     while True:
-        text = str(put("number of GPU servers", default=SERVERS)).strip()
+        text = typer.prompt("number of GPU servers", default=str(SERVERS)).strip()
         if text.isascii() and text.isdecimal() and len(text) < 6 and int(text) > 0:
             return int(text)
         typer.echo(f"  {text!r:.60} is not a number of servers: write a whole number from 1 to 99999")
 
 
-def _model(
-    put: Callable[..., object],
-    question: str,
-    default: str,
-    choose: Callable[[str], Choice],
-    names: Callable[[], list[str]],
-) -> str:
+def _model(question: str, default: str, choose: Callable[[str], Choice], names: Callable[[], list[str]]) -> str:
     while True:
-        word = str(put(question, default=default)).strip()
+        word = typer.prompt(question, default=default).strip()
         if word == "list":
             for line in names():
                 typer.echo(f"  {line}")
             continue
         choice = choose(word)
         if not choice.problem:
-            if put is not _default:
-                typer.echo(f"  {choice.shown}")
+            typer.echo(f"  {choice.shown}")
             return choice.name
         typer.echo(f"  {choice.problem}")
 
 
-def _one_of(put: Callable[..., object], question: str, default: str, words: list[str]) -> str:
+def _one_of(question: str, words: list[str]) -> str:
+    """Ask for one of some words. The first is the default."""
     while True:
-        word = str(put(question, default=default)).strip()
+        word = typer.prompt(question, default=words[0]).strip()
         if word in words:
             return word
         typer.echo(f"  choose one of {', '.join(words)}")

@@ -157,11 +157,17 @@ def _growth(text: str) -> float:
     return factor
 
 
+def asked_servers(known: Catalog, word: str) -> list[str]:
+    """Return the server models that match the word of ``--nic``, the best match first. Raises ``InputError`` if there is none."""
+    servers = servers_named(known, word)
+    if not servers:
+        raise InputError([Problem(Option("--nic"), *unknown_server(known, word))])
+    return servers
+
+
 def answer(known: Catalog, request: Request) -> Answer:
     """Size a fabric for a request. Raises ``InputError`` if ``known`` lacks a model, or if no shape fits."""
-    servers, switches = servers_named(known, request.nic), switches_named(known, request.switch)
-    if not servers:
-        raise InputError([Problem(Option("--nic"), *unknown_server(known, request.nic))])
+    servers, switches = asked_servers(known, request.nic), switches_named(known, request.switch)
     if not switches:
         raise InputError([Problem(Option("--switch"), *unknown_switch(known, request.switch))])
     known, server, words = _server(known, servers[0], request)
