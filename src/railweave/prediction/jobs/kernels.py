@@ -5,12 +5,15 @@ The time follows a roofline model with an efficiency for each class of kernels.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from functools import lru_cache
 from importlib.resources import files
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import yaml
+
+if TYPE_CHECKING:
+    from railweave.model.intent.job_file import GpuRates
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,6 +150,20 @@ def gpus() -> dict[str, Gpu]:
     text = files("railweave.prediction.jobs").joinpath("gpus.yaml").read_text(encoding="utf-8")
     known: dict[str, dict[str, Any]] = yaml.safe_load(text)
     return {name: Gpu(name, **given) for name, given in known.items()}
+
+
+def gpu_with(name: str, rates: GpuRates) -> Gpu | None:
+    """Return a GPU by name, with ``rates`` in place of its own where they are given. The result is None if no rates are known."""
+    known = gpus().get(name)
+    if known is None:
+        return None
+    given = {field.name: getattr(rates, field.name, None) for field in fields(known)}
+    return replace(known, **{field: value for field, value in given.items() if value is not None})
+
+
+def unknown_gpu(name: str) -> tuple[str, str]:
+    """Return the error message for a GPU without known rates, and the fix."""
+    return f"the rates of GPU {name!r} are not known", f"known are {', '.join(gpus())}"
 
 
 @dataclass(frozen=True, slots=True)

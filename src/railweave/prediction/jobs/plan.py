@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import yaml
 
-from railweave.prediction.jobs.kernels import Kernels, Transformer, gpus
+from railweave.prediction.jobs.kernels import Kernels, Transformer, gpu_with, unknown_gpu
 
 if TYPE_CHECKING:
     from railweave.errors import Problem
@@ -205,11 +205,9 @@ def planned(read: ReadJobs, number: int, gpu_name: str, gpu_count: int) -> JobPl
         wrong.append(problem("parallel.virtual", reason, "change the batch, or set virtual: 1"))
     if wrong:
         return wrong
-    known = gpus().get(gpu_name)
-    if known is None:
-        return [problem("gpu", f"the rates of GPU {gpu_name!r} are not known", f"known are {', '.join(gpus())}")]
-    given = {field.name: getattr(job.gpu, field.name, None) for field in fields(known)}
-    gpu = replace(known, **{name: value for name, value in given.items() if value is not None})
+    gpu = gpu_with(gpu_name, job.gpu)
+    if gpu is None:
+        return [problem("gpu", *unknown_gpu(gpu_name))]
     layout = Layout(wanted.tensor, wanted.context, data, wanted.pipeline, wanted.expert, wanted.virtual)
     tokens = job.batch.micro * model.sequence / wanted.context
     kernels = Kernels(model, gpu, tokens, wanted.tensor, wanted.sequence, job.attention == "fused", job.dtype)

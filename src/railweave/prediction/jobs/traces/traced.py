@@ -6,12 +6,12 @@ In contrast, jobs of ``prediction.jobs.plan`` are computed from a model by formu
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from railweave.errors import FileLine, Problem, SpecError
 from railweave.prediction.jobs.graph import COMPUTE, Communication, Graph, Op
-from railweave.prediction.jobs.kernels import Gpu, gpus
+from railweave.prediction.jobs.kernels import Gpu, gpu_with, unknown_gpu
 from railweave.prediction.jobs.traces.chakra_read import FILE, read_chakra
 from railweave.prediction.jobs.traces.nccl_read import read_nccl
 from railweave.prediction.jobs.traces.trace import Node, RankTrace, Trace, circle, sorted_by
@@ -452,11 +452,9 @@ def traced(
             " for it" if job.ranks_per_host else ""
         )
         return [problem("trace", reason, "name more `hosts`")]
-    known = gpus().get(gpu_name)
-    if known is None:
-        return [problem("gpu", f"the rates of GPU {gpu_name!r} are not known", f"known are {', '.join(gpus())}")]
-    given = {field.name: getattr(job.gpu, field.name, None) for field in fields(known)}
-    gpu = replace(known, **{name: value for name, value in given.items() if value is not None})
+    gpu = gpu_with(gpu_name, job.gpu)
+    if gpu is None:
+        return [problem("gpu", *unknown_gpu(gpu_name))]
     places = _places(trace, servers, gpu_count // len(servers), each)
     if isinstance(places, str):
         return [problem("trace", places, "give as many `hosts` as the traced run had servers")]
