@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -55,9 +56,9 @@ def test_the_forms_of_the_standards_are_read() -> None:
     assert light("").lanes == []
 
 
-def _light(file: Path, wanted: dict[str, object], text: str) -> Outcome:
+def _light(file: Path, wanted: dict[str, Any], text: str) -> Outcome:
     parts = healthy(wanted)
-    nic = wanted["nics"][0]  # type: ignore[index]
+    nic = wanted["nics"][0]
     parts.say(text, "ethtool", "-m", nic["netdev"])
     found = [one.outcome for one in look(file, Written(parts)) if one.check.id == "link-light"]
     assert {one.verdict for one in found[1:]} == {OK}

@@ -178,7 +178,7 @@ def lock_missing(fabric: Path, out: Path, before: Lock | None, now: Lock) -> lis
     if not moved:
         return []
     message = (
-        f"{companion(fabric, 'lock').name} is missing, so all numbers were assigned anew: "
+        f"{companion(fabric, 'lock').name} is missing, so all numbers were assigned again: "
         f"{len(moved)} of the names in the {LOCK} that {out} had before have another place now, {moved[0]} among them"
     )
     return [LOCK_MISSING.finding(str(fabric), message, file=str(fabric))]
