@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import pty
@@ -62,9 +61,8 @@ class Terminal:
         self.at = self.shown.index(text, self.at) + len(text)
 
     def _read(self) -> str:
-        if select.select([self.master], [], [], 1)[0]:
-            with contextlib.suppress(OSError):  # the process has ended
-                return os.read(self.master, 4096).decode()
+        if select.select([self.master], [], [], 1)[0] and (more := self._read_rest()):
+            return more
         assert self.process.poll() is None, self.shown
         return ""
 
@@ -73,14 +71,26 @@ class Terminal:
         self.until(": ")
         os.write(self.master, text.encode())
 
-    def code(self) -> int:
-        """The exit code, when all is read."""
-        while select.select([self.master], [], [], 0.2)[0] or self.process.poll() is None:
-            try:
-                self.shown += os.read(self.master, 4096).decode()
-            except OSError:
-                break
-        return self.process.wait(30)
+    def code(self, pressed: bytes = b"") -> int:
+        """Return the exit code, when all is read. ``pressed`` is a key that is pressed until the process ends.
+
+        A signal between the prompt and readline's wait for a key is seen at the next key: a person presses Ctrl-C again.
+        """
+        while self.process.poll() is None:
+            assert time.monotonic() < self.end, f"not ended\n{self.shown}"
+            if select.select([self.master], [], [], 5)[0]:
+                self.shown += self._read_rest()
+            else:
+                os.write(self.master, pressed)
+        while select.select([self.master], [], [], 0)[0] and (more := self._read_rest()):
+            self.shown += more
+        return self.process.returncode
+
+    def _read_rest(self) -> str:
+        try:
+            return os.read(self.master, 4096).decode()
+        except OSError:  # all is read, and no process has the terminal
+            return ""
 
 
 def _controlled(slave: int) -> None:
@@ -145,7 +155,7 @@ def test_ctrl_c_leaves_nothing(last: str, tmp_path: Path) -> None:
         terminal.answer(question, "\x03" if question == last else MANY if "servers" in question else "\n")
         if question == last:
             break
-    assert (terminal.code(), list(tmp_path.iterdir())) == (130, []), terminal.shown
+    assert (terminal.code(b"\x03"), list(tmp_path.iterdir())) == (130, []), terminal.shown
     assert "Traceback" not in terminal.shown
 
 
