@@ -181,7 +181,8 @@ validators: $(STAMP)
 	tools/netplan.sh .validators/netplan
 	tools/bare-root.sh .validators/bare
 
-test-programs:
+# Not at the same time: apt has one lock, and whatever comes second goes without.
+test-programs: validators
 	tools/test-programs.sh
 
 # Manual pages and completions; maturin takes what lies in this folder into the wheel.

@@ -13,7 +13,7 @@ import pytest
 
 from railweave.live.lab import life
 from tests.conftest import ROOT, frr_root
-from tests.live.lab.machine import needs_lab
+from tests.live.lab.machine import needs_lab, needs_nft
 
 PAGE = ROOT / "docs" / "start" / "run.md"
 _BLOCK = re.compile(r"^```(\w*)\n(.*?)^```\n", re.MULTILINE | re.DOTALL)
@@ -30,6 +30,7 @@ def test_the_page_has_what_is_run_and_what_it_prints() -> None:
 
 
 @needs_lab
+@needs_nft
 @pytest.mark.slow
 def test_a_network_is_proved_broken_and_proved_again(tmp_path: Path) -> None:
     folder = tmp_path / "work"

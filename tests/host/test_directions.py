@@ -15,6 +15,7 @@ from railweave.host.machine import CommandOutput
 from tests.host.machines import Parts, Written, forms, healthy, ping
 from tests.host.machines.plans import plan
 from tests.host.test_checks import look
+from tests.live.lab.machine import needs_nft
 from tests.netns import Server, needs_root, server
 
 SOURCE = Path(__file__).parents[2] / "src"
@@ -62,6 +63,7 @@ def told(host: Server, family: int) -> tuple[str, str, str, str]:
 
 
 @needs_root
+@needs_nft
 @pytest.mark.parametrize("family", [4, 6])
 def test_each_direction_is_told_where_two_kernels_lose_large_packets(host: Server, family: int) -> None:
     _, gateway, _ = ENDS[family]
@@ -90,6 +92,7 @@ def test_each_direction_is_told_where_two_kernels_lose_large_packets(host: Serve
 
 
 @needs_root
+@needs_nft
 def test_a_route_with_a_small_mtu_is_named(host: Server) -> None:
     host.run("ip", "route", "replace", "10.9.0.0/32", "dev", "eth0", "mtu", "1500")
     way, seen, *_ = told(host, 4)

@@ -28,6 +28,8 @@ def _reason() -> str:
 
 
 needs_lab = pytest.mark.skipif(bool(_reason()), reason=_reason() or "-")
+needs_nft = pytest.mark.skipif(shutil.which("nft") is None, reason="the nft command is not there: install nftables")
+"""Without nft, packet filters are not seen, and no network is right."""
 
 
 def bring_up(

@@ -19,7 +19,7 @@ from railweave.live.lab.running import Running
 from tests.conftest import EXAMPLES, example
 from tests.live.lab import matrix as matrix_of_faults
 from tests.live.lab.faults import KINDS, Bench
-from tests.live.lab.machine import lab, needs_lab
+from tests.live.lab.machine import lab, needs_lab, needs_nft
 
 pytestmark = needs_lab
 
@@ -49,6 +49,7 @@ def broken(running: Running, fabric: Path, **fault: str) -> list[tuple[str, str]
     return [(one["id"], one["where"]) for one in found]
 
 
+@needs_nft
 def test_a_lab_is_as_designed_and_what_is_broken_is_found(tmp_path: Path) -> None:
     fabric = tmp_path / "slice.yaml"
     shutil.copy(EXAMPLES / "h100-rlb.yaml", fabric)  # for its lines
@@ -88,6 +89,7 @@ def test_a_lab_is_as_designed_and_what_is_broken_is_found(tmp_path: Path) -> Non
             assert fault.named(answers.check[0]), (name, fault.what, answers.check)
 
 
+@needs_nft
 def test_a_capture_of_a_lab_is_checked_without_the_lab(tmp_path: Path) -> None:
     """`collect --lab` keeps what the slice and the timers were: `check FABRIC CAPTURE` takes it anywhere."""
     fabric, capture = tmp_path / "slice.yaml", tmp_path / "capture"

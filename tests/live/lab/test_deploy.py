@@ -35,7 +35,7 @@ from railweave.operations.deploy.rollout import StoppedError
 from railweave.writing import write_file
 from tests.conftest import frr_root
 from tests.live.fleet.lab_servers import needs_sshd
-from tests.live.lab.machine import needs_lab
+from tests.live.lab.machine import needs_lab, needs_nft
 from tests.operations.deploy.test_rollout import SMALL
 
 pytestmark = needs_lab
@@ -83,6 +83,7 @@ def acknowledged(fabric: Path) -> None:
 
 
 @pytest.mark.slow
+@needs_nft
 def test_a_change_of_design_comes_onto_the_routers_and_back(tmp_path: Path) -> None:
     fabric, file = tmp_path / "fabric.yaml", tmp_path / "plan.json"
     fabric.write_text(DESIGN)

@@ -18,12 +18,10 @@ from railweave.live.lab.running import Running
 from railweave.live.lab.state import Place
 from railweave.model.device.build import device_config
 from tests.conftest import example
-from tests.live.lab.machine import lab, needs_lab, part_of
+from tests.live.lab.machine import lab, needs_lab, needs_nft, part_of
 from tests.protection.test_sessions import guarded
 
 pytestmark = needs_lab
-
-needs_nft = pytest.mark.skipif(shutil.which("nft") is None, reason="the nft command is not there: install nftables")
 
 
 @needs_nft
