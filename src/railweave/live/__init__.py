@@ -2,7 +2,7 @@
 
 Input: ``Network``, ``access.yaml``, answers of switches and servers. Output:
 
-- connections to devices, to ask or to change them (``reach``).
+- connections to devices, to query or to change them (``reach``).
 - captures: the stored answers of devices (``collect``).
 - findings on the running network (``check``).
 - results of checks on many servers (``fleet``).

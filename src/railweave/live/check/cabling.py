@@ -69,15 +69,15 @@ _MOST_NAMED = 3
 
 @dataclass(frozen=True)
 class SeenCables:
-    """The cables of a network as LLDP shows them. An end is a port or NIC at which a cable ends.
+    """The cables of a network as LLDP shows them. A cable has two ends; an end is the port or NIC in which the cable is plugged.
 
     - ``wanted``: the design of the port or NIC at each end.
-    - ``ends``: the designed opposite end of each end.
+    - ``ends``: for each end, the designed opposite end.
     - ``right``: the ends at which LLDP shows the designed neighbor and port.
     - ``wrong``: the ends at which LLDP shows a different end of the design, with that end.
-    - ``reported``: the LLDP neighbor of each end at which it is not the designed device.
-    - ``unclear``: the LLDP neighbor of each end at which the neighbor does not identify its port.
-    - ``missing``: the ends of cables between switches that are up, and on which no LLDP neighbor is received.
+    - ``reported``: for each end with a neighbor that is not the designed device, that neighbor.
+    - ``unclear``: for each end with a neighbor that does not identify its port, that neighbor.
+    - ``missing``: the ends of cables between switches where the port is up, but no LLDP neighbor is received.
     """
 
     wanted: Mapping[End, Port | Nic]
@@ -91,7 +91,7 @@ class SeenCables:
     def misplaced(self) -> Iterator[tuple[frozenset[End], Deviation]]:
         """Yield (ends, finding) for each pair of swapped cables, then for each other cable in a wrong port.
 
-        The ends are those of the finding.
+        ``ends`` are the ends of cables that the finding is about.
         """
         return _crossed(self.wanted, self.ends, self.wrong, self.reported)
 
@@ -133,7 +133,7 @@ def seen_cables(
 
 
 def cabling(living: NetworkStates) -> Iterator[Deviation]:
-    """Yield a finding for every cable that LLDP shows to be wrong, swapped, missing or unclear. The absence of LLDP on a server is not a fault."""
+    """Yield a finding for every cable that LLDP shows to be wrong, swapped, missing or unclear. A server that sends no LLDP is not a fault."""
     wanted: dict[End, Port | Nic] = {
         (port.device, port.name): port for each in living.expected.values() for port in each.cabled
     }
@@ -157,7 +157,7 @@ def cabling(living: NetworkStates) -> Iterator[Deviation]:
 
 
 def _ends(wanted: Mapping[End, Port | Nic]) -> dict[End, End]:
-    """Return, for each end of a cable, the opposite end, under the port names of ``wanted``.
+    """Return the designed opposite end of each end of a cable. Ports have the names that ``wanted`` uses.
 
     In a lab, ports of routers have different names than in the design.
     """
@@ -178,7 +178,7 @@ def _of_another(neighbor: LldpNeighbor, port: Port | Nic) -> bool:
 
 
 def _unclear(wanted: Mapping[End, Port | Nic], heard: dict[End, LldpNeighbor]) -> Iterator[Deviation]:
-    """Yield a finding for each device that has LLDP neighbors which match no cable of the design."""
+    """Yield a finding for each device that reports LLDP neighbors which match no cable of the design."""
     devices: dict[str, list[End]] = {}
     for end in heard:
         devices.setdefault(end[0], []).append(end)
@@ -196,9 +196,9 @@ def _crossed(
 ) -> Iterator[tuple[frozenset[End], Deviation]]:
     """Yield (ends, finding) for each pair of swapped cables, then once for each other cable in a wrong port.
 
-    - ``ends``: the designed opposite end of each end.
-    - ``wrong``: the opposite end that LLDP reports, for ends where it differs.
-    - ``told``: the LLDP neighbor of each end at which it is not the designed device.
+    - ``ends``: for each end of a cable, the designed opposite end.
+    - ``wrong``: for each end where LLDP reports a different opposite end, that opposite end.
+    - ``told``: for each end with an LLDP neighbor that is not the designed device, that neighbor.
     """
     seen = {**wrong, **{there: here for here, there in wrong.items()}}
     done: set[End] = set()

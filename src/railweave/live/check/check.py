@@ -140,10 +140,10 @@ class CheckResult(JsonObject):
     - ``since``: True if counters were compared with those of an earlier capture.
     - ``counts``: the numbers of expected and seen objects of each subject on each device.
     - ``systems``: the operating system that each switch runs.
-    - ``not_asked``: by operating system, the subjects that no question asks for, with the reason. They are not
-      expected.
+    - ``not_asked``: by operating system, the subjects that no query asks for, with the reason. They are not expected.
     - ``only_counted``: the number of routes that were not compared one by one, because the tables are large.
-    - ``colors``: the marks of example prefixes on each spine (``sessions.color_table``). Without rows if the fabric has no path colors.
+    - ``colors``: the path marks (communities and AIGP) of example prefixes on each spine (``sessions.color_table``).
+      The table has no rows if the fabric has no path colors.
     """
 
     JSON = (
@@ -197,7 +197,7 @@ class CheckResult(JsonObject):
 
     @property
     def seen(self) -> str:
-        """A phrase for people that states how many of the expected states were seen."""
+        """A phrase that states how many of the expected states were seen."""
         expected = sum(row.expected for row in self.counts)
         missing = sum(row.not_seen for row in self.counts)
         by_number = (
@@ -209,13 +209,13 @@ class CheckResult(JsonObject):
 
     @property
     def servers_not_asked(self) -> int:
-        """The number of servers that are present in the design and were not asked."""
+        """The number of servers that are present in the design and were not queried."""
         known = self.network.absent.union(self.devices)
         return sum(server.name not in known for server in self.network.servers)
 
     @property
     def good(self) -> bool:
-        """True if no finding is an error. A subject that was not seen gives an error too, unless it was allowed."""
+        """True if no finding is an error. A subject that was not seen gives an error too, unless it is in ``allow_unseen``."""
         return all(finding.severity != "error" for finding in self.findings)
 
     @property
@@ -284,14 +284,14 @@ class CheckResult(JsonObject):
         )
 
     def _unseen_why(self, device: str, rule: str) -> str:
-        """Return why a rule could not be applied to a device; empty if it was applied, at least in part."""
+        """Return the reason why a rule could not be applied to a device; empty if it was applied, at least in part."""
         if device not in self.answered:
             return "" if rule == SILENT.id else "the device did not answer"
         return self._blind.get((device, rule), "")
 
     @cached_property
     def _blind(self) -> dict[tuple[str, str], str]:
-        """The reason why a rule could not be applied to a device, by device and rule: the device did not report what the rule needs."""
+        """The reason why a rule could not be applied to a device, by device and rule: the device did not report the values that the rule compares."""
         why = {
             (row.device, rule.id): f"not seen: {SUBJECTS[row.subject].text}"
             for row in self.counts
@@ -318,7 +318,7 @@ class Criteria:
     - ``all_routes``: True to compare every route. False compares only example routes and the number of routes if a
       table is large (``analysis.expect.prefixes.whole_tables``).
     - ``allow_unseen``: the names of subjects that may stay unseen.
-    - ``line``: a function that returns the place of the first field, of several, that the fabric file has.
+    - ``line``: a function that returns the place in the fabric file of the first of several fields that the file has.
     """
 
     before: Capture | None = None
@@ -344,7 +344,7 @@ def check(
 ) -> CheckResult:
     """Compare the states of devices in a capture with the design. Devices that ``status:`` marks absent are left out.
 
-    Servers are expected to answer only if they were asked.
+    Servers are expected to answer only if they were queried.
 
     - ``configs``: the configurations that switches run, if not the designed ones.
     - ``devices``: the devices to compare; None compares all.
@@ -437,13 +437,13 @@ def _check_subjects(names: Sequence[str]) -> None:
 
 
 def state_questions(network: Network, config: DeviceConfig, *, tables: bool | None = None) -> tuple[Question, ...]:
-    """Return the questions to a switch about its state, without those about its configuration. ``tables``: see ``plan.plan``."""
+    """Return the queries to a switch about its state, without those about its configuration. ``tables`` is explained at ``plan.plan``."""
     asked = questions(network, config, tables=tables)
     return tuple(question for question in asked if not question.of_configuration)
 
 
 def configuration_questions(network: Network, config: DeviceConfig) -> list[str]:
-    """Return the names of the questions to a switch about its running configuration, one for each part."""
+    """Return the names of the queries to a switch about its running configuration, one for each part."""
     return [question.name for question in questions(network, config) if question.of_configuration]
 
 
@@ -455,8 +455,8 @@ def _servers(network: Network) -> list[str]:
 def read(network: Network, capture: Capture, systems: Mapping[str, str] | None = None) -> dict[str, DeviceState]:
     """Return the state of every switch, by name. Switches that answered nothing, or only with their configuration, are left out.
 
-    ``systems``: the operating system of each switch; default: as designed. Raises ``InputError`` if the capture has
-    neither an answer of a switch or server, nor a record that one was asked.
+    ``systems`` has the operating system of each switch; by default, the designed systems. Raises ``InputError`` if the
+    capture contains neither an answer of a switch or server, nor a record that a device was queried.
     """
     states = read_states(capture, systems or {switch.name: switch.nos for switch in network.switches})
     states = {name: state for name, state in states.items() if _said_something(state)}
@@ -470,7 +470,7 @@ def read(network: Network, capture: Capture, systems: Mapping[str, str] | None =
 
 
 def _said_something(state: DeviceState) -> bool:
-    """Return True if any answer of a device about its state was understood.
+    """Return True if at least one answer of a device about its state could be read.
 
     A capture with only configurations has no such answer.
     """
@@ -481,7 +481,7 @@ def _said_something(state: DeviceState) -> bool:
 
 
 def _why(capture: Capture, device: str) -> str:
-    """Return why a device has no state; empty if the capture gives no reason."""
+    """Return the reason why a device has no state; empty if the capture gives no reason."""
     asked = capture.meta.devices.get(device)
     if asked is not None:
         return asked.error or next((f"{name}: {why}" for name, why in asked.failed.items()), "")

@@ -50,7 +50,7 @@ _KINDS: dict[Counter, Kind] = {
 
 @dataclass(frozen=True, slots=True)
 class CounterRise:
-    """The rise of a counter of a port. ``what`` describes the counter; ``count`` is None if the rise is unknown."""
+    """The rise of a counter of a port between two captures. ``what`` describes the counter; ``count`` is None if the rise is unknown."""
 
     device: str
     port: str
@@ -68,7 +68,10 @@ class CounterRise:
 
 
 def rises(expected: Expected, then: DeviceState, now: DeviceState) -> Iterator[CounterRise]:
-    """Yield the rise of every counter of a switch's ports and lossless queues, including rises of zero."""
+    """Yield the rise of every counter of a switch's ports and lossless queues, including rises of zero.
+
+    ``then`` and ``now`` are the earlier and the present state of the switch.
+    """
     queues = {each.port: each for each in expected.queues}
     for port in expected.ports:
         yield from _errors(expected.device, port.name, then, now)
@@ -141,9 +144,9 @@ def _pause_rises(device: str, port: Port, wanted: Queues, then: DeviceState, now
 
 
 UNEQUAL = 1.5
-"""The ratio of packets on the busiest path color to packets on the idlest above which path colors count as unequally loaded."""
+"""The ratio of packets on the busiest path color to packets on the least busy one, above which path colors count as unequally loaded."""
 LEAST_PACKETS = 100_000
-"""The smallest number of packets between two captures with which the loads of path colors are compared."""
+"""The smallest number of packets between two captures for which the loads of path colors are compared."""
 
 DROPS = Rule(
     "lossless-drops",
@@ -255,11 +258,12 @@ COLORS = Rule(
 )
 
 STATES = (STORM,)
-"""The rules of this module that need only one capture. The other rules compare two."""
+"""The rules of this module that need only one capture. The other rules compare two captures."""
 ORDER = (DROPS, INPUT_DROPS, RESOURCE, STORM, PFC, SERVER, ECN, ERRORS, FLAPS, COLORS)
 """The rules, in the order in which to fix their findings.
 
-In another order, fixes would undo each other: less PFC needs later marking, fewer drops need earlier marking.
+In another order, fixes would undo each other: fewer PFC pauses require later marking, fewer drops require earlier
+marking.
 """
 
 
@@ -329,7 +333,7 @@ def _congestion(port: Port, wanted: Queues, then: DeviceState, now: DeviceState)
 def _storms(port: str, then: DeviceState | None, now: DeviceState) -> Iterator[tuple[Rule, str]]:
     """Yield the PFC storms counted since the earlier capture, and storms that are in progress.
 
-    ``then``: the earlier state. It is not needed for storms in progress.
+    ``then`` and ``now`` are the states in the earlier and in the present capture. Storms in progress need only ``now``.
     """
     before = of_port((then.watchdog if then else None) or {}, port) or {}
     for queue, dog in (of_port(now.watchdog or {}, port) or {}).items():
@@ -341,10 +345,10 @@ def _storms(port: str, then: DeviceState | None, now: DeviceState) -> Iterator[t
 def _queue(
     was: PortQueues | None, has: PortQueues | None, number: int, priority: int
 ) -> tuple[int | None, int | None, int | None]:
-    """Return three rises of a lossless queue, each None if unknown.
+    """Return three rises of a lossless queue since the earlier capture, each None if unknown.
 
-    They count the packets dropped, the packets marked with ECN, and the packets of the queue's priority dropped on
-    input.
+    They are the packets dropped from the queue, the packets marked with ECN, and the packets of the queue's priority
+    that were dropped on input.
     """
     if was is None or has is None:
         return None, None, None

@@ -53,7 +53,7 @@ NOT_SEEN = Rule(
 def not_asked(systems: Iterable[str], visible: Visibility) -> dict[str, dict[str, str]]:
     """Return the names of the subjects that are not expected, each with the reason, by operating system.
 
-    Subjects of servers are under the key "".
+    Subjects of servers are under the empty key.
     """
     reasons: dict[str, dict[str, str]] = {"": dict(visible.not_asked)}
     for nos in systems:
@@ -72,9 +72,9 @@ def not_asked(systems: Iterable[str], visible: Visibility) -> dict[str, dict[str
 class SubjectCount(JsonObject):
     """The counts of one subject of the check (a kind of state, for example ports or port MTUs) on one device.
 
-    They are the objects that the design expects, and how many of these are right, wrong, or not shown by the device (not
-    seen). An object that cannot show because of another fault, such as the speed of a port that is down, is in none of
-    the counts.
+    The counts are the objects that the design expects, and how many of these are right, wrong, or not shown by the
+    device (not seen). Some objects cannot be shown because of another fault, for example the speed of a port that is
+    down. They are in none of the counts.
     """
 
     device: str
@@ -97,8 +97,8 @@ def counts(
     """Return the counts of every subject for each device that answered.
 
     - ``deviations``: the differences from the design.
-    - ``left_out``: by operating system, the names of subjects that are not expected (``not_asked``); those of servers
-      are under "". For these subjects, only objects that were seen are counted.
+    - ``left_out``: by operating system, the names of subjects that are not expected (``not_asked``). Subjects of
+      servers are under the empty key. Of these subjects, only objects that were seen are counted.
     """
     wrong: dict[tuple[str, str], dict[str, int]] = {}
     for deviation in deviations:
@@ -137,7 +137,7 @@ def counts(
 
 
 def _known_rises(living: NetworkStates, expected: Expected, state: DeviceState) -> dict[Counter, list[bool]]:
-    """Return, by counter, whether its rise on each port of a device since the earlier capture is known."""
+    """Return whether the rise of each counter since the earlier capture is known: for each counter, a list with a value per port of the device."""
     then = living.before.get(expected.device) or replace(state, interfaces=None, queues=None, pfc=None)
     known: dict[Counter, list[bool]] = {}
     for rise in counters.rises(expected, then, state):
@@ -183,16 +183,19 @@ def unseen(living: NetworkStates, rows: Iterable[SubjectCount], allowed: Collect
 
 
 def _answers_of(device: str, refused: Mapping[str, str]) -> frozenset[Part]:
-    """Return the parts that the answers of a device depend on. ``refused``: the reasons for missing answers, by question."""
+    """Return the parts that the answers of a device depend on: the device, its answers, and its daemons that do not run.
+
+    ``refused`` has the reasons for missing answers, by query.
+    """
     daemons = {name for why in refused.values() if (name := not_running(why))}
     parts: list[Part] = [("device", device), ("answers", device), *(("daemon", f"{device} {name}") for name in daemons)]
     return frozenset(parts)
 
 
 def _refused(living: NetworkStates, device: str) -> dict[str, str]:
-    """Return, by question, the reason why a device gave no usable answer to a question; empty if the reason is unknown.
+    """Return, by query, the reason why a device gave no usable answer; empty if the reason is unknown.
 
-    The device did not answer the question, or its answer could not be read.
+    Either the device did not answer the query, or its answer could not be read.
     """
     refused = dict(living.unanswered.get(device, {}))
     state = living.states.get(device)

@@ -69,10 +69,10 @@ def adjacencies(living: NetworkStates) -> Iterator[Deviation]:
 
 
 def _wrong(wanted: Adjacency, reported: tuple[IsisAdjacency, ...], switches: dict[str, str]) -> str:
-    """Return the fault of the adjacency on an interface as text; empty if it is right.
+    """Return the fault of the adjacency on an interface as text; empty if the adjacency is right.
 
-    It is right if it is up at level 2 with the designed switch. ``switches``: the names of switches by their short
-    names.
+    An adjacency is right if it is up at level 2 with the designed switch. ``switches`` maps the short names of switches
+    to their names.
     """
     here = [
         adjacency
@@ -159,7 +159,7 @@ def _established(wanted: list[Session], bgp_sessions: dict[str, BgpSession]) -> 
 def _counts(bgp_session: BgpSession, expected: Session) -> Iterator[tuple[str, bool]]:
     """Yield (difference, direction) for each difference in the number of prefixes of a session.
 
-    The direction is True for received prefixes, False for sent ones.
+    The direction is True for received prefixes and False for sent prefixes.
     """
     families = [family for name, family in bgp_session.families.items() if name in {"ipv4", "ipv6"}]
     before_policy = all(family.received is not None for family in families)
@@ -220,7 +220,7 @@ CAUSES = (
     (forwarding.GATEWAY_ADDRESS, forwarding.GATEWAY_DOWN),
     (forwarding.VRF_MISSING, forwarding.VRF_DIFFERS),
 )
-"""Rules whose findings can explain other findings, with the deepest cause first. A rule explains only findings of later rules."""
+"""The rules whose findings can explain other findings, with the deepest cause first. A rule explains only findings of later rules."""
 _DEPTH = {rule.id: depth for depth, rules in enumerate(CAUSES) for rule in rules}
 
 
@@ -241,11 +241,11 @@ _CONFIGURED: dict[str, tuple[Kind, ...]] = {
         ("tenants",),
     ),
 }
-"""For each rule, the kinds of configuration that can explain its findings, wherever they are; static routes only on the same device."""
+"""For each rule, the kinds of configuration that can explain its findings. Any device can have this configuration, except for static routes, which explain findings only on the same device."""
 
 
 def deviations(living: NetworkStates) -> list[Deviation]:
-    """Return everything that differs from the design, as each device shows it."""
+    """Return everything that differs from the design, according to the answers of the devices."""
     seen = [deviation for look in LOOKS for deviation in look(living)]
     return [
         deviation if deviation.rule is identity.CONFIGURATION else _configured(living, deviation) for deviation in seen
@@ -253,11 +253,10 @@ def deviations(living: NetworkStates) -> list[Deviation]:
 
 
 def _configured(living: NetworkStates, deviation: Deviation) -> Deviation:
-    """Return a deviation that also depends on configurations.
+    """Return a deviation with the configurations on which it depends added.
 
-    It then depends on the configuration of its port, and on the configuration of policies, routes or tenants. A
-    deviation of a route depends on the policies only if the running configurations and the design give the prefix
-    different routes.
+    These are the configuration of its port, and the configuration of policies, routes or tenants. A deviation of a
+    route depends on the policies only if the running configurations and the design give the prefix different routes.
     """
     kinds: tuple[Kind, ...] = _CONFIGURED.get(deviation.rule.id, ())
     tenants_own = living.tenant_prefixes.intersection(deviation.prefixes)
@@ -278,7 +277,7 @@ def _configured(living: NetworkStates, deviation: Deviation) -> Deviation:
 
 
 def diagnose(living: NetworkStates, line: Callable[[Sequence[Field]], Asked] = lambda _: Asked()) -> list[Finding]:
-    """Return the findings about everything that differs from the design. See ``explained``."""
+    """Return the findings about everything that differs from the design. ``line`` is the parameter ``asked`` of ``explained``."""
     return explained(deviations(living), lambda deviation: line(asked_by(living, deviation)))
 
 
@@ -289,7 +288,7 @@ def explained(
 
     Each cause is followed by the findings that it explains, whose severity becomes ``info``.
 
-    ``asked``: a function that returns the field of the fabric file that a deviation contradicts, with its place.
+    ``asked`` is a function that returns the field of the fabric file that a deviation contradicts, with its place.
     """
     seen = _once(differences)
     roots = _roots(seen)
@@ -298,7 +297,7 @@ def explained(
         symptoms.setdefault(root, []).append(place)
 
     def severity(place: int) -> Severity:
-        """Return the worst severity among a deviation and the deviations that it explains. The explained ones become notes."""
+        """Return the worst severity among a deviation and the deviations that it explains. Explained deviations are shown as notes."""
         each = [seen[index] for index in (place, *symptoms.get(place, ()))]
         severities: list[Severity] = [deviation.severity or deviation.rule.severity for deviation in each]
         return min(severities, key=SEVERITIES.index)
@@ -318,7 +317,8 @@ def explained(
 def _once(seen: Iterable[Deviation]) -> list[Deviation]:
     """Join the two deviations that both ends of a link report for the same rule. Other deviations are unchanged.
 
-    A joined deviation is about the end reported first, and its text names both. Its ``needs`` and ``breaks`` are the union of both.
+    A joined deviation is about the end that was reported first, and its text names both ends. It has the ``needs`` and
+    ``breaks`` of both deviations.
     """
     merged: dict[object, Deviation] = {}
     for deviation in seen:

@@ -245,7 +245,7 @@ def forwarding(living: NetworkStates) -> Iterator[Deviation]:
 
 
 def _cut(expected: Expected, drops: Deviation) -> frozenset[Part]:
-    """Return the overlay sessions that a device cuts by dropping packets: those to loopbacks in the prefixes of ``drops``."""
+    """Return the overlay sessions that a device interrupts by dropping packets: the sessions to loopbacks in the prefixes of ``drops``."""
     nets = [ip_network(prefix) for prefix in drops.prefixes]
     ends = ((carried(each.session), each.session.peer_address) for each in expected.overlay_sessions)
     return frozenset(
@@ -254,7 +254,7 @@ def _cut(expected: Expected, drops: Deviation) -> frozenset[Part]:
 
 
 def shows(wanted: Route, reported: Said | None) -> bool:
-    """Return True if a reported route shows the ports through which packets leave, or that the device has no such route."""
+    """Return True if a reported route shows the ports through which packets leave, or shows that the device has no such route."""
     if reported is None:
         return False
     if reported.drops or not reported.next_hops or reported.vrf != DEFAULT_VRF or not wanted.ports:
@@ -264,7 +264,7 @@ def shows(wanted: Route, reported: Said | None) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Difference:
-    """A difference of one route: its rule, the words around the route's prefix, and the parts of the network that it depends on."""
+    """A difference of one route: its rule, the text before and after the route's prefix, and the parts of the network that it depends on."""
 
     rule: Rule
     route: Route
@@ -274,7 +274,7 @@ class _Difference:
 
 
 _MOST_NAMED = 4
-"""The largest number of prefixes with the same difference that get one finding each. One leaf usually has no more prefixes."""
+"""The largest number of prefixes with the same difference that get a finding each. A leaf usually has no more prefixes."""
 
 
 def _together(living: NetworkStates, device: str, differences: Sequence[_Difference]) -> Iterator[Deviation]:
@@ -339,13 +339,13 @@ def _route(living: NetworkStates, device: Expected, wanted: Route, reported: Sai
 
 
 def _weights(reported: Said) -> list[int]:
-    """Return the different weights of a route's next hops, as far as the device reports them."""
+    """Return the distinct weights of a route's next hops. Weights that the device does not report are left out."""
     active = (next_hop.weight for next_hop in reported.next_hops if next_hop.active is not False)
     return sorted({weight for weight in active if weight is not None})
 
 
 def _counts(device: Expected, state: DeviceState) -> Iterator[Deviation]:
-    """Yield a finding if a device has more or fewer routes than designed. Only for devices whose routes are not compared one by one."""
+    """Yield a finding if a device has more or fewer routes than designed. This is checked only if the device's routes are not compared one by one."""
     reported = (state.route_counts or {}).get(DEFAULT_VRF, {})
     for family, number in (device.route_counts or {}).items():
         if family in reported and reported[family] != number:
@@ -417,7 +417,7 @@ def _protocols(device: Expected) -> frozenset[str]:
 
 
 def _strays(living: NetworkStates, device: Expected, state: DeviceState) -> Iterator[Deviation]:
-    """Yield unexpected routes within the design's prefixes that drop packets or override the designed routes."""
+    """Yield a finding for unexpected routes within the design's prefixes that drop packets or override the designed routes."""
     wanted = {route.prefix for route in device.routes}
     for reported in state.routes or ():
         overrides = reported.protocol is not None and _kind(reported.protocol) in OVERRIDING
@@ -452,7 +452,7 @@ def _forwarding(device: Expected, state: DeviceState) -> Iterator[Deviation]:
 
 
 HASHED = "1"
-"""The value of ``fib_multipath_hash_policy`` by which ports count too (Linux, Documentation/networking/ip-sysctl.rst)."""
+"""The value of ``fib_multipath_hash_policy`` with which the hash includes UDP and TCP ports (Linux, Documentation/networking/ip-sysctl.rst)."""
 _STRICT = "1"
 
 
@@ -490,7 +490,7 @@ def _kernel(device: Expected, state: DeviceState) -> Iterator[Deviation]:
 def _way(living: NetworkStates, device: Expected, wanted: Route) -> frozenset[Part]:
     """Return the parts of the network that a route depends on.
 
-    They are the leaf with the prefix, and the links and sessions over which the route arrives at the designed ports.
+    These are the leaf that has the prefix, and the links and sessions through which the route reaches this device.
     """
     needs: set[Part] = {("device", wanted.leaf), ("gateways", wanted.leaf)}
     near = {session.session.interface: session for session in device.sessions}
@@ -507,7 +507,7 @@ def _way(living: NetworkStates, device: Expected, wanted: Route) -> frozenset[Pa
 def _gateway(wanted: Gateway, state: DeviceState, *, used: bool) -> Iterator[Deviation]:
     """Yield findings about a gateway's addresses, state and advertisements.
 
-    ``used``: True if servers are behind gateways of this device. Otherwise a gateway that is down is not a fault.
+    ``used`` is True if servers are behind gateways of this device. If not, a gateway that is down is not a fault.
     """
     interface = of_port(state.interfaces or {}, wanted.name)
     broken: frozenset[Part] = frozenset([("gateways", wanted.device)])
@@ -535,7 +535,7 @@ def _gateway(wanted: Gateway, state: DeviceState, *, used: bool) -> Iterator[Dev
 def _advertised(wanted: RouterAdvertisements, reported: RouterAdvertising) -> list[tuple[str, str]]:
     """Return the differences between the reported router advertisements and the designed ones, as (field, sentence).
 
-    The device may also report that a neighbor advertises a different value; this is included.
+    If the device reports that a neighbor advertises a different value, this difference is included.
     """
     fields = (
         ("max_interval", "an interval of {} s", reported.interval_s),
@@ -595,8 +595,8 @@ def _targets(verb: str, has: Sequence[str] | None, should: Sequence[str]) -> lis
     """Return a sentence if the route targets ``has`` differ from the designed targets ``should``; else an empty list.
 
     - ``verb``: the verb of the sentence, ``imports`` or ``exports``.
-    - ``has``: None if the device does not report its route targets.
-    - ``should``: each may begin with ``target:``.
+    - ``has``: the reported route targets; None if the device does not report them.
+    - ``should``: the designed route targets, with or without ``target:`` in front.
     """
     names = sorted({target.removeprefix("target:") for target in should})
     if has is None or sorted(set(has)) == names:
@@ -605,9 +605,10 @@ def _targets(verb: str, has: Sequence[str] | None, should: Sequence[str]) -> lis
 
 
 def _foreign(wanted: Tenant, state: DeviceState, owners: Mapping[str, str]) -> Iterator[Deviation]:
-    """Yield a finding for prefixes of other tenants in a tenant's VRF. ``owners``: the VRF of each tenant prefix.
+    """Yield a finding for prefixes of other tenants in a tenant's VRF. ``owners`` maps each tenant prefix to its VRF.
 
-    The prefixes are those of its collected routes and, if listed by VRF, its EVPN type 5 routes.
+    The checked prefixes are those of the VRF's collected routes. EVPN type 5 routes are added if the device lists them
+    by VRF.
     """
     overlay = (state.evpn.type5_prefixes if state.evpn else None) or {}
     held = [route.prefix for route in state.routes or () if route.vrf == wanted.vrf and route.next_hops]

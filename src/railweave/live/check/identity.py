@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from railweave.model.state.device_state import Note
 
 NOT_ASKED = "it was not asked"
-"""The reason given for a device that the capture left out."""
+"""The reason that is reported for a device that was not queried when the capture was taken."""
 
 SILENT = Rule(
     "device-silent",
@@ -190,7 +190,7 @@ def identity(living: NetworkStates) -> Iterator[Deviation]:
 
 
 def _silent(living: NetworkStates) -> Iterator[Deviation]:
-    """Yield a finding for every device that should have answered but did not, or that was not asked."""
+    """Yield a finding for every device that should have answered but did not, and for every device that was not queried."""
     because = {device: expected.identity.because for device, expected in living.expected.items()}
     because |= {device: server.because for device, server in living.servers_expected.items()}
     for device, keys in because.items():
@@ -207,9 +207,9 @@ def _silent(living: NetworkStates) -> Iterator[Deviation]:
 def _asked(
     living: NetworkStates, device: str, notes: Iterable[Note], severity: Literal["error"] | None = None
 ) -> Iterator[Deviation]:
-    """Yield a finding for each question that a device did not answer, and for each part of an answer that could not be read.
+    """Yield a finding for each query that a device did not answer, and for each part of an answer that could not be read.
 
-    ``severity`` replaces the usual severity of unread parts: it is "error" if no part of the answers was read.
+    ``severity`` replaces the usual severity of unread parts. It is "error" if no part of the answers could be read.
     """
     for question, why in living.unanswered.get(device, {}).items():
         needs: frozenset[Part] = frozenset([("daemon", f"{device} {daemon}")] if (daemon := not_running(why)) else ())
@@ -246,7 +246,7 @@ _TENANT = re.compile(r"\bvrfs?\b|\bvni\b|evpn|route-target|routing-instances|vxl
 def configurations(living: NetworkStates) -> Iterator[Deviation]:
     """Yield a finding for the statements of a running configuration that differ from the design.
 
-    If no statement differs, yield a finding if the configuration has changed since railweave last saw it.
+    If no statement differs, yield a finding if the configuration has changed since railweave last read it.
 
     If a daemon of a device does not run, the device shows only a part of its configuration and is not compared.
     """
@@ -282,9 +282,10 @@ def captured_configurations(capture: Capture, configs: Mapping[str, DeviceConfig
 
 
 def configuration_parts(parts: Collection[str], captured: Iterable[str]) -> dict[str, bool]:
-    """Return whether each part of a running configuration is among the captured files.
+    """Return, for each part of a running configuration, whether the captured files contain it.
 
-    ``parts``: the questions about the configuration. Files that were saved by hand have other names, so their number counts.
+    ``parts`` are the names of the queries about the configuration. Files that were saved by hand have other names; then
+    only the number of files is compared.
     """
     names = [Path(path).stem for path in captured]
     shown = {name for name in names if name in parts} or {*list(parts)[: len(names)]}
@@ -298,7 +299,8 @@ def compared_configurations(
 ) -> tuple[dict[str, DeviceCheck], dict[str, tuple[str, ...]]]:
     """Return how captured configurations differ from ``configs``, and the lines that changed since an earlier capture.
 
-    ``running``, ``earlier``: the texts of each switch now and in the earlier capture (``captured_configurations``).
+    ``running`` and ``earlier`` have the texts of each switch now and in the earlier capture
+    (``captured_configurations``).
     """
     checks = saved(configs, running) if running else {}
     moved = {
@@ -315,10 +317,9 @@ def compared_configurations(
 def rerouted_by(
     configs: Mapping[str, DeviceConfig], running: Mapping[str, DeviceCheck], designed: Routes, absent: Iterable[str]
 ) -> Callable[[str, str], bool] | None:
-    """Return a function of a device and a prefix: whether the running and the designed configurations give the prefix different routes there.
+    """Return a function that decides, for a device and a prefix, whether the running and the designed configurations give the prefix different routes.
 
-    None if that cannot be computed: a configuration could not be read, or differs in a statement that is not
-    understood.
+    Return None if that cannot be computed, because a configuration could not be read or contains an unknown statement.
     """
     different = {name: check for name, check in running.items() if check.findings}
     changed = {name: check.config for name, check in different.items() if check.config is not None}
@@ -351,7 +352,7 @@ def rerouted_by(
 
 
 def changed_lines(old: str, new: str) -> tuple[str, ...]:
-    """Return the lines that only one of two configuration texts has: ``-line`` for the old text, ``+line`` for the new text.
+    """Return the lines that only one of two configuration texts has. Lines of the old text begin with ``-``, lines of the new text with ``+``.
 
     Lines that differ only in blanks are equal.
     """
@@ -405,16 +406,16 @@ _REQUIRED: tuple[tuple[str, tuple[str, ...]], ...] = (
     (r"protection|management\.security", ("management.security",)),
     (r"management\.", ("management.{1}",)),
 )
-"""The fields of the fabric file that require a field of a switch's configuration, by a pattern of the latter. The first match counts.
+"""The fields of the fabric file that determine a field of a switch's configuration, by a pattern of the configuration's field. The first matching pattern applies.
 
-A number in braces is a part of the configuration's field: 0 is its first part, -1 its last.
+A number in braces is replaced by a part of the configuration's field: 0 is the first part, -1 the last.
 """
 _NO_EFFECT = ("role.nos",), ("role.extra",)
-"""The fields for statements without an effect that railweave knows: of statements that the system always has, and of the operator's own."""
+"""The fields of the fabric file for statements without a known effect: first for statements that the system always has, then for statements that the operator added."""
 
 
 def required(cause: Cause) -> tuple[str, ...]:
-    """Return the fields of the fabric file that require the statement that differs."""
+    """Return the fields of the fabric file that determine the statement that differs."""
     effect = next(iter(foremost(cause.fields, of_statement(cause.designed or cause.found))), None)
     asked = _NO_EFFECT[not cause.designed]
     if effect is None:
@@ -425,7 +426,7 @@ def required(cause: Cause) -> tuple[str, ...]:
 
 
 def _statements(expected: Expected, check: DeviceCheck) -> Iterator[Deviation]:
-    """Yield a finding for the differing statements of one kind that affect the same parts of the network."""
+    """Yield a finding for each group of differing statements that have the same kind and affect the same parts of the network."""
     groups: dict[tuple[str, str, frozenset[Part]], list[Finding]] = {}
     asked: dict[str, tuple[str, ...]] = {}
     for cause, finding in check.causes:
@@ -484,7 +485,7 @@ def _reach(expected: Expected, cause: Cause) -> tuple[str, frozenset[Part]]:
 
 
 def _names(session: Session | OverlaySession) -> set[str]:
-    """Return the names by which a configuration knows a session: its interface, the neighbor's address, its group."""
+    """Return the names by which a configuration refers to a session: its interface, the neighbor's address, its group."""
     names = {session.session.interface, str(session.session.peer_address or "")}
     group = getattr(session, "group", None)
     return {name for name in (*names, group.name if group is not None else "") if name}

@@ -1,4 +1,4 @@
-"""Serial numbers, MAC addresses, interface names and modules from device states, and the inventory filled with them."""
+"""Inventory values that device states show: serial numbers, MAC addresses, interface names and modules. The module also fills the inventory with them."""
 
 from __future__ import annotations
 
@@ -34,16 +34,16 @@ Said = tuple[str, str, str]
 """A value for the inventory, as (column, value, source of the value)."""
 _MAC = re.compile(r"[0-9a-f]{2}([:.-]?[0-9a-f]{2}){5}")
 _NETDEV = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.:-]{0,14}")
-"""Interface names that Linux allows (``IFNAMSIZ``), except names that would need quoting."""
+"""The form of interface names that Linux allows (``IFNAMSIZ``), except names that would need quoting."""
 _RDMA = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.:-]{0,63}")
-"""Names of RDMA devices (IB_DEVICE_NAME_MAX of the kernel)."""
+"""The form of names of RDMA devices (IB_DEVICE_NAME_MAX of the kernel)."""
 
 
 def by_leaf(server: Server, nic: Nic, state: DeviceState, notes: list[str]) -> Iterable[Said]:
     """Yield the inventory values of a NIC that its leaf reports.
 
-    The leaf learns them from LLDP of the server or of the NIC itself, and from its neighbor cache. If a different device or NIC is
-    connected, yield nothing and add a note to ``notes``.
+    The leaf learns these values from LLDP of the server or of the NIC itself, and from its neighbor cache. If a
+    different device or NIC is connected, yield nothing and add a note to ``notes``.
     """
     neighbors = of_port(state.neighbors or {}, nic.leaf_port) or ()
     matching = [
@@ -122,7 +122,9 @@ def _netdev(neighbor: LldpNeighbor) -> str:
 def _by_neighbors(nic: Nic, state: DeviceState) -> Iterable[tuple[str, str, str]]:
     """Yield a NIC's MAC address from the leaf's neighbor cache, as inventory values.
 
-    It is taken from the entry of the NIC's static address, or else from the only entry of a routed leaf port.
+    The address comes from the cache entry of the NIC's static address. If there is none, it comes from the only entry
+    of
+    a routed leaf port.
     """
     static = {address.address for address in nic.addresses if address.origin != "slaac"}
     entries = [ipv6_neighbor for ipv6_neighbor in state.ipv6_neighbors or () if ipv6_neighbor.mac is not None]
@@ -149,7 +151,7 @@ def _mac(text: str | None) -> str:
 
 
 _NONE = {"", "n/a", "none", "unknown"}
-"""Texts that devices report if there is no module, or if the module does not have the value."""
+"""The texts that devices report if a port has no module, or if the module does not have the value."""
 
 
 def modules(network: Network, states: Mapping[str, DeviceState]) -> Iterator[tuple[End, str, str]]:
@@ -201,12 +203,12 @@ Key = tuple[str, str]
 """A device and its interface. The interface is empty for cells about the device itself."""
 _OF_ONE_NIC = ("mac", "netdev", "rdma")
 _MOST_NAMED = 3
-"""The most NICs that one note names."""
+"""The largest number of NICs that one note names."""
 
 
 @dataclass(frozen=True)
 class LearnedCells:
-    """Cells of the inventory by device, interface and column. ``notes`` explain which reported values were not used."""
+    """Cells of the inventory by device, interface and column. ``notes`` list the reported values that were not used, with the reason."""
 
     cells: dict[Key, dict[str, str]]
     notes: list[str]
@@ -302,14 +304,14 @@ def filled(text: str, cells: Mapping[Key, Mapping[str, str]]) -> str:
 
 
 _ROUNDED_M = 1.0
-"""The tolerance of cable lengths in metres: modules report whole metres, people measure more exactly."""
+"""The tolerance of cable lengths in metres. Modules report whole metres; measured lengths are more exact."""
 
 
 @dataclass(frozen=True)
 class FilledInventory:
     """An inventory before and after it is filled.
 
-    ``cells`` are the cells that differ. ``notes`` explain which reported values were not used.
+    ``cells`` are the cells that differ. ``notes`` list the reported values that were not used, with the reason.
     """
 
     file: Path
@@ -320,7 +322,7 @@ class FilledInventory:
 
     @property
     def differs(self) -> bool:
-        """True if there is anything to write."""
+        """True if the inventory changes, so that the file must be written."""
         return bool(self.cells)
 
     def difference(self) -> list[str]:
@@ -341,7 +343,7 @@ def fill(fabric: Path, network: Network, capture: Capture) -> FilledInventory:
 
     - a build folder, which has no inventory of its own
     - a capture of a lab, which has no hardware
-    - a capture that has nothing of the network
+    - a capture that contains no device of the network
     """
     if fabric.is_dir():
         fix = "name the fabric file; its inventory is beside it"
@@ -377,7 +379,7 @@ def fill(fabric: Path, network: Network, capture: Capture) -> FilledInventory:
 
 
 def _known(item: Item, column: str) -> str:
-    """Return the cell of an inventory row as text, in the form in which the file has it."""
+    """Return the cell of an inventory row as text, in the same form as in the file."""
     return f"{item.length_m or 0:g}" if column == "length" else getattr(item, column)
 
 
@@ -386,7 +388,7 @@ def add_lengths(
 ) -> None:
     """Add the cable lengths that modules report to ``learned``. A length that the inventory has at either end of the cable stays unchanged.
 
-    If the measured and the reported length differ by a metre or more, a note says so.
+    If the measured and the reported length differ by a metre or more, a note is added.
     """
     for here, there, metres in lengths(network, states, learned.notes):
         ends = [(end.device, end.port) for end in (here, there)]

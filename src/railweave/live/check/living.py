@@ -54,10 +54,10 @@ policies of all devices (with an empty name), the static routes of a device, and
 
 @dataclass(frozen=True)
 class Visibility:
-    """The part of its state that a network can show. Real devices show everything; a lab does not.
+    """The part of the expected state that a network can report. Real devices report everything; a lab does not.
 
-    - ``switch``, ``server``: functions that remove the values that the device cannot report correctly from a state.
-    - ``not_asked``: the names of the subjects that the network cannot show, each with the reason.
+    - ``switch``, ``server``: functions that remove from a state the values that the device cannot report correctly.
+    - ``not_asked``: the names of the subjects that the network cannot report, each with the reason.
     """
 
     switch: Callable[[DeviceState], DeviceState] = lambda state: state
@@ -75,17 +75,18 @@ OVERRIDING = {"static", "kernel", "aggregate"}
 
 @dataclass(frozen=True)
 class NetworkStates:
-    """The expected and the reported state of each device. Servers are expected if any server was asked.
+    """The expected and the reported state of each device. Servers are expected if any server was queried.
 
     - ``before``, ``hosts_before``: states from an earlier capture, to compare counters with.
     - ``silent``: devices that did not answer, with the reason if it is known.
-    - ``unanswered``: for each device, the questions that it did not answer, with the reason.
-    - ``questions``: for each switch, the questions about its state. The switch must answer those that are not optional.
+    - ``unanswered``: for each device, the queries that it did not answer, with the reason.
+    - ``questions``: for each switch, the queries about its state. The switch must answer those that are not optional.
     - ``configurations``: for each switch whose running configuration is known, the comparison with its design.
     - ``configuration_parts``: for each switch, whether each part of its running configuration is known.
     - ``moved``: for each switch whose running configuration changed since it was last seen, the lines that changed.
-    - ``rerouted_by``: a function of a device and a prefix: whether the running and the designed configurations give the prefix different
-      routes there, if everything works. None if that cannot be computed.
+    - ``rerouted_by``: a function that decides, for a device and a prefix, whether the running and the designed
+      configurations give the prefix different routes on the device in a network without faults. None if that cannot be
+      computed.
     """
 
     network: Network
@@ -153,7 +154,7 @@ class NetworkStates:
 
     @cached_property
     def vrf_owners(self) -> dict[tuple[str, Prefix], str]:
-        """The leaf that has each prefix of a VRF, by VRF and prefix."""
+        """The leaf to which each prefix of a VRF belongs, by VRF and prefix."""
         return {
             (tenant.vrf, prefix): expected.device
             for expected in self.expected.values()
@@ -235,9 +236,9 @@ class NetworkStates:
 
 
 def _of_vrf(routes: Sequence[ReportedRoute], vrf: str | None) -> ReportedRoute | None:
-    """Return the reported route of a VRF, out of the routes to one prefix in all VRFs.
+    """Return the reported route in a VRF, out of the routes to one prefix in all VRFs.
 
-    If the VRF has none, return the first route whose protocol is not in ``OVERRIDING``, or else None.
+    If the VRF has no route, return the first route whose protocol is not in ``OVERRIDING``, or else None.
     """
     here = [route for route in routes if route.vrf == vrf]
     return next(iter(here or [route for route in routes if route.protocol not in OVERRIDING]), None)
@@ -257,14 +258,15 @@ class Deviation:
 
     - ``breaks``: the parts of the network that cannot work because of this fault.
     - ``needs``: the parts that the faulty part depends on. A fault that breaks one of them explains this fault.
-    - ``link``: the link that both ends may report; both reports become one finding. Empty otherwise.
-    - ``because``: the section of the fabric file from which the design follows, as keys.
+    - ``link``: the link, if both of its ends may report this deviation; the two reports become one finding. Empty
+      otherwise.
+    - ``because``: the section of the fabric file that determines the design, as keys.
     - ``field``: the name of the field in this section, if the rule is about several fields.
-    - ``asked``: the fields that may require the value, if they are not those of the rule.
+    - ``asked``: the fields of the fabric file that may require the value, if they differ from those of the rule.
     - ``peer``: the switch at the other end of a session, or the NIC (``SERVER:NIC``) that an entry is about.
     - ``objects``: the number of expected objects that are wrong, for example missing prefixes.
-    - ``depth``: the place in the order of causes if it is not that of the rule.
-    - ``prefixes``: the prefixes that it is about, if it is about routes.
+    - ``depth``: the place in the order of causes, if it differs from that of the rule.
+    - ``prefixes``: the affected prefixes, if the deviation is about routes.
     """
 
     rule: Rule
@@ -311,11 +313,11 @@ OF_SPEED = (
     "interconnect?.topology.interconnect.link_speed",
     ".topology.link_speed",
 )
-"""The fields that require a prefix, a route, an address of a NIC, a VRF, the marks of path colors, a cable, and a speed (``Rule.asked``).
+"""The fields of the fabric file (``Rule.asked``) that require a prefix, a route, an address of a NIC, a VRF, the marks of path colors, a cable, and a speed.
 
 - A path that begins with a dot is inside the fabric; ``role`` and ``qos`` begin paths in the section of the device's role.
-- ``WORD?`` before a path: if the word is a key of ``because`` or the kind of the port (``server``, ``interconnect``), this path
-  is the last; otherwise it is left out.
+- A path with ``WORD?`` in front is used only if the word is a key of ``because`` or the kind of the port (``server``,
+  ``interconnect``). The paths after it are then left out.
 - Names in braces are those of ``_names``. A path with a name that a deviation does not have is left out.
 """
 _SECTIONS = {
@@ -324,13 +326,13 @@ _SECTIONS = {
     "super-spine": ("super_spine", "spine", "leaf"),
     "dci": ("dci", "spine", "leaf"),
 }
-"""The sections with the settings of a role. The first that the file has counts."""
+"""The sections of the fabric file with the settings of a role. The first section that the file has is used."""
 _TIERS = {"leaf": "stripes", "spine": "spines", "super-spine": "super_spines", "dci": "interconnect"}
-"""The field of ``topology`` that requires the devices of a role."""
+"""The field of ``topology`` that determines how many devices a role has."""
 
 
 def asked_by(living: NetworkStates, deviation: Deviation) -> list[Field]:
-    """Return the fields of the fabric file that may require what a deviation contradicts, the more special ones first."""
+    """Return the fields of the fabric file that a deviation may contradict, the more specific ones first."""
     names, kind = _names(living, deviation)
     words = {*deviation.because, kind}
     fabric = ("fabrics", names.get("fabric", ""))
@@ -359,7 +361,7 @@ def asked_by(living: NetworkStates, deviation: Deviation) -> list[Field]:
 
 
 def _names(living: NetworkStates, deviation: Deviation) -> tuple[dict[str, str], str]:
-    """Return (names to insert into field paths for a deviation, by their word in braces; kind of the deviation's port)."""
+    """Return the names to insert into field paths for a deviation, by their word in braces, and the kind of the deviation's port."""
     network, device = living.network, deviation.device
     names = {"device": device, "peer": deviation.peer, "field": deviation.field}
     roles = living.roles
@@ -408,5 +410,5 @@ def some(names: Iterable[object], most: int = 3) -> str:
 
 
 def link_and_ends(link: str, *devices: str) -> frozenset[Part]:
-    """Return a link and the devices at its ends, as parts."""
+    """Return the link and the devices at its ends, as parts of the network."""
     return frozenset([("link", link), *(("device", device) for device in devices)])

@@ -36,7 +36,7 @@ NOT_BRIDGED = Rule(
 
 
 def without_unit(name: str) -> str:
-    """Return a port's name without logical unit 0: ``et-0/0/0:0.0`` becomes ``et-0/0/0:0``; ``irb.100`` stays."""
+    """Return a port's name without logical unit 0: ``et-0/0/0:0.0`` becomes ``et-0/0/0:0``. Other units stay, as in ``irb.100``."""
     port, dot, unit = name.rpartition(".")
     return port if dot and unit == "0" else name
 
@@ -47,7 +47,7 @@ def same_port(reported: str | None, designed: str) -> bool:
 
 
 def of_port(table: Mapping[str, Value], name: str) -> Value | None:
-    """Return the value of a port in a table by interface, or None. The table's key may be the port or its logical unit 0."""
+    """Return the value of a port in a table with interface names as keys, or None. The key may be the port or its logical unit 0."""
     value = table.get(name)
     return table.get(f"{name}.0") if value is None else value
 
@@ -61,13 +61,13 @@ End = tuple[str, str]
 """A device and its port."""
 
 Ends = dict[str, dict[str, End]]
-"""For each short device name, a mapping from every name of a port to the device and port. Key "": from MAC addresses to NICs."""
+"""For each short device name, a mapping from every name of a port to the device and port. The empty key maps MAC addresses to NICs."""
 
 
 def ends_by_name(network: Network, called: Mapping[tuple[str, str], str] | None = None) -> Ends:
     """Return the ends of all cables by device and by each name that a port can have.
 
-    ``called``: port names by device and link, if they differ from the design's, as in a lab.
+    ``called`` has the port names by device and link, if they differ from the design's, as in a lab.
     """
     names: dict[str, dict[End, tuple[str, ...]]] = {}
     nics = {(server.name, nic.name): nic for server in network.servers for nic in server.nics}
@@ -82,7 +82,10 @@ def ends_by_name(network: Network, called: Mapping[tuple[str, str], str] | None 
 
 
 def end_of(ends: Ends, neighbor: LldpNeighbor) -> tuple[bool, End | None]:
-    """Return (True if an LLDP neighbor identifies a device and port, the matching end of a cable or None if it is not in the design)."""
+    """Return (True if an LLDP neighbor identifies a device and a port, the end of a cable that it identifies).
+
+    The end is None if the design has no such end.
+    """
     if neighbor.system is not None:
         ports = ends.get(short(neighbor.system))
         return (
@@ -261,7 +264,7 @@ def _running(port: Port, interface: InterfaceState) -> Iterator[tuple[Rule, str]
 
 
 def _fits(mtu: int, port: Port) -> bool:
-    """Return whether a reported MTU is right. It may or may not include the Ethernet header.
+    """Return whether a reported MTU is right. Some systems include the Ethernet header in the MTU, others do not.
 
     On a switched port, a larger MTU is right too.
     """

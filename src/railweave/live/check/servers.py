@@ -72,7 +72,7 @@ DUPLICATE = Rule(
 
 
 def strays(wanted: ExpectedHost, state: HostState) -> list[tuple[Rule, Stray]]:
-    """Return the entries (rules, routes, neighbors) of a server that divert traffic from its planned path, each with the rule that reports the entry."""
+    """Return the entries (rules, routes, neighbors) of a server that divert traffic from its planned path. Each has the rule that reports it."""
     entries: list[tuple[Rule, Stray]] = []
     if state.rules is not None:
         planned = [
@@ -144,7 +144,7 @@ def seen(wanted: ExpectedHost, entries: list[tuple[Rule, Stray]]) -> Iterator[De
 
 
 def duplicates(living: NetworkStates) -> Iterator[Deviation]:
-    """Yield a finding for each address of a NIC that the design gives to a different server, or that NICs of two servers have at the same time."""
+    """Yield a finding for each address of a NIC that belongs to a different server by design, and for each address that NICs of two servers have at the same time."""
     owners: dict[str, tuple[str, str]] = {
         _address(address.address): (server.name, nic.name)
         for server in living.network.servers
@@ -438,7 +438,7 @@ def _is(path: PathAddress, reported: str) -> bool:
 
 
 def _network(text: str, family: int | None) -> str:
-    """Return a prefix with host bits cleared, as the kernel compares it. Text that is not a prefix is unchanged."""
+    """Return a prefix with host bits cleared, as the kernel compares it. A text that is not a prefix is returned unchanged."""
     if text in {"", "default", "all"}:
         return {4: "0.0.0.0/0", 6: "::/0"}.get(family or 0, "")
     try:
@@ -448,7 +448,7 @@ def _network(text: str, family: int | None) -> str:
 
 
 def _rules(wanted: ExpectedHost, state: HostState, taken: Collection[tuple[object, ...]]) -> Iterator[Deviation]:
-    """Yield a finding for each planned rule that is missing. A rule in ``taken`` is reported with the stray rule in its place."""
+    """Yield a finding for each planned rule that is missing. Rules in ``taken`` are left out, because the stray rule in their place is reported."""
     if state.rules is None:
         return
     have = [
@@ -481,7 +481,7 @@ def _rules(wanted: ExpectedHost, state: HostState, taken: Collection[tuple[objec
 
 
 def _routes(wanted: ExpectedHost, state: HostState, taken: Collection[tuple[object, ...]]) -> Iterator[Deviation]:
-    """Yield a finding for each planned route that is missing. A route in ``taken`` is reported with the stray route in its place."""
+    """Yield a finding for each planned route that is missing. Routes in ``taken`` are left out, because the stray route in their place is reported."""
     if state.routes is None:
         return
     have = {(route.table, route.to, route.interface, route.via.rpartition(" ")[2]) for route in state.routes}

@@ -89,7 +89,7 @@ _OF_ISIS = "isisd"
 
 
 def _daemons(living: NetworkStates) -> Iterator[Deviation]:
-    """Yield a finding for each daemon that a device reports as not running when it is asked a question."""
+    """Yield a finding for each daemon of a device that does not run, according to the device's answers."""
     for expected, _ in living.pairs():
         asked = living.unanswered.get(expected.device, {})
         gone = {name: why for why in asked.values() if (name := not_running(why))}
@@ -151,9 +151,9 @@ def far_end(peering: Peering) -> str:
 
 
 def carried(peering: Peering) -> Part:
-    """Return the part of the network that a session is: the session of a link, or an overlay session between two loopbacks.
+    """Return a session as a part of the network: the session of a link, or an overlay session between two loopbacks.
 
-    Both ends of a session give the same part.
+    The result is the same for both ends of the session.
     """
     return ("session", peering.link or "--".join(sorted(map(str, (peering.local_address, peering.peer_address)))))
 
@@ -164,7 +164,7 @@ def by_daemons(peer: str, device: str, kind: str) -> frozenset[Part]:
 
 
 def rests_on(peering: Peering, device: str) -> frozenset[Part]:
-    """Return the parts that a BGP session depends on: its link, and the devices and BGP daemons at both ends."""
+    """Return the parts of the network that a BGP session depends on: its link, and the devices and BGP daemons at both ends."""
     return link_and_ends(peering.link, device, peering.peer) | by_daemons(peering.peer, device, "bgp")
 
 
@@ -200,7 +200,7 @@ def bfd_as_designed(
     bfd_session: BfdSession | None,
     needs: frozenset[Part],
 ) -> Iterator[Deviation]:
-    """Yield the faults of the BFD session of a routing session or an adjacency.
+    """Yield the faults of the BFD session that protects a routing session or an adjacency.
 
     ``needs`` are the parts that the routing session or the adjacency depends on.
     """
@@ -276,8 +276,8 @@ class SeenPaths:
     def by_peer(self, prefix: str) -> dict[str, Path] | None:
         """Return the paths to a prefix by the key of their session (``far_end``).
 
-        None if the switch does not show the paths, or does not show the neighbor of each path. Paths that a policy
-        refuses are left out: the switch shows them as hidden.
+        The result is None if the switch does not show the paths, or does not show the neighbor of each path. Paths that
+        a policy refuses are left out: the switch shows them as hidden.
         """
         if prefix not in self._by_prefix:
             route = self._routes.get(prefix)
@@ -305,10 +305,11 @@ class SeenPaths:
         return session is not None and session.established is True
 
     def shows(self, wanted: ColorPath) -> bool | None:
-        """Return True if the switch shows the marks of a path, and False if it does not.
+        """Return True if the switch shows the marks of a path (communities and AIGP), and False if it does not.
 
-        Return None if the path or the whole answer about the prefix is missing; such an answer is counted among the
-        routes.
+        Return None if the path is missing, or if the switch did not answer the query about the prefix. Such a missing
+        answer
+        is counted among the routes.
         """
         if wanted.prefix not in self._routes:
             return None
@@ -323,7 +324,7 @@ class SeenPaths:
 
 
 def colors(living: NetworkStates) -> Iterator[Deviation]:
-    """Yield findings about the BGP paths of the example prefixes: their color communities, AIGP, local preference, and from whom they come."""
+    """Yield findings about the BGP paths of the example prefixes: color communities, AIGP, local preference, and the neighbors that sent the paths."""
     for expected, state in living.pairs():
         seen = SeenPaths(expected, state)
         by_prefix: dict[str, list[ColorPath]] = {}
@@ -353,7 +354,7 @@ def colors(living: NetworkStates) -> Iterator[Deviation]:
 def _beyond(living: NetworkStates, wanted: ColorPath) -> frozenset[Part]:
     """Return the parts of the network behind the neighbor from which a path is learned.
 
-    They are the leaf that has the prefix, its gateways, and the neighbor's links and sessions towards this leaf.
+    These are the leaf that has the prefix, its gateways, and the neighbor's links and sessions towards this leaf.
     """
     needs: set[Part] = {("device", wanted.leaf), ("gateways", wanted.leaf)}
     peer = living.expected.get(wanted.session.peer)

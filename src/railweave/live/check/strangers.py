@@ -121,7 +121,7 @@ def _owners(living: NetworkStates) -> dict[str, dict[str, str]]:
 
 
 def _plain(text: str) -> str:
-    """Return an address in its usual form without a prefix length; empty if the text is no address."""
+    """Return an address in its usual form without a prefix length; empty if the text is not an address."""
     try:
         return str(ipaddress.ip_address(text.partition("/")[0].partition("%")[0]))
     except ValueError:
@@ -203,7 +203,7 @@ def _lacking(expected: Expected, state: DeviceState) -> Iterator[Deviation]:
 
 
 def _on_nics(living: NetworkStates) -> Iterator[Deviation]:
-    """Yield findings about addresses of NICs outside the designed prefixes: one finding per rogue router, one per other address."""
+    """Yield findings about addresses of NICs outside the designed prefixes: one finding per unexpected router, and one per address from another source."""
     taken: dict[tuple[str, str], list[tuple[ExpectedHost, str, str]]] = {}
     macs = _macs(living)
     for wanted, state in living.servers():
@@ -256,10 +256,10 @@ def _macs(living: NetworkStates) -> dict[str, tuple[str, Nic]]:
 
 
 def _routers(state: HostState, interface: str) -> list[str]:
-    """Return the link-local addresses of the routers that a server's default routes by an interface lead to.
+    """Return the link-local addresses of the routers to which a server's default routes on an interface lead.
 
-    The kernel does not record which router advertisement an address came from. But the same advertisement also brought
-    a default route to the main table, and that route names the router.
+    The kernel does not record which router advertisement an address came from. But the same advertisement also created
+    a default route in the main table, and that route names the router.
     """
     routes = [
         route
@@ -271,9 +271,9 @@ def _routers(state: HostState, interface: str) -> list[str]:
 
 
 def _mac_of(living: NetworkStates, leaf: str, router: str) -> str:
-    """Return the MAC address of a link-local address.
+    """Return the MAC address that belongs to a router's link-local address.
 
-    It is in the leaf's neighbor cache, or else in the modified EUI-64 at the end of the address.
+    The MAC address comes from the leaf's neighbor cache, or else from the modified EUI-64 at the end of the address.
     """
     state = living.states.get(leaf)
     for neighbor in (state.ipv6_neighbors if state is not None else None) or ():
@@ -348,8 +348,8 @@ def _sources(
 
     A device is returned in two cases:
 
-    - Other devices send their packets to the prefix to it, and it has no BGP route to the prefix itself.
-    - Its AS number is the last one of a path to the prefix, and not the owner's AS number.
+    - Other devices send packets for the prefix to this device, and it has no BGP route to the prefix itself.
+    - The device's AS number is the last one of a path to the prefix, and is not the owner's AS number.
     """
     sources: list[str] = []
     by_as = {
@@ -382,12 +382,12 @@ def _sources(
 
 
 def _has_table(living: NetworkStates, device: str, prefix: str) -> bool:
-    """Return whether a device reported its whole routing table. Only then is a prefix that is not in the table known to have no route."""
+    """Return whether a device reported its whole routing table. Only such a table proves that the device has no route to a prefix."""
     state = living.states.get(device)
     return state is not None and f"routes-{'ipv6' if ':' in prefix else 'ipv4'}@{DEFAULT_VRF}" in state.answered
 
 
 def _some(names: list[str]) -> str:
-    """Return the first names of a list as text, and how many more there are."""
+    """Return the first names of a list as text, and the number of the others."""
     more = [counted(len(names) - _MOST_NAMED, "more", "more")] if len(names) > _MOST_NAMED else []
     return ", ".join([*names[:_MOST_NAMED], *more])

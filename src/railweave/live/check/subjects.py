@@ -1,4 +1,4 @@
-"""The subjects of a check: for each kind of expected state, the expected objects, and a test if a device's answers show an object.
+"""The subjects of a check. A subject is a kind of expected state, with its expected objects and a test if a device's answers show an object.
 
 A check without findings proves nothing about objects that no device reported. Expected objects that the answers do not
 show therefore give a separate finding (``counting``).
@@ -46,10 +46,10 @@ if TYPE_CHECKING:
 class Subject:
     """A kind of expected state.
 
-    - ``name``: the name for ``--allow-unseen`` and JSON. ``text`` is the name for people, in the plural.
-    - ``expected``: the expected objects of a device.
-    - ``seen``: True if the device's answers show an object, right or wrong. None if the object cannot be seen because
-      of another fault, for example the speed of a port that is down.
+    - ``name``: the name for ``--allow-unseen`` and JSON. ``text`` is the name in printed text, in the plural.
+    - ``expected``: a function that returns the expected objects of a device.
+    - ``seen``: a function that returns True if the device's answers show an object, right or wrong. It returns None if
+      the object cannot be seen because of another fault, for example the speed of a port that is down.
     - ``rules``: the rules whose findings are about these objects.
     - ``field``: the field of ``DeviceState`` that shows these objects. If the reader of a system does not fill the
       field (``NOT_READ``), the subject is not expected on that system.
@@ -75,7 +75,7 @@ class SwitchAnswers:
 
     @cached_property
     def unread(self) -> frozenset[str]:
-        """The questions whose answer as a whole could not be read."""
+        """The queries whose answer could not be read at all."""
         return frozenset(note.question for note in self.state.notes if not note.place)
 
     @cached_property
@@ -106,7 +106,7 @@ class SwitchAnswers:
     def traced(self, tenant: Tenant) -> bool | None:
         """Return True if the example path of a tenant is known from end to end, and False if not.
 
-        Return None if a missing route makes this impossible.
+        Return None if a route is missing, so that the path cannot be followed.
         """
         example = tenants.traced(self.living, tenant)
         if example is None:
@@ -115,7 +115,7 @@ class SwitchAnswers:
         return None if missing else bool(example[2]) or example[3]
 
     def statics(self, vrf: str, family: str) -> bool | None:
-        """Return True if the answers show the static routes of a VRF and an address family; None if no question is about them."""
+        """Return True if the answers show the static routes of a VRF and an address family; None if no query asks for them."""
         questions = [question.name for question in self.living.questions.get(self.expected.device, ())]
         about = [
             name for kind in STATICS for name in (f"{kind}-{family}", f"{kind}-{family}@{vrf}") if name in questions
@@ -125,18 +125,20 @@ class SwitchAnswers:
 
     @cached_property
     def required(self) -> list[str]:
-        """The names of the questions that the switch must answer."""
+        """The names of the queries that the switch must answer."""
         return [
             question.name for question in self.living.questions.get(self.expected.device, ()) if not question.optional
         ]
 
     @cached_property
     def routes(self) -> dict[str, bool | None]:
-        """For each expected route, by prefix: True if the answers show its ports, None if no question is about it.
+        """For each expected route, by prefix: True if the answers show its ports, None if no query asks for the route.
 
-        Questions follow from the design, but the expected routes may follow from the running configurations
-        (``deploy``). If there is a separate question about a route, it must have an answer even if a complete table
-        shows the route, because only this answer has the route's paths.
+        Queries follow from the design, but the expected routes may follow from the running configurations (``deploy``).
+        If a
+        separate query asks for a route, it must have an answer even if a complete table shows the route, because only
+        this
+        answer has the route's paths.
         """
         names = [question.name for question in self.living.questions.get(self.expected.device, ())]
         asked = {about[2]: name for name in names if (about := asked_about(name)) is not None and about[0] == "route"}
@@ -153,7 +155,7 @@ class SwitchAnswers:
 
 
 STATICS = ("static", "kernel", "aggregate")
-"""The kinds of the questions about routes that a switch does not learn."""
+"""The kinds of the queries about routes that a switch does not learn from a neighbor."""
 
 
 def _routed(expected: Expected) -> list[tuple[str, str]]:
@@ -167,7 +169,7 @@ def _routed(expected: Expected) -> list[tuple[str, str]]:
 
 
 def _says(field: str) -> Callable[[object, SwitchAnswers], bool]:
-    """Return the function that tells whether a device reports a part of its identity."""
+    """Return a function that returns True if a device reports ``field`` of its identity."""
     return lambda _, answers: bool(getattr(answers.state.identity, field, None))
 
 
@@ -181,14 +183,17 @@ def _port(port: Port, answers: SwitchAnswers) -> bool:
 def _while_up(
     interface: InterfaceState | None, value: Callable[[InterfaceState], object], *, reported: bool
 ) -> bool | None:
-    """Return whether an interface shows a value. None if it is absent or down. ``reported``: True if the device reported interfaces."""
+    """Return whether an interface shows a value. Return None if the interface is absent or down.
+
+    ``reported`` is True if the device reported interfaces.
+    """
     if not reported:
         return False
     return value(interface) is not None if interface is not None and interface.oper_up else None
 
 
 def _running(value: Callable[[InterfaceState], object]) -> Callable[[Port, SwitchAnswers], bool | None]:
-    """Return the function that tells whether a port reports a value. It returns None for a port that is absent or down."""
+    """Return a function that returns whether a port reports a value. It returns None for a port that is absent or down."""
 
     def seen(port: Port, answers: SwitchAnswers) -> bool | None:
         return _while_up(answers.interface(port.name), value, reported=answers.state.interfaces is not None)
@@ -204,7 +209,7 @@ def _module(port: Port, answers: SwitchAnswers) -> bool | None:
 
 
 def _light(port: Port, answers: SwitchAnswers) -> bool | None:
-    """Return whether a module shows the light that it receives, and the limit. None for copper, and for a module that is absent."""
+    """Return whether a module shows the received light and its limit. Return None for copper, and for a module that is absent."""
     optic = (answers.state.optics or {}).get(port.name)
     model = answers.living.network.catalog.optics.get(port.optic)
     if optic is None or optic.present is False or model is None or model.copper:
@@ -213,7 +218,7 @@ def _light(port: Port, answers: SwitchAnswers) -> bool | None:
 
 
 def _cable(port: Port, answers: SwitchAnswers) -> bool | None:
-    """Return whether LLDP shows the far end of a cable. A server does not have to run LLDP."""
+    """Return whether LLDP shows the far end of a cable. Servers need not send LLDP."""
     if answers.state.neighbors is None:
         return False
     if of_port(answers.state.neighbors, port.name):
@@ -236,7 +241,7 @@ def _session(wanted: Session | OverlaySession, answers: SwitchAnswers) -> bool:
 def _established(
     value: Callable[[BgpSession], bool],
 ) -> Callable[[Session | OverlaySession, SwitchAnswers], bool | None]:
-    """Return the function that tells whether an established session shows a value; None if the session is not established."""
+    """Return a function that returns whether an established session shows a value. It returns None if the session is not established."""
 
     def seen(wanted: Session | OverlaySession, answers: SwitchAnswers) -> bool | None:
         if answers.state.bgp is None:
@@ -254,7 +259,7 @@ def _has_counts(session: BgpSession) -> bool:
 
 
 def _watched(expected: Expected) -> list[tuple[str]]:
-    """Return the ends of the expected BFD sessions, each in a tuple."""
+    """Return the ends of the expected BFD sessions, each as a tuple with one element."""
     ends = [far_end(each.session) for each in _sessions(expected) if each.bfd is not None]
     return [(end,) for end in (*ends, *(each.interface for each in expected.adjacencies if each.bfd is not None))]
 
@@ -288,7 +293,7 @@ def _gateway(gateway: Gateway, answers: SwitchAnswers) -> bool:
 
 
 def _addressed(wanted: Session, answers: SwitchAnswers) -> bool | None:
-    """Return whether a port with a session shows its addresses; None if the session is on no port of the device."""
+    """Return whether a port with a session shows its addresses. Return None if the session is not on a port of the device."""
     if answers.state.interfaces is None:
         return False
     interface = answers.interface(wanted.session.interface) if wanted.session.interface else None
@@ -303,7 +308,7 @@ def _advertising(gateway: Gateway, answers: SwitchAnswers) -> bool:
 
 
 def _of_vrf(value: Callable[[VrfState], object]) -> Callable[[Tenant, SwitchAnswers], bool | None]:
-    """Return the function that tells whether a VRF shows a value; None if the device lacks the VRF."""
+    """Return a function that returns whether a VRF shows a value. It returns None if the device lacks the VRF."""
 
     def seen(tenant: Tenant, answers: SwitchAnswers) -> bool | None:
         if answers.state.vrfs is None:
@@ -324,16 +329,16 @@ def _lossless(expected: Expected) -> list[Queues]:
 
 
 def answered(question: str, answers: SwitchAnswers) -> bool:
-    """Return True if a switch answered a question, and the answer could be read."""
+    """Return True if a switch answered a query, and the answer could be read."""
     return question in answers.state.answered and question not in answers.unread
 
 
 ANSWERS = Subject("answers", "answers", lambda questions: questions, answered, (identity.UNANSWERED,))
-"""The questions that a switch must answer. Their objects come from ``NetworkStates.questions``."""
+"""The subject of the queries that a switch must answer. Their objects come from ``NetworkStates.questions``."""
 CONFIGURATIONS = Subject(
     "configurations", "running configurations", lambda _: (), lambda _, __: None, (identity.CONFIGURATION,)
 )
-"""The parts of running configurations. Their objects come from ``NetworkStates.configuration_parts``."""
+"""The subject of the parts of running configurations. Their objects come from ``NetworkStates.configuration_parts``."""
 
 SWITCH = (
     Subject(
@@ -637,7 +642,7 @@ SWITCH = (
 
 
 def _of_nic(value: Callable[[InterfaceState], object]) -> Callable[[Nic, HostState], bool | None]:
-    """Return the function that tells whether a NIC reports a value. It returns None for a NIC that is absent or down."""
+    """Return a function that returns whether a NIC reports a value. It returns None for a NIC that is absent or down."""
 
     def seen(nic: Nic, state: HostState) -> bool | None:
         return _while_up((state.interfaces or {}).get(nic.netdev), value, reported=state.interfaces is not None)

@@ -1,4 +1,4 @@
-"""Checks of tenants: every leaf has the prefixes of its tenants, in the overlay's table and in the VRF's, and tunnels lead to them."""
+"""Checks of tenants. Every leaf must have the prefixes of its tenants, in the overlay's table and in the VRF's, and tunnels must lead to them."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ def overlay_prefixes(living: NetworkStates) -> Iterator[Deviation]:
 def _withheld(
     living: NetworkStates, vrf: str, owner: str, prefixes: Collection[Prefix], vrfs: Mapping[str, str]
 ) -> bool:
-    """Return whether a leaf announces some of its own prefixes of a VRF, but none of ``prefixes``, according to its own overlay table."""
+    """Return whether a leaf announces some of its own prefixes of a VRF, but none of ``prefixes``. The leaf's own overlay table decides."""
     state = living.states.get(owner)
     tenant = next((each for each in living.expected[owner].tenants if each.vrf == vrf), None)
     announced = _held(tenant, state, vrfs) if state is not None and tenant is not None else None
@@ -146,7 +146,7 @@ def vrf_routes(tenant: Tenant, state: DeviceState) -> dict[Prefix, Route | None]
 
 
 def tunnels(living: NetworkStates) -> Iterator[Deviation]:
-    """Yield a finding for each tenant route to a wrong leaf, and for each pair of leaves between which packets stop.
+    """Yield a finding for each tenant route that leads to a wrong leaf, and for each pair of leaves between which packets do not arrive.
 
     For each tenant and leaf, the path to one prefix of another leaf is followed in three parts: from the VRF to the
     tunnel endpoint, from switch to switch to the far leaf, and into the VRF there.
@@ -185,9 +185,9 @@ def tunnels(living: NetworkStates) -> Iterator[Deviation]:
 def traced(living: NetworkStates, tenant: Tenant) -> tuple[Prefix, str, str, bool] | None:
     """Follow packets of a tenant from its leaf to one prefix of another leaf.
 
-    Return (the prefix, the device where the packets stop, the reason, True if every step to the end is known). Without a
-    reason the packets do not stop, and the device is the one whose step is unknown. Return None if no other leaf has a
-    prefix of the tenant.
+    Return (the prefix, the device where the packets stop, the reason, True if every step to the end is known). If the
+    reason is empty, the packets do not stop, and the device is the device whose next step is unknown. Return None if no
+    other leaf has a prefix of the tenant.
     """
     owners = ((prefix, living.vrf_owners.get((tenant.vrf, prefix), "")) for prefix in tenant.learned)
     example = next(((prefix, owner) for prefix, owner in owners if owner in living.expected), None)
@@ -221,9 +221,9 @@ def traced(living: NetworkStates, tenant: Tenant) -> tuple[Prefix, str, str, boo
 
 
 def _followed(living: NetworkStates, endpoint: Prefix, device: str, owner: str) -> tuple[str, str]:
-    """Follow the routes to a tunnel endpoint. Returns the device where they end or become unknown, and why they end.
+    """Follow the routes to a tunnel endpoint. Return the device where they end or become unknown, and the reason why they end.
 
-    Every next hop of every device is followed once. Both are empty if all lead to the owner.
+    Every next hop of every device is followed once. Both texts are empty if all routes lead to the owner.
     """
     seen, ahead, unknown = set[str](), [device], ""
     while ahead:
@@ -264,7 +264,7 @@ def _because(living: NetworkStates, device: str, vrf: str) -> tuple[str, ...]:
 
 
 def _carry(living: NetworkStates, vrf: str, device: str) -> frozenset[Part]:
-    """Return the parts that carry a VRF's prefixes to or from a leaf."""
+    """Return the parts of the network that carry a VRF's prefixes to or from a leaf."""
     expected = living.expected.get(device)
     sessions = [carried(each.session) for each in expected.overlay_sessions] if expected else []
     return frozenset([("device", device), ("gateways", device), ("vrf", f"{device} {vrf}"), *sessions])
@@ -273,7 +273,7 @@ def _carry(living: NetworkStates, vrf: str, device: str) -> frozenset[Part]:
 def _held(tenant: Tenant, state: DeviceState, vrfs: Mapping[str, str]) -> set[str] | None:
     """Return the prefixes that a device's overlay table holds for a tenant, or None if the table was not read.
 
-    The table is by VRF or by route distinguisher. An unknown route distinguisher may be of any VRF.
+    The table is sorted by VRF or by route distinguisher. An unknown route distinguisher may belong to any VRF.
     """
     tables: Mapping[str, Sequence[str]] | None = state.evpn.type5_prefixes if state.evpn is not None else None
     if tables is None:

@@ -1,1 +1,4 @@
-"""``railweave collect``: asks every device of a network questions, and saves the answers as a capture."""
+"""``railweave collect``: queries every device of a network, and saves the answers as a capture.
+
+In the code, a query is a ``Question``: one command or request that only reads.
+"""

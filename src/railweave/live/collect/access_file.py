@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class Ports(Model):
-    """The ports on which a device listens. A port that is not given is the protocol's default port."""
+    """The ports on which a device listens. If a port is not configured, the protocol's default port is used."""
 
     ssh: int | None = Field(default=None, ge=1, le=65535, description="usually 22")
     netconf: int | None = Field(default=None, ge=1, le=65535, description="usually 830")
@@ -69,7 +69,7 @@ class SnmpLogin(Model):
 
 
 class Login(Model):
-    """The login of a group of devices. A field that is not given has the value of the section that this section overrides."""
+    """The login of a group of devices. A field that is not given has its value from the section that this section overrides."""
 
     protocols: tuple[Literal["ssh", "netconf", "eapi", "restconf"], ...] | None = Field(
         default=None,
@@ -156,7 +156,7 @@ class AccessFile:
         self._folder = Path(document.file).parent if document else Path()
 
     def check(self, devices: Iterable[str], systems: Iterable[str]) -> None:
-        """Raise ``SpecError`` for unknown devices, systems, roles and jump hosts, and for loops of jump hosts, each with its line."""
+        """Raise ``SpecError`` for unknown devices, systems, roles and jump hosts, and for loops of jump hosts. The error has the line of each."""
         known = {"devices": set(devices), "systems": set(systems), "roles": _ROLES}
         given = {"devices": self.access.devices, "systems": self.access.systems, "roles": self.access.roles}
         problems = [
@@ -179,7 +179,7 @@ class AccessFile:
             raise SpecError(problems)
 
     def check_there(self, targets: Iterable[Target]) -> None:
-        """Raise ``SpecError`` with the line of each missing key file or password that these devices need.
+        """Raise ``SpecError`` with the line of each key file or password that these devices need and that is missing.
 
         Without this check, every device would report the error separately. Keys and passwords that no device needs
         may be missing.
@@ -232,7 +232,7 @@ class AccessFile:
     def target(self, name: str, role: str, system: str, address: str, usual: tuple[Protocol, ...]) -> Target:
         """Return the address, protocols and login of one device.
 
-        ``address`` and the protocols in ``usual`` apply unless access.yaml has different ones.
+        ``address`` and ``usual`` are the address and the protocols to use if access.yaml has none for the device.
         """
         device_login = self.access.devices.get(name, DeviceLogin())
         logins = [
@@ -295,14 +295,14 @@ class AccessFile:
 
 
 def _with_jumps(way: MachineLogin) -> Iterator[MachineLogin]:
-    """Yield a login, then the logins of the jump hosts that lead to it."""
+    """Yield a login, then the logins of the jump hosts through which the machine is reached."""
     yield way
     if way.jump is not None:
         yield from _with_jumps(way.jump)
 
 
 def _missing(password: Password) -> ReachError | None:
-    """Return the error of a password that cannot be read; None if the password exists."""
+    """Return the error for a password that cannot be read; None if the password can be read."""
     try:
         password.value()
     except ReachError as error:
@@ -311,7 +311,7 @@ def _missing(password: Password) -> ReachError | None:
 
 
 def _merged(logins: Iterable[Login]) -> dict[str, Any]:
-    """Return the fields of several sections, merged. A later section overrides an earlier one; ports are merged one by one."""
+    """Return the fields of several sections, merged. Fields of a later section override those of an earlier one. Ports are merged one by one."""
     merged: dict[str, Any] = {}
     for login in logins:
         given = {key: value for key, value in login.model_dump(exclude_none=True).items() if key != "address"}
@@ -330,7 +330,7 @@ def read_access(path: Path | None) -> AccessFile:
 
 
 def usual_protocols(questions_by: Iterable[Iterable[Protocol]]) -> tuple[Protocol, ...]:
-    """Return a few protocols that together can ask all questions of a system. The first one can ask the most questions."""
+    """Return a few protocols that together can send all queries of a system. The first protocol can send the most queries."""
     asked = [set(protocols) for protocols in questions_by]
     chosen: list[Protocol] = []
     left = asked

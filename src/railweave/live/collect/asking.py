@@ -1,6 +1,7 @@
-"""Questions to many devices at once. A failing device does not stop the others, and a device that does not answer is asked again.
+"""Queries to many devices at once. A failing device does not stop the others, and a device that does not answer is queried again.
 
-Answers received before a connection ended are kept, and only the remaining questions are asked again.
+A query is one command or request that only reads; in the code, it is a ``Question``. Answers received before a
+connection ended are kept, and only the remaining queries are sent again.
 """
 
 from __future__ import annotations
@@ -27,10 +28,10 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class Outcome:
-    """The result of asking one device.
+    """The result of querying one device.
 
-    ``failed``: the questions that failed, with the reason. ``error``: why the device was not reached or the
-    connection was lost.
+    ``failed`` has the queries that failed, with the reason. ``error`` is the reason why the device was not reached or
+    the connection was lost.
     """
 
     device: str
@@ -40,7 +41,7 @@ class Outcome:
     answered: int = 0
     failed: dict[str, str] = field(default_factory=dict[str, str])
     absent: list[str] = field(default_factory=list[str])
-    """Optional questions about features that the device does not have. A question to a daemon that does not run is in ``failed`` instead."""
+    """The optional queries about features that the device does not have. A query to a daemon that does not run is in ``failed`` instead."""
     error: str = ""
     kind: str = ""
     """The kind of the error (``live.reach.failure.Kind``)."""
@@ -48,7 +49,7 @@ class Outcome:
 
     @property
     def status(self) -> str:
-        """``answered`` if the device answered all questions, ``partly`` if it answered some, ``failed`` if none."""
+        """The status of the device: ``answered`` if it answered all queries, ``partly`` if it answered some, ``failed`` if none."""
         if self.answered and not self.error and not self.failed:
             return "answered"
         return "partly" if self.answered else "failed"
@@ -63,7 +64,7 @@ async def ask_all(
     done: Callable[[Outcome], None],
     open_by: Open = opened,
 ) -> list[Outcome]:
-    """Ask every device, at most ``at_once`` at a time. Return the outcomes in the order of ``devices``.
+    """Query every device, at most ``at_once`` at a time. Return the outcomes in the order of ``devices``.
 
     ``keep`` is called with device, question and answer. ``done`` is called with the outcome of each device. ``open_by``
     opens the connection to a device.
@@ -87,7 +88,7 @@ async def ask_all(
 async def ask(
     asked: CollectTarget, keep: Callable[[str, Question, str], None], *, attempts: int, open_by: Open = opened
 ) -> Outcome:
-    """Ask one device all its questions. A switch gets at most ``attempts`` attempts, a server that does not answer at all only one."""
+    """Send all queries to one device. A switch is tried at most ``attempts`` times, and a server that does not answer at all only once."""
     target = asked.target
     outcome = Outcome(target.name, asked.system, target.way.address, len(asked.questions))
     begun = monotonic()
@@ -117,13 +118,15 @@ async def ask(
 
 
 PATIENCE_S, PROBE_S = 10.0, 10.0
-"""The seconds without an answer to a question after which the daemons of the device are tested one by one, and the seconds that each daemon has to answer."""
+"""Two times in seconds: the time without an answer after which the daemons of the device are tested one by one, and the time that each daemon has to answer."""
 
 
 async def _answer(transport: Transport, question: Question, probes: Mapping[str, str], frozen: str) -> str:
-    """Return the answer to a question. Raises ``ReachError``; its text names the daemon if one of ``probes`` is frozen.
+    """Return the answer to a query. Raises ``ReachError``; its text names the daemon if one of ``probes`` is frozen.
 
-    ``frozen``: that text if an earlier question has found a frozen daemon, because this question would wait for it too.
+    If an earlier query has found a frozen daemon, ``frozen`` is the text about it, because this query would wait for
+    the
+    daemon too.
     """
     if frozen:
         raise ReachError("refused", frozen)
@@ -142,7 +145,7 @@ async def _answer(transport: Transport, question: Question, probes: Mapping[str,
 async def _frozen(transport: Transport, probes: Mapping[str, str]) -> str:
     """Return the first daemon that hangs while other daemons answer; empty if there is none.
 
-    A daemon that does not run does not hang: its connection is refused at once.
+    A daemon that is not running does not count as frozen, because a connection to it is refused at once.
     """
 
     async def answers(daemon: str, command: str) -> bool:
@@ -167,7 +170,7 @@ async def _round(
     outcome: Outcome,
     open_by: Open,
 ) -> list[Question]:
-    """Ask the remaining questions once. Remove those with an answer or a refusal from the list, and return the rest.
+    """Send the remaining queries once. Remove those with an answer or a refusal from the list, and return the rest.
 
     Raise ``ReachError`` if the device is not reached or the connection is lost.
     """

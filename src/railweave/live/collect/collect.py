@@ -1,4 +1,4 @@
-"""The function ``collect``, which asks the devices of a network questions and saves their answers as a capture."""
+"""The function ``collect``, which queries the devices of a network and saves their answers as a capture."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 class CaptureFolder:
-    """The folder of a capture that is being written. Without a call of ``finish``, the target folder stays unchanged."""
+    """The folder of a capture that is being written. The target folder stays unchanged until ``finish`` is called."""
 
     def __init__(self, target: Path, *, redact: bool) -> None:
         self._target = target
@@ -58,7 +58,7 @@ class CaptureFolder:
         return self._target.is_dir() and (is_collected(self._target) or not any(self._target.iterdir()))
 
     def keep(self, device: str, question: Question, answer: str) -> None:
-        """Store an answer, in place of an earlier answer to the same question. Raises ``OutputError`` if it cannot be written."""
+        """Store an answer. An earlier answer to the same query is replaced. Raises ``OutputError`` if the answer cannot be written."""
         text = redacted(answer) if self._redact else answer
         self._write(f"{device}/{question.file}", text)
 
@@ -97,14 +97,14 @@ class CaptureFolder:
 
 @dataclass(frozen=True)
 class CollectResult:
-    """The result of a collection: the folder of the capture, and the outcome of each device in the order of asking."""
+    """The result of a collection: the folder of the capture, and the outcome of each device in the order of querying."""
 
     folder: Path
     outcomes: tuple[Outcome, ...]
 
     @property
     def complete(self) -> bool:
-        """True if every device answered all its questions."""
+        """True if every device answered all queries."""
         return all(outcome.status == "answered" for outcome in self.outcomes)
 
     def to_json(self) -> dict[str, object]:
@@ -142,11 +142,13 @@ def collect(
     open_by: Open = opened,
     lab: LabEntry | None = None,
 ) -> CollectResult:
-    """Ask devices questions, and write their answers as a capture.
+    """Query devices, and write their answers as a capture.
 
-    The result and ``meta.json`` have an entry for every device, even for devices that cannot be asked. ``redact``: hide
-    secrets in the answers. ``lab``: the lab that the devices belong to, or None. Raises ``InputError`` if the folder
-    contains anything but an earlier capture, and ``OutputError`` if it cannot be written.
+    The result and ``meta.json`` have an entry for every device, even for devices that cannot be queried. If ``redact``
+    is
+    True, secrets in the answers are hidden. ``lab`` is the lab that the devices belong to, or None. Raises
+    ``InputError``
+    if the folder contains anything but an earlier capture, and ``OutputError`` if it cannot be written.
     """
     taken = datetime.now(UTC)
     finished: list[str] = []
@@ -188,9 +190,10 @@ async def captured(
     done: Callable[[Outcome], None] = lambda _: None,
     open_by: Open = opened,
 ) -> list[Outcome]:
-    """Ask devices, write their answers as a new capture, and return the outcomes.
+    """Query devices, write their answers as a new capture, and return the outcomes.
 
-    ``about``: further entries of ``meta.json``. Raises ``InputError`` if the folder contains anything but an earlier
+    ``about`` has further entries for ``meta.json``. Raises ``InputError`` if the folder contains anything but an
+    earlier
     capture, and ``OutputError`` if it cannot be written.
     """
     with CaptureFolder(folder, redact=redact) as capture:

@@ -1,4 +1,4 @@
-"""The plan of a collection: the devices of a network, the questions to each, and the login of each."""
+"""The plan of a collection: the devices of a network, with the queries and the login of each."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class CollectTarget:
-    """A device to ask: its login, its operating system (empty for a server), and its questions."""
+    """A device to query: its login, its operating system (empty for a server), and its queries."""
 
     target: Target
     system: str
     questions: tuple[Question, ...]
 
     def of_state(self) -> CollectTarget:
-        """Return the device with only the questions about its state, without those about its configuration."""
+        """Return the device with only the queries about its state, without those about its configuration."""
         return replace(self, questions=tuple(question for question in self.questions if not question.of_configuration))
 
     def of_configuration(self, also: Collection[str] = ()) -> CollectTarget:
-        """Return the device with only the questions about its running configuration, and those with a name in ``also``."""
+        """Return the device with only the queries about its running configuration, and those with a name in ``also``."""
         asked = (question for question in self.questions if question.of_configuration or question.name in also)
         return replace(self, questions=tuple(asked))
 
@@ -48,11 +48,11 @@ def plan(
     tables: bool | None = None,
     nos: str | None = None,
 ) -> list[CollectTarget]:
-    """Return every switch of a network with its questions, and its servers if ``servers`` allows.
+    """Return every switch of a network with its queries and, if ``servers`` allows it, every server.
 
     - ``only``: names of the devices to keep; empty keeps all.
-    - ``servers``: True or False to ask the servers or not; None asks them if access.yaml has a login for them.
-    - ``tables``: True or False to ask for whole routing tables or not; None decides by ``asks_tables``.
+    - ``servers``: True to query the servers, False not to; None to query them if access.yaml has a login for them.
+    - ``tables``: True to query whole routing tables, False not to; None to decide by ``asks_tables``.
     - ``nos``: the operating system of all switches, if it differs from the designed ones, as in a lab.
 
     Raises ``SpecError`` if access.yaml has names unknown to the network, or if keys or passwords are missing. Raises
@@ -82,9 +82,9 @@ def plan(
 
 
 def questions(network: Network, config: DeviceConfig, *, tables: bool | None = None) -> Sequence[Question]:
-    """Return the questions for a switch. The result is empty if there is no reader for its operating system.
+    """Return the queries for a switch. The result is empty if there is no reader for its operating system.
 
-    ``tables``: see ``plan``.
+    ``tables`` is explained at ``plan``.
     """
     reader = system(config.nos).state
     tables = asks_tables(network, config) if tables is None else tables
@@ -92,7 +92,7 @@ def questions(network: Network, config: DeviceConfig, *, tables: bool | None = N
 
 
 def asks_tables(network: Network, config: DeviceConfig) -> bool:
-    """Return True if a switch is queried for complete tables by default: if its tables are small, or if it cannot report numbers of routes."""
+    """Return True if whole routing tables are queried from a switch by default. This is the case if the tables are small, or if the switch cannot report numbers of routes."""
     reader = system(config.nos).state
     return (reader is not None and "route_counts" in reader.NOT_READ) or whole_tables(network, config)
 
@@ -100,7 +100,7 @@ def asks_tables(network: Network, config: DeviceConfig) -> bool:
 def example_prefixes(network: Network, config: DeviceConfig) -> list[tuple[str, str]]:
     """Return example prefixes as pairs of VRF and prefix: the prefixes of one distant leaf, one for each path color.
 
-    The leaf is reached through another switch. A runbook uses the same prefixes
+    The leaf is not connected to this switch, but reached through another switch. A runbook uses the same prefixes
     (``analysis.expect.prefixes.example_segments``).
     """
     for segment in example_segments(network, config):

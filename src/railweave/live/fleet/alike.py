@@ -30,8 +30,8 @@ TOLD_APART = (
 class OddServer:
     """A server that differs from other servers of its model.
 
-    ``seen`` is its value; ``usual`` is the value that ``agree`` of ``of`` servers have. ``usual`` is empty if no value
-    has a majority.
+    ``seen`` is the server's value. ``usual`` is the value that ``agree`` servers have, of ``of`` servers in total.
+    ``usual`` is empty if no value has a majority.
     """
 
     server: str
@@ -52,7 +52,7 @@ class OddServer:
 
 
 def odd(answers: Sequence[Answer], models: Mapping[str, str]) -> list[OddServer]:
-    """Return the servers with an unusual version or setting. ``models``: the model of each server, by name.
+    """Return the servers with an unusual version or setting. ``models`` has the model of each server, by name.
 
     Servers without a model are left out. A value is usual if at least four fifths of the servers of a model have it.
     """
@@ -111,7 +111,7 @@ def unlike(answers: Iterable[Answer]) -> list[OddServer]:
 
 @dataclass(frozen=True, slots=True)
 class SharedAddress:
-    """An address that several servers have. ``places``: the servers and interfaces that have it."""
+    """An address that several servers have. ``places`` are the servers and interfaces that have the address."""
 
     address: str
     places: tuple[tuple[str, str], ...]

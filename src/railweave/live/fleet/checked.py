@@ -37,7 +37,7 @@ def matrix(
 ) -> Table:
     """Return a table with a row for each server. ``cell`` returns the cell for a server and a column head.
 
-    ``silent``: the replies of servers without results. Their rows contain only the reason.
+    ``silent`` has the replies of servers without results. The rows of these servers contain only the reason.
     """
     quiet = {reply.server for reply in silent}
     heads = heads or ("",)
@@ -80,7 +80,7 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class SharedFailure:
-    """The failures of one check, which all have one part of the network in common.
+    """Failures of one check that all have one part of the network in common.
 
     ``what`` names the part, for example ``leaf stripe1-leaf3``. ``members`` name the server and subject of each
     failure.
@@ -99,14 +99,15 @@ def shared(
 ) -> list[SharedFailure]:
     """Return, for each check with at least three failures, the parts that its failures have in common.
 
-    One part that all failures have in common is preferred to several parts. A part is a leaf, a rail, a color, a server, a rack, the firmware of a NIC or a BIOS version, in this order.
+    If one part is common to all failures, it is preferred to several parts that each explain some of them. A part is a
+    leaf, a rail, a color, a server, a rack, the firmware of a NIC or a BIOS version; parts are tried in this order.
 
-    - ``places``: by server and interface.
-    - ``tables``: by server and routing table, for verdicts that name a table.
+    - ``places``: the leaf, rail and color, by server and interface.
+    - ``tables``: the leaf, rail and color, by server and routing table, for verdicts that name a table.
     - ``racks``: the rack of each server, as far as known.
 
-    A part is included only if the check fails there more often than it passes. Firmware and BIOS are included only if
-    other servers with another version passed.
+    A part is returned only if the check fails there more often than it passes. A firmware or BIOS version is returned
+    only if the check passed on servers with another version.
     """
     parts = _parts(answers, places, tables or {}, racks or {})
     members: dict[str, list[tuple[str, Verdict]]] = {}
@@ -128,7 +129,7 @@ def shared(
 
 
 _LEAST = 3
-"""The number of failures from which a common part is looked for."""
+"""The smallest number of failures for which a common part is searched."""
 
 
 def _largest(
@@ -140,8 +141,8 @@ def _largest(
 ) -> tuple[str, list[tuple[str, Verdict]]] | None:
     """Return the part that most failures have in common, with these failures; None if there is none.
 
-    ``whole``: accept a part with all failures even if some verdicts there are good. Otherwise, a part must have no
-    more than one good verdict for each four failures.
+    If ``whole`` is True, a part that has all failures is accepted even if some of its verdicts are good. Otherwise, a
+    part may have at most one good verdict for every four failures.
     """
     best: tuple[str, list[tuple[str, Verdict]]] | None = None
     for name, key in parts.items():
@@ -159,7 +160,7 @@ def _largest(
 
 
 _VERSIONS = ("NIC firmware", "BIOS")
-"""Parts that all servers may have in common. They explain a failure only if servers with another version passed."""
+"""The parts that all servers may have in common. Such a part explains a failure only if servers with another version passed."""
 
 
 def _parts(
@@ -198,15 +199,15 @@ def _parts(
 
 
 _MARKS = {"failed": "FAIL", "warning": "warn", NOT_SEEN: "?", "ok": "ok", "not applicable": "-"}
-"""Verdicts and their marks in the matrix, the worst first."""
+"""The marks of verdicts in the matrix, the worst verdict first."""
 
 
 @dataclass(frozen=True, slots=True)
 class VerdictGroup:
     """A verdict that several places share.
 
-    ``where``: the places. ``common``: the part, such as a leaf, that all these places have in common; empty if there is
-    none.
+    ``where`` has the places. ``common`` is the part, such as a leaf, that all these places have in common; empty if
+    there is none.
     """
 
     verdict: str
@@ -219,7 +220,7 @@ class VerdictGroup:
 
     @property
     def look(self) -> str:
-        """The advice to look at the common parts first."""
+        """A sentence that advises to look at the common parts first."""
         most = "most" if self.common.endswith(")") else "all"
         return f"{most} of this check at {self.common}: look there first"
 
@@ -250,9 +251,9 @@ class FleetCheckResult:
 
     @property
     def good(self) -> bool:
-        """True if every server answered, no check failed, every check that is not in ``allowed`` could read its values, and no two servers have one address.
+        """True if every server answered, no check failed, the values of every check outside ``allowed`` could be read, and no two servers have the same address.
 
-        Without a design, also no server may differ from the others of its kind.
+        Without a design, the servers of one kind must also have the same values.
         """
         if self.addresses or (self.generic and self.odd):
             return False
@@ -348,9 +349,9 @@ class FleetCheckResult:
         ]
 
     def _several(self, check: str) -> bool:
-        """Return True if the failures of a check are not explained by one common part.
+        """Return True if no single part explains all failures of a check.
 
-        Then they have several parts in common, or some of the failures have no part in common with others.
+        Then the failures have several parts in common, or some of them have no part in common with the others.
         """
         members = [failure.members for failure in self.shared if failure.check == check]
         return len(members) > 1 or sum(map(len, members)) < self._failures[check]
@@ -435,7 +436,7 @@ def _odd(result: FleetCheckResult) -> list[str]:
 
 
 def _first(names: Sequence[str]) -> str:
-    """Return the first six names, and the number of the others."""
+    """Return the first six names, and the number of the others, as text."""
     return ", ".join(names[:6]) + (f" and {len(names) - 6} more" if len(names) > 6 else "")
 
 
@@ -473,8 +474,8 @@ def check_servers(
 ) -> FleetCheckResult:
     """Run ``railweave host check`` on servers, and summarize the results. Raises ``InputError`` for wrong input.
 
-    ``only``: the checks to run; empty runs all. ``allow_unseen``: the checks and subjects that may fail to read their
-    values.
+    ``only`` has the checks to run; empty runs all. ``allow_unseen`` has the checks and subjects whose values need not
+    be readable.
     """
     network, only = fleet.network, only or fleet.checks
     subjects = _subjects(only, allow_unseen)
@@ -531,7 +532,7 @@ def compare_servers(
 ) -> FleetCheckResult:
     """Check servers without a design, and compare them with each other. Raises ``InputError`` for an unknown check.
 
-    ``tasks``: the servers. The other arguments are those of ``check_servers``.
+    ``tasks`` are the servers. The other parameters are those of ``check_servers``.
     """
     subjects = _subjects(only, allow_unseen, generic=True)
     answers = run_checks(tasks, only=only, sudo=sudo, at_once=at_once, generic=True, done=_progress(say, len(tasks)))

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 FILE = "host.json"
 """The name of a server's plan in a build folder."""
 AMISS = "not in place"
-"""The key, in the text of a running server, for the parts of the server's plan that its kernel lacks."""
+"""The key for the parts of a server's plan that the kernel lacks, in the text of the server's running state."""
 TABLES = ("routes", "rules")
 """The keys of a plan that are applied to the kernel."""
 _DISRUPTIONS = tuple(
@@ -37,7 +37,7 @@ class HostTree:
         return [f"railweave host apply --host-file {FILE}"] if steps else []
 
     def refused(self, steps: Sequence[Step]) -> Sequence[Refusal]:
-        """Return no refusals, because ``host apply`` itself reports the changes that it refuses."""
+        """Return an empty list, because ``host apply`` itself reports the changes that it refuses."""
         del steps
         return ()
 

@@ -34,9 +34,10 @@ if TYPE_CHECKING:
 class Common:
     """Failed probes that have a part of the network in common.
 
-    ``what``: the part, followed by other parts that explain the failures equally well. If no part explains the
-    failures, ``what`` is empty. ``most`` then has the part with the largest share of failures, and the numbers of
-    failed probes and of all probes that cross it.
+    ``what`` has the part, followed by other parts that explain the failures equally well. It is empty if no part
+    explains
+    the failures. In that case, ``most`` has the part with the largest share of failures, with the numbers of failed
+    probes and of all probes that cross it.
     """
 
     outcome: str
@@ -46,7 +47,7 @@ class Common:
 
 
 def parts(probe: Probe) -> list[str]:
-    """Return the parts of the network that a probe crosses, as names for people, larger parts first."""
+    """Return the names of the parts of the network that a probe crosses, larger parts first."""
     color = probe.color and f"color {probe.color}"
     ends = ((probe.server, probe.nic, probe.leaf), (probe.peer, probe.peer_nic, probe.peer_leaf))
     spine = probe.spines[0] if probe.pinned and probe.spines else ""
@@ -65,8 +66,8 @@ def parts(probe: Probe) -> list[str]:
 def common(failed: Sequence[tuple[Probe, str]], good: Sequence[Probe]) -> list[Common]:
     """Return failed probes in groups. All probes of a group have the same outcome and cross the part that explains it.
 
-    A part that a successful probe crossed cannot explain a failure. ``failed``: the failed probes with their outcomes.
-    ``good``: the successful probes.
+    A part that a successful probe crossed cannot explain a failure. ``failed`` has the failed probes with their
+    outcomes. ``good`` has the successful probes.
     """
     acquitted = Counter(part for probe in good for part in parts(probe))
     groups: list[Common] = []
@@ -127,7 +128,7 @@ SHOWN = 6
 class Result:
     """The result of a probe.
 
-    ``by``: the address of the device that sent an error message about the probe. ``ms``: the round trip in
+    ``by`` is the address of the device that sent an error message about the probe. ``ms`` is the round-trip time in
     milliseconds; None if no answer came.
     """
 
@@ -142,8 +143,8 @@ class Result:
 class MeshResult:
     """The results of all probes.
 
-    ``silent``: the servers that sent no probes, with the reason. ``common``: the failures, grouped by common parts of
-    the network.
+    ``silent`` has the servers that sent no probes, with the reason. ``common`` has the failures, grouped by common
+    parts of the network.
     """
 
     network: str
@@ -156,17 +157,17 @@ class MeshResult:
 
     @property
     def failed(self) -> list[Result]:
-        """The probes that were sent and whose answer was missing or incomplete."""
+        """The probes that were sent, but whose answer was missing or incomplete."""
         return [result for result in self.results if result.outcome not in {OK, NOT_TRIED}]
 
     @property
     def untried(self) -> list[Result]:
-        """The probes that could not be sent, for a reason unrelated to the network."""
+        """The probes that could not be sent, for a reason on the server and not in the network."""
         return [result for result in self.results if result.outcome == NOT_TRIED]
 
     @property
     def good(self) -> bool:
-        """True if every server answered and every probe returned complete."""
+        """True if every server answered, and every probe came back in full size."""
         return not (self.silent or self.failed or self.untried)
 
     @property

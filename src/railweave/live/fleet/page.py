@@ -1,4 +1,4 @@
-"""The page with the results of many servers: a matrix, then the failures. One HTML file without scripts or external files."""
+"""The page with the results of many servers: a matrix, then the failures. It is one HTML file without scripts or external files."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
 """Probes: packets between NICs that test whether a network carries the designed traffic.
 
-A probe is sent from a NIC's address for a path color to its peer's address for the same color, so the design
-determines its path in both directions. Each NIC sends at most ``MOST`` probes. They are chosen so that the probes of
-all NICs together cross every leaf, spine and path color. Without path colors, switches choose spines by hash, so a
-spine may be missed. The probes depend only on the design.
+A probe goes from a NIC's address of a path color to its peer's address of the same color, so the design determines the
+path in both directions. Each NIC sends at most ``MOST`` probes. They are chosen so that the probes of all NICs together
+cross every leaf, spine and path color. Without path colors, switches choose spines by hash, so a spine may be missed.
+The probes depend only on the design.
 """
 
 from __future__ import annotations
@@ -72,7 +72,8 @@ def plan(network: Network, servers: Iterable[str] | None = None) -> list[Probe]:
 
     A NIC probes the next NIC on its leaf, and NICs of its rail on other leaves. It uses a different leaf for each
     color, so that the NICs of a leaf together probe many leaves. If its rail is on only one leaf, the NIC probes NICs
-    of other rails. Both NICs belong to the same tenant. Devices that ``status:`` marks absent neither send nor answer.
+    of other rails. Both NICs belong to the same tenant. Devices that the section ``status:`` of the fabric file marks
+    absent get no probes.
     """
     there, wanted = present(network), None if servers is None else set(servers)
     ways = LeafPaths(there)
@@ -114,7 +115,10 @@ def _parts(network: Network) -> list[dict[str, list[_Place]]]:
 
 
 def _rails(leaves: dict[str, list[_Place]]) -> dict[int, dict[str, list[_Place]]]:
-    """Return, for each rail, a mapping from leaf to the rail's NICs on it. ``leaves``: the same for all rails."""
+    """Return, for each rail, a mapping from leaf to the rail's NICs on it.
+
+    ``leaves`` is the same mapping for the NICs of all rails.
+    """
     rails: dict[int, dict[str, list[_Place]]] = defaultdict(dict)
     for leaf, places in leaves.items():
         for place in places:
@@ -130,7 +134,7 @@ def _of(
     everything: list[_Place],
     ways: LeafPaths,
 ) -> list[Probe]:
-    """Return the probes of one NIC, at most ``MOST``: first those to other leaves, then those to its neighbor on the leaf.
+    """Return the probes of one NIC, at most ``MOST``: first the probes to other leaves, then those to its neighbor on the leaf.
 
     - ``rail``: the NICs of its rail, by leaf.
     - ``leaves``: the NICs that it can reach, by leaf.
@@ -162,9 +166,9 @@ def _turned(colors: list[tuple[int | None, str]], by: int) -> list[tuple[int | N
 
 
 def _across(place: _Place, leaf: str, leaves: dict[str, list[_Place]], turn: int) -> _Place | None:
-    """Return the peer of a NIC on another leaf for its probe number ``turn``, or None.
+    """Return the peer on another leaf for probe number ``turn`` of a NIC, or None.
 
-    The choice is shifted by the NIC's number on its leaf, so that no NIC is the peer of many.
+    The choice depends on the NIC's number on its leaf, so that no NIC is the peer of many NICs.
     """
     names = list(leaves)
     step = 1 + (place.number + turn) % (len(names) - 1)
@@ -182,7 +186,7 @@ def _after(place: _Place, places: Sequence[_Place]) -> _Place | None:
 
 
 def _probe(place: _Place, peer: _Place, color: tuple[int | None, str], ways: LeafPaths) -> Probe | None:
-    """Return the probe from a NIC to a peer, or None if the peer has no address of that color or no path joins their leaves."""
+    """Return the probe from a NIC to a peer. Return None if the peer has no address of the color, or if no path joins their leaves."""
     target = peer.addresses.get(color)
     if target is None:
         return None
@@ -210,7 +214,7 @@ def _probe(place: _Place, peer: _Place, color: tuple[int | None, str], ways: Lea
 
 @dataclass
 class LeafPaths:
-    """The switches between any two leaves, for each path color, found on demand. ``network`` has no devices that ``status:`` marks absent."""
+    """The switches between any two leaves, for each path color, computed on demand. Devices that ``status:`` marks absent are not in ``network``."""
 
     network: Network
     _up: dict[tuple[str, int | None], frozenset[str]] = field(

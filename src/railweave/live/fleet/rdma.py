@@ -57,7 +57,7 @@ class PairOutput:
 def pairs(probes: Iterable[Probe], able: Mapping[str, str]) -> list[Pair]:
     """Return the pairs of servers to test: each server with its first peer on the same leaf and its first peer on another leaf.
 
-    ``able``: the servers that have the program. Other servers are left out.
+    ``able`` has the servers with the program. Other servers are left out.
     """
     chosen: dict[tuple[str, bool], str] = {}
     for probe in probes:
@@ -83,8 +83,8 @@ def ping(
 ) -> list[PairOutput]:
     """Run RDMA probes between pairs of servers, at most ``at_once`` pairs at a time. Return the outputs in the order of pairs.
 
-    ``targets`` and ``able``: the login of each server, and the path of the program there. On each path, ``count``
-    writes are sent, one every ``interval_ms`` milliseconds.
+    ``targets`` has the login of each server, and ``able`` the path of the program there. On each path, ``count`` writes
+    are sent, one every ``interval_ms`` milliseconds.
     """
 
     async def everything() -> list[PairOutput]:

@@ -41,14 +41,14 @@ _FOLDER = "\0"
 
 
 class Machine(Protocol):
-    """A server that runs commands and takes files."""
+    """A server on which commands can be run and files can be written."""
 
     async def run(self, line: str) -> tuple[int, str, str]:
         """Run a line of shell, and return its exit status, output and error output."""
         ...
 
     async def put(self, files: Mapping[str, bytes]) -> None:
-        """Write files, given by their paths."""
+        """Write files on the server. The keys of ``files`` are their paths."""
         ...
 
 
@@ -90,7 +90,7 @@ class Fleet:
     """The servers of a network, as machines that ``railweave host`` can run on.
 
     - ``network``: the network that the servers are in; for a lab, its slice.
-    - ``targets``: the logins of the servers to ask, by name of the server.
+    - ``targets``: the logins of the servers to query, by server name.
     - ``configs``: the configuration of each server; None means the designed configurations.
     - ``open_by``: the function that opens a server as a machine.
     - ``checks``: ids and subjects of the checks that can pass on these servers; empty means all.
@@ -109,15 +109,15 @@ class Fleet:
         return host_config(self.network, server) if self.configs is None else self.configs[server]
 
     def task(self, server: str, content: str) -> Task:
-        """Return the task of a server that gets a file with this content."""
+        """Return the task of a server. ``content`` is the text of the file to copy to it."""
         return Task(self.targets[server], content, self.open_by)
 
 
 def fleet_of(network: Network, ways: AccessFile, hosts: str | None = None) -> Fleet:
     """Return servers of a network with the logins of access.yaml.
 
-    ``hosts``: the servers as a host list; None: all that are present. Raises ``InputError`` for an unknown server or an invalid list,
-    ``SpecError`` if a key or password is missing.
+    ``hosts`` has the servers as a host list; None selects all servers that are present. Raises ``InputError`` for an
+    unknown server or an invalid list, ``SpecError`` if a key or password is missing.
     """
     targets = {name: ways.target(name, "server", "", name, ("ssh",)) for name in asked_servers(network, hosts)}
     ways.check_there(targets.values())
@@ -125,13 +125,14 @@ def fleet_of(network: Network, ways: AccessFile, hosts: str | None = None) -> Fl
 
 
 _NAME = re.compile(r"[A-Za-z0-9_]([A-Za-z0-9._-]*[A-Za-z0-9_.])?|[0-9a-fA-F:]*:[0-9a-fA-F:.]*[0-9a-fA-F]+(%[\w.-]+)?")
-"""A host name, an IPv4 or an IPv6 address."""
+"""The form of a host name, an IPv4 address or an IPv6 address."""
 
 
 def named_servers(hosts: str, ways: AccessFile) -> list[Task]:
-    """Return servers of no design, each with an empty file. ``hosts``: a host list, or a file with a name on each line.
+    """Return the tasks for servers that belong to no design, each with an empty file.
 
-    Raises ``InputError`` for an invalid list, ``SpecError`` if a key or password is missing.
+    ``hosts`` is a host list, or the path of a file with a name on each line. Raises ``InputError`` for an invalid list,
+    ``SpecError`` if a key or password is missing.
     """
     file = Path(hosts)
     try:
@@ -173,7 +174,7 @@ class Verdict:
 class Answer:
     """The answer of one server: its verdicts or, in ``error``, the reason why there are none.
 
-    - ``seconds``: the total time.
+    - ``seconds``: the time that the server needed in total.
     - ``facts``: the values in which servers of one kind should agree, by name.
     - ``addresses``: the addresses of each interface.
     - ``leaves``: the switch that each NIC is connected to.
@@ -193,7 +194,7 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """A server to run a command on: its login, the text of the file to copy to it, and how it is reached."""
+    """A server to run a command on: its login, the text of the file to copy to it, and the function that opens the connection."""
 
     target: Target
     content: str
@@ -202,7 +203,7 @@ class Task:
 
 @dataclass(slots=True)
 class Reply:
-    """The reply of a server: its output, or the reason why there is none. ``seconds`` is the total time."""
+    """The reply of a server: its output, or the reason why there is none. ``seconds`` is the time that the server needed in total."""
 
     server: str
     address: str
@@ -270,7 +271,7 @@ def run(
 ) -> list[Reply]:
     """Run a command of ``railweave host`` on servers. Return the replies in the order of ``tasks``.
 
-    ``name``: the name under which the file of each task is stored on its server. ``words``: the arguments of the
+    ``name`` is the name under which the file of each task is stored on its server. ``words`` are the arguments of the
     command.
     """
     with TemporaryDirectory() as place:
@@ -340,7 +341,7 @@ async def _ran(machine: Machine, files: Mapping[str, bytes], words: Sequence[str
 
 
 _LEAVING_S = 1.0
-"""Seconds for removing the folder on a server that failed or whose time is over."""
+"""The seconds for removing the temporary folder on a server that failed or exceeded its time."""
 
 
 async def _run(machine: Machine, line: str, good: tuple[int, ...] = (0,)) -> str:
@@ -359,8 +360,8 @@ def _take(answer: Answer, text: str, kept: dict[Any, Any]) -> None:
 
     If the output is invalid or has no verdicts, set the answer's error.
 
-    ``kept``: the verdicts and texts of earlier servers. Most servers have the same ones, so each is kept in memory
-    once.
+    ``kept`` has the verdicts and texts of earlier servers. Most servers have the same verdicts, so each is kept in
+    memory only once.
     """
     try:
         document = parse_json(text)
@@ -396,7 +397,7 @@ def _take(answer: Answer, text: str, kept: dict[Any, Any]) -> None:
 
 
 def asked_servers(network: Network, hosts: str | None) -> list[str]:
-    """Return the selected servers, in the network's order. None selects all that are present by ``status:``.
+    """Return the names of the selected servers, in the network's order. If ``hosts`` is None, these are all servers that ``status:`` does not mark absent.
 
     Raises ``InputError`` for an unknown server or an invalid list.
     """

@@ -1,11 +1,11 @@
 """Changes of a server with ``railweave host apply`` and a new ``host.json``, through the same functions as changes of a switch.
 
-The running state of a server is its installed ``host.json``, together with the parts of it that the kernel lacks. The
-program is copied as a zipapp, so it need not be installed.
+The running state of a server is its installed ``host.json``, together with the parts of that file that the kernel
+lacks. The program is copied as a zipapp, so it need not be installed.
 
-First, a rollback timer is started on the server. When it expires, the former ``host.json`` is applied or, if there was
-none, all changes of ``host apply`` are undone. The new file is installed only when the change is confirmed, so that a
-restart of the server before then also rolls back. If ``host apply`` is killed, its journal shows what is left to do,
+First, a rollback timer is started on the server. When the timer expires, the former ``host.json`` is applied. If there
+was none, all changes of ``host apply`` are undone. The new file is installed only when the change is confirmed, so that
+a restart of the server before then also rolls back. If ``host apply`` is killed, its journal shows what is left to do,
 and the next apply or undo completes it.
 """
 
@@ -144,7 +144,7 @@ async def rehearse(session: Session, given: Given) -> str:
 async def commit(session: Session, given: Given, seconds: int) -> None:
     """Start the rollback timer, then apply the new file. If the server refuses the change, revert at once.
 
-    ``seconds``: the time until the rollback. Raises ``RefusedError`` if the server refuses the change.
+    ``seconds`` is the time until the rollback. Raises ``RefusedError`` if the server refuses the change.
     """
     await _script(session, _PUT_PROGRAM, given.label, given=_program())
     await put(session, _START, given.label, "after.json", given.target[FILE])

@@ -1,4 +1,4 @@
-"""Questions to the devices of a lab, the same as to real devices, and a capture of the answers. Commands run in the devices' namespaces."""
+"""Queries to the devices of a lab, the same as to real devices, and a capture of the answers. Commands run in the devices' namespaces."""
 
 from __future__ import annotations
 
@@ -46,10 +46,10 @@ def ask(
     redact: bool = True,
     progress: Callable[[str], None] = silent,
 ) -> CollectResult:
-    """Ask the switches and servers of a fabric file's lab, and write a capture, as ``collect`` does for real devices.
+    """Query the switches and servers of a fabric file's lab, and write a capture, as ``collect`` does for real devices.
 
-    ``servers``: False leaves the servers out; None and True ask them. Raises ``LabError`` if the lab is not running or
-    the user is not root, and the errors of ``collect``.
+    If ``servers`` is False, the servers are left out; None and True query them. Raises ``LabError`` if the lab is not
+    running or the user is not root, and the errors of ``collect``.
     """
     if os.geteuid() != 0:
         raise LabError(f"a lab's devices are asked as root: run `sudo railweave check {fabric} --lab`, or `collect`")
@@ -65,10 +65,10 @@ def ask(
 
 
 def opener(lab: Running) -> Callable[[Target, Protocol], Awaitable[Transport]]:
-    """Return the function that opens a connection for questions to a device of a lab.
+    """Return the function that opens a connection for queries to a device of a lab.
 
     ``vtysh`` runs in the environment of the router's daemons; other commands run in the device's namespace.
-    ``lldpcli`` asks the device's own lldpd.
+    ``lldpcli`` queries the device's own lldpd.
     """
     place = lab.place
 
@@ -88,10 +88,11 @@ def opener(lab: Running) -> Callable[[Target, Protocol], Awaitable[Transport]]:
 
 
 class _Router(Command):
-    """A connection to a router whose VRFs are in namespaces of their own.
+    """A connection to a router that has a separate namespace for each VRF.
 
-    The answers of the kernel are those of all these namespaces together, as on a switch whose VRFs are devices in one namespace.
-    ``of_vrfs``: the words to put before a command so that it runs in the namespace of a VRF, for each VRF.
+    Answers of the kernel are joined from all these namespaces. So they look like the answers of a switch whose VRFs are
+    devices in one namespace. ``of_vrfs`` has, for each VRF, the words to put before a command so that it runs in the
+    VRF's namespace.
     """
 
     def __init__(self, prefixes: Mapping[str, Sequence[str]], of_vrfs: Sequence[Sequence[str]]) -> None:
@@ -108,11 +109,11 @@ class _Router(Command):
 
 _OF_KERNEL = ("ip -j ", "nft -j ")
 _MAIN_ONLY = {"all", "default", "lo"}
-"""The interfaces that every namespace has. Those of the main namespace count."""
+"""The interfaces that every namespace has. Only those of the main namespace are kept."""
 
 
 def joined(answers: Sequence[str]) -> str:
-    """Return the JSON answers of a router's namespaces as one: that of the main namespace first, then those of its VRFs."""
+    """Return the JSON answers of a router's namespaces as one answer: first that of the main namespace, then those of its VRFs."""
     trees: list[Any] = [json.loads(answer or "[]") for answer in answers]
     main, *others = trees
     if (key := "nftables") in main:
@@ -127,8 +128,8 @@ def _of_main(row: dict[str, Any]) -> bool:
 def changer(lab: Running, wanted: Mapping[str, DeviceConfig]) -> Callable[[Target, Protocol], Awaitable[Session]]:
     """Return the function that opens a session which may change a router or a server of a lab.
 
-    The session runs commands in the namespaces of the device. A router first gets the namespaces that the VRFs of its ``wanted``
-    configuration need: a lab's kernel may have no VRF devices.
+    The session runs commands in the namespaces of the device. First, the namespaces that the VRFs of the router's
+    ``wanted`` configuration need are created. VRFs have namespaces because the kernel may have no VRF devices.
     """
 
     async def opened(target: Target, protocol: Protocol) -> Session:

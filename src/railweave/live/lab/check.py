@@ -52,10 +52,10 @@ def check(
     servers: bool | None = None,
     progress: Callable[[str], None] = silent,
 ) -> CheckResult:
-    """Ask the switches and servers of a fabric file's lab, and compare their answers with the design.
+    """Query the switches and servers of a fabric file's lab, and compare their answers with the design.
 
-    ``servers``: False leaves the servers out; None and True ask them. Raises ``LabError`` if the lab is not running,
-    ``InputError`` for an unknown id in the criteria.
+    If ``servers`` is False, the servers are left out; None and True query them. Raises ``LabError`` if the lab is not
+    running, ``InputError`` for an unknown id in the criteria.
     """
     with TemporaryDirectory() as place:
         folder = Path(place) / "capture"
@@ -89,7 +89,8 @@ def compared(
 ) -> CheckResult:
     """Compare a capture of a lab with its design. The parameters are those of ``live.check.check.check``.
 
-    ``configs``: the configurations that routers run now; None means the configurations that the lab was started with.
+    ``configs`` are the configurations that routers run now; None means the configurations that the lab was started
+    with.
     """
     return live.check(
         plan.network,
@@ -130,4 +131,4 @@ IN_A_LAB = Visibility(
         "counters-damaged-frames": "links of a lab damage no frames, and ports of VRFs are in namespaces of their own",
     },
 )
-"""The parts of the expected state that a lab's switches can report. More values are left out by the readers of FRR's answers."""
+"""The parts of the expected state that a lab's switches can report. The readers of FRR's answers leave out further values."""

@@ -1,8 +1,8 @@
 """The network as a containerlab topology, for vendor images: https://containerlab.dev/manual/topo-def-file/.
 
 Images number their ports without gaps and do not split them. Therefore every switch's cabled ports are renumbered in
-order, and its configuration uses the new names. An image may refuse or ignore settings of hardware that it lacks (QoS, port
-splits, load balancing). The topology is meant for tests of routing.
+order, and its configuration uses the new names. An image may refuse or ignore settings for hardware that it does not
+emulate (QoS, port splits, load balancing). The topology is meant for tests of routing.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ SERVER = Image(kind="linux", port="", image="ghcr.io/srl-labs/network-multitool:
 
 @dataclass(frozen=True)
 class ExportedLab:
-    """The files of a topology for containerlab, by path. ``name``: the name of the network."""
+    """The files of a topology for containerlab, by path. ``name`` is the name of the network."""
 
     name: str
     files: dict[str, str]
@@ -45,7 +45,7 @@ class ExportedLab:
 def exported(network: Network, part: str, words: Sequence[str]) -> ExportedLab:
     """Return the topology files of a network, or of a ``part`` of it given as for ``lab up``.
 
-    ``words``: the images to use, as ``KIND=IMAGE``.
+    ``words`` are the images to use, as ``KIND=IMAGE``.
     """
     shown = present(network)
     shown = slicing.sliced(shown, slicing.parse(part)) if part else shown
@@ -56,7 +56,7 @@ def exported(network: Network, part: str, words: Sequence[str]) -> ExportedLab:
 def topology(network: Network, images: dict[str, str]) -> dict[str, str]:
     """Return the files of a topology, by path: ``NAME.clab.yml`` and the configuration of every device.
 
-    ``images``: images by kind, in place of the default ones. Raises ``LabError`` for an operating system without a
+    ``images`` has images by kind, in place of the default ones. Raises ``LabError`` for an operating system without a
     containerlab kind.
     """
     files: dict[str, str] = {}

@@ -1,8 +1,8 @@
 """Configurations for a lab that behaves like a running network: the differences of running devices from their designs are included.
 
 The lab runs FRR in place of systems that have no ``frr.conf``. Each difference between a device and its design is
-applied to the same field of the lab's designed configuration. Differences without such a field (path colors in a
-different form, QoS) are reported instead.
+applied to the same field of the lab's designed configuration. If that configuration has no such field (path colors in a
+different form, QoS), the difference is reported instead.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _ROUTING = ("interfaces", "gateways", "bgp", "isis", "ospf", "overlay", "vrfs", 
 
 
 def emulated(network: Network, running: Mapping[str, DeviceConfig]) -> tuple[dict[str, DeviceConfig], list[str]]:
-    """Return the configurations that the lab runs, by switch, and a sentence for each difference that could not be copied."""
+    """Return the configurations that the lab runs, by switch, and a sentence for each difference that could not be applied."""
     made: dict[str, DeviceConfig] = {}
     sentences: list[str] = []
     for switch in network.switches:
@@ -52,9 +52,9 @@ def emulated(network: Network, running: Mapping[str, DeviceConfig]) -> tuple[dic
 
 
 def _carried(document: dict[str, Any], difference: FieldDifference, ports: Mapping[str, str]) -> bool:
-    """Apply a difference to the configuration of the lab. Return False if that has no such field with the designed value.
+    """Apply a difference to the configuration of the lab. Return False if this configuration has no such field with the designed value.
 
-    ``document``: the configuration as JSON. ``ports``: the lab's names of the device's ports.
+    ``document`` is the configuration as JSON. ``ports`` are the lab's names of the device's ports.
     """
     *above, last = (ports.get(part, part) for part in difference.place)
     at: object = document

@@ -33,8 +33,8 @@ _NUMBERS: dict[Family, int] = {"ipv4": socket.AF_INET, "ipv6": socket.AF_INET6}
 def add_tenants(lab: Running, routes: Routes, known: SharedPrefixes) -> list[tuple[str, str]]:
     """Add the tenants' prefixes to kernel tables: next hops, the routes of each VRF, and the leaves of shared prefixes.
 
-    Return (device with its VRF, prefix) for each BGP route to a prefix that no leaf has. ``known``: the designed shared
-    prefixes.
+    Return (device with its VRF, prefix) for each BGP route to a prefix that no leaf has. ``known`` are the designed
+    shared prefixes.
     """
     strange: list[tuple[str, str]] = []
     ends = {
@@ -139,14 +139,14 @@ def _links(links: tuple[str, ...]) -> str:
 
 @dataclass(frozen=True)
 class KernelTables:
-    """The forwarding tables of kernels. ``strange``: pairs of device and prefix, for BGP routes to prefixes that no leaf has."""
+    """The forwarding tables of kernels. ``strange`` has pairs of device and prefix, for BGP routes to prefixes that no leaf has."""
 
     routes: Routes
     strange: tuple[tuple[str, str], ...]
 
 
 def read(lab: Running, expected: Routes) -> KernelTables:
-    """Return the kernel tables of all routers in ``expected``. Prefixes, and links in next-hop groups, have the order of ``expected``.
+    """Return the kernel tables of all routers in ``expected``. Prefixes, and the links in next-hop groups, have the same order as in ``expected``.
 
     Groups contain only links that the kernel uses now; links that are down are left out. Kernels have no backups or
     reasons, so these are copied from ``expected``.
@@ -189,7 +189,7 @@ def _routes(lab: Running, device: str) -> list[KernelRoute]:
 
 
 def _loopbacks(lab: Running, device: str) -> list[str]:
-    """Return the addresses of a router's loopback as prefixes. Those of IPv4 are only in the kernel's local table."""
+    """Return the addresses of a router's loopback as prefixes. IPv4 addresses of loopbacks are only in the kernel's local table."""
     names = lab.interfaces(device)
     return [
         f"{address.address}/{address.prefix_length}"

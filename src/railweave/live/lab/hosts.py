@@ -1,4 +1,4 @@
-"""Servers: each is a namespace with its NICs. Addresses come from router advertisements, tables and rules from ``railweave host``."""
+"""The servers of a lab. Each is a namespace with its NICs. Addresses come from router advertisements, tables and rules from ``railweave host``."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ HOST_FILE = "host.json"
 
 _GLOBAL = 0  # RT_SCOPE_UNIVERSE
 _IN_NAMESPACE = ("net/ipv4/conf/", "net/ipv6/conf/")
-"""Kernel parameters that exist per namespace. All others belong to the machine and are not changed."""
+"""The kernel parameters that each namespace has separately. All others belong to the whole machine and are not changed."""
 
 
 def prepare(lab: Running) -> None:

@@ -76,7 +76,7 @@ class Size:
 def size_of(network: Network) -> Size:
     """Return the size of the lab of a network.
 
-    Only prefixes of servers count. The size assumes that:
+    Only prefixes of servers are counted. The computation assumes that:
 
     - each switch has a route to every prefix of all switches to which cables connect it, directly or through other
       switches
@@ -133,8 +133,8 @@ FILES_BESIDE = 256
 def check_fits(plan: Plan, whole: Network | None = None, has: Machine | None = None) -> None:
     """Raise ``LabError`` if a lab does not fit this machine.
 
-    The error names the missing resource, and a slice of the network ``whole`` that fits. ``has``: the free resources;
-    None means the resources of this machine.
+    The error names the missing resource, and a slice of the network ``whole`` that fits. ``has`` are the free
+    resources; None means the resources of this machine.
     """
     has = has or machine()
     missing = what_is_missing(size_of(plan.network), has)
@@ -145,7 +145,7 @@ def check_fits(plan: Plan, whole: Network | None = None, has: Machine | None = N
 
 
 def what_is_missing(size: Size, machine: Machine) -> str:
-    """Return a sentence that names the resource a machine lacks for a lab, with the remedy if there is one; empty if the lab fits."""
+    """Return a sentence that names the resource that a machine lacks for a lab, with the remedy if there is one; empty if the lab fits."""
     takes = f"{counted(size.routers, 'router')} and {counted(size.servers, 'server')} would take about"
     if size.memory_kb > machine.memory_kb:
         return f"{takes} {size.memory_kb / 1e6:.1f} GB, and {machine.memory_kb / 1e6:.1f} GB are free"
@@ -163,7 +163,7 @@ def what_is_missing(size: Size, machine: Machine) -> str:
 def _part(network: Network, has: Machine) -> str:
     """Return, for an error message, the option of ``lab up`` for the largest slice that fits.
 
-    If none fits, the text names the smallest slice and says that it does not fit either.
+    If none fits, the text names the smallest slice and adds that this slice does not fit either.
     """
     text = ""
     for text in _parts(network):
@@ -197,8 +197,8 @@ ADDRESSES_S = 60
 class LabStart:
     """The result of starting a lab.
 
-    ``addresses``: True if all servers got their addresses. ``seconds``: the time of each step. ``unsettled``: the
-    remaining differences between the routers' forwarding and the computed routes.
+    ``addresses`` is True if all servers got their addresses. ``seconds`` has the time of each step. ``unsettled`` has
+    the remaining differences between the routers' forwarding and the computed routes.
     """
 
     record: Record
@@ -215,7 +215,7 @@ class LabStart:
         return self.addresses and not self.unsettled
 
     def to_text(self) -> str:
-        """Return lines for people: the size of the lab, the time to start it, and the differences from the design that remain."""
+        """Return the result as lines of text: the size of the lab, the time to start it, and the differences from the design that remain."""
         record, timers = self.record, self.record.timers()
         took = ", ".join(f"{step} {seconds:.1f} s" for step, seconds in self.seconds.items())
         lines = [
@@ -309,7 +309,7 @@ def up(
 
 
 def _make(lab: Running, machines: Running, record: Record, progress: Callable[[str], None]) -> LabStart:
-    """Create the namespaces and links of ``machines``, and start ``lab`` on them, which may use only some of them."""
+    """Create the namespaces and links of ``machines``, and start ``lab`` on them. ``lab`` may use only some of these machines."""
     clock, seconds = time.monotonic(), dict[str, float]()
 
     def done(step: str) -> None:
@@ -349,7 +349,7 @@ def _make(lab: Running, machines: Running, record: Record, progress: Callable[[s
 class LabRemoval:
     """The result of removing a lab: the numbers of removed processes and namespaces, and True if its folder was removed.
 
-    ``strangers``: processes from outside the lab that keep a namespace of it in use.
+    ``strangers`` has the processes from outside the lab that keep one of its namespaces in use.
     """
 
     processes: int
@@ -358,7 +358,7 @@ class LabRemoval:
     strangers: tuple[str, ...]
 
     def to_text(self) -> str:
-        """Return lines for people."""
+        """Return the result as lines of text."""
         gone = f"gone: {counted(self.processes, 'process', 'processes')}, {counted(self.namespaces, 'namespace')}"
         rest = "is not the lab's and was left alone; its namespace stays, without a name, until it ends"
         removed = bool(self.namespaces or self.processes or self.folder)
@@ -367,7 +367,7 @@ class LabRemoval:
 
 
 def down(fabric: Path) -> LabRemoval:
-    """Remove the lab of a fabric file, whatever its state. Raises ``LabError`` if a part of it cannot be removed."""
+    """Remove the lab of a fabric file, whatever its state. Raises ``LabError`` if a part of the lab cannot be removed."""
     need_root("lab down", fabric)
     lab = names.lab_id(fabric)
     with state.locked(lab, "down"):
@@ -391,7 +391,7 @@ def clean(lab: str) -> LabRemoval:
 def attach(fabric: Path, configs: dict[str, DeviceConfig] | None = None) -> tuple[Record, Running]:
     """Return the record of a fabric file's lab, and the running lab.
 
-    ``configs``: the configurations that the lab was started with; None means the designed configurations. Raises
+    ``configs`` are the configurations that the lab was started with; None means the designed configurations. Raises
     ``LabError`` if the lab is not running.
     """
     lab = names.lab_id(fabric)

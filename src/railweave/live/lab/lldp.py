@@ -60,7 +60,7 @@ The script runs ``lldpcli`` with details, which prints the same as ``lldpctl`` (
 def missing(frr: Frr, suite: str) -> str:
     """Return a sentence if a root folder has no LLDP, with the command that installs it; empty if it has LLDP.
 
-    ``suite``: the Debian suite of the root folder.
+    ``suite`` is the Debian suite of the root folder.
     """
     if (frr.root / DAEMON).exists():
         return ""

@@ -1,4 +1,4 @@
-"""SSH access to a lab's devices, as to real devices: each device has an address and a host key, and users log in with a key.
+"""SSH access to a lab's devices, in the same way as to real devices. Each device has an address and a host key, and users log in with a key.
 
 One process listens on the loopback address, with a port for each device. Like inetd, it starts an ``sshd`` in the
 device's namespace for each connection. Commands for a router run in the environment of its daemons, with their files,
@@ -127,7 +127,7 @@ def close(place: Place) -> None:
 def serve(lab: str, sshd: str, *doors: str) -> None:
     """Pass each connection to an ``sshd`` in its device's namespace, until this process ends.
 
-    Each of ``doors`` is a listening socket, as ``NAME=DESCRIPTOR``.
+    Each element of ``doors`` is a listening socket, as ``NAME=DESCRIPTOR``.
     """
     place, running = Place(lab), list[subprocess.Popen[bytes]]()
     with selectors.DefaultSelector() as waiting:

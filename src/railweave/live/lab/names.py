@@ -1,4 +1,4 @@
-"""Names that a lab gives to things on its machine. They conflict neither with the host's names nor with those of other labs."""
+"""Names of folders, namespaces and processes that a lab creates on its machine. They conflict neither with the host's names nor with those of other labs."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ NAME = re.compile(r"rw[0-9a-f]{8}")
 
 
 def lab_id(fabric: Path) -> str:
-    """Return the name of the lab of a fabric file or build folder. It depends only on the path, which need not exist.
+    """Return the name of the lab of a fabric file or build folder. The name depends only on the path, which need not exist.
 
     If ``fabric`` has the form of a lab's name and no such file exists, it is returned unchanged.
     """

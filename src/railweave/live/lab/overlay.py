@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 MOST_FAST_ENDS = 256
 """The largest number of ends of BFD sessions with the lab's short interval.
 
-With an interval of 100 ms, this number uses half a processor (128 ends use a quarter, as measured).
+With an interval of 100 ms, so many ends use half a processor (as measured; 128 ends use a quarter).
 """
 
 SLOWER = 3
@@ -41,7 +41,7 @@ class Overlay(JsonObject):
     ra_valid_lifetime_s: int = 40
 
     def fitting(self, ends: int) -> Overlay:
-        """Return these timers, with slower BFD if there are more than ``MOST_FAST_ENDS`` ends of sessions, to save processor time."""
+        """Return these timers. If there are more than ``MOST_FAST_ENDS`` ends of sessions, the BFD intervals are longer, to save processor time."""
         return replace(
             self, bfd_interval_ms=max(self.bfd_interval_ms, -(-self.bfd_interval_ms * ends // MOST_FAST_ENDS))
         )

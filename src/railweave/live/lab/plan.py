@@ -30,7 +30,7 @@ MOST_CHARACTERS = 15
 
 @dataclass(frozen=True, slots=True)
 class Plug:
-    """An end of a cable: the interface's name, its MTU without Ethernet header, and its MAC address (empty: any)."""
+    """An end of a cable: the interface's name, its MTU without Ethernet header, and its MAC address (if empty, the kernel chooses it)."""
 
     device: str
     interface: str
@@ -40,7 +40,7 @@ class Plug:
 
 @dataclass(frozen=True, slots=True)
 class Wire:
-    """A cable of the lab. ``link`` is its name in the ``Network``; ``a`` is the end at the server or leaf."""
+    """A cable of the lab. ``link`` is its name in the ``Network``. ``a`` is the end at the server; between switches, it is the end at the leaf."""
 
     link: str
     a: Plug
@@ -58,7 +58,7 @@ class Plan:
     wires: tuple[Wire, ...]
 
     def control_plane(self) -> ControlPlane:
-        """Return the control plane of the lab's routers, which computes the routes that they should have."""
+        """Return the control plane of the lab's routers, a model that computes the routes that they should have."""
         return ControlPlane(self.configs.values())
 
     def protocols(self) -> frozenset[str]:
@@ -94,7 +94,7 @@ class Plan:
 
     @cached_property
     def bridged_hosts(self) -> dict[str, Nic]:
-        """The NICs of layer-2 networks, by each of their addresses written as a prefix.
+        """The NICs in layer-2 networks. The keys are their addresses, written as prefixes.
 
         Leaves may also advertise these host prefixes (EVPN type 2).
         """
@@ -121,9 +121,9 @@ class Plan:
 def make_plan(network: Network, overlay: Overlay | None, configs: dict[str, DeviceConfig] | None = None) -> Plan:
     """Return the plan of a network's lab.
 
-    ``configs``: configurations of switches, in place of the designed ones. Devices and links that ``status:`` marks
-    absent are left out, with their ports and sessions. Raises ``LabError`` if FRR or Linux cannot run the network,
-    for example because an interface name is too long.
+    ``configs`` are configurations of switches, in place of the designed ones. Devices and links that ``status:`` marks
+    absent are left out, with their ports and sessions. Raises ``LabError`` if FRR or Linux cannot run the network, for
+    example because an interface name is too long.
     """
     network = present(network)
     colored = [switch.name for switch in network.switches if len(switch.endpoints) > 1]

@@ -81,7 +81,7 @@ def prove(
     retry_s: float = 15,
     progress: Callable[[str], None] = silent,
 ) -> Proof:
-    """Check the assertions of a fabric file's running lab, or those in ``only``; with ``each_link``, take down each link too.
+    """Check the assertions of a fabric file's running lab, or only those in ``only``. If ``each_link`` is True, take down each link too.
 
     Raises ``InputError`` for an unknown assertion, and ``LabError`` if the lab is not running or without root rights.
     """

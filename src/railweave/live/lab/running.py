@@ -29,7 +29,8 @@ PROC, CGROUPS = Path("/proc"), Path("/sys/fs/cgroup")
 class Machine:
     """The free resources of a machine.
 
-    These are memory in kB, the files that a process may have open, and the processes and threads that may still start.
+    They are the memory in kB, the number of files that a process may have open, and the number of processes and threads
+    that may still start.
     """
 
     memory_kb: int
@@ -38,7 +39,7 @@ class Machine:
 
 
 def machine() -> Machine:
-    """Return the free resources of this machine. If the process's control group has fewer resources, those are returned (cgroups(7))."""
+    """Return the free resources of this machine. If this process is in a control group with fewer free resources, return those of the group (cgroups(7))."""
     memory = next(
         int(line.split()[1])
         for line in (PROC / "meminfo").read_text(encoding="ascii").splitlines()
@@ -60,8 +61,8 @@ _USED = {"memory.max": "memory.current", "memory.limit_in_bytes": "memory.usage_
 def _left(controller: str, second: str, first: str) -> Iterator[int]:
     """Yield the free amount of a resource, one value per control group of this process that has a limit.
 
-    ``second``, ``first``: the name of the limit's file in version 2 and version 1 of control groups. In version 2,
-    the limits of all parent groups apply too.
+    ``second`` and ``first`` are the names of the limit's file in version 2 and version 1 of control groups. In version
+    2, the limits of all parent groups apply too.
     """
     for line in (PROC / "self/cgroup").read_text(encoding="utf-8").splitlines():
         _, controllers, path = line.split(":", 2)
@@ -91,10 +92,10 @@ def open_more_files() -> None:
 
 
 class Running:
-    """A running lab. The value keeps a socket open in each namespace that it has queried, so close it or use it as a context manager.
+    """A running lab. It keeps a socket open in each namespace that was queried, so close it or use it as a context manager.
 
-    ``released``: the sessions that were released because FRR did not restore them (``held_sessions``).
-    ``released_at``: the time of the last release.
+    ``released`` has the sessions that were released because FRR did not restore them (``held_sessions``).
+    ``released_at`` is the time of the last release.
     """
 
     def __init__(self, place: Place, plan: Plan, frr: Frr) -> None:
@@ -121,7 +122,7 @@ class Running:
 
     @cached_property
     def control_plane(self) -> ControlPlane:
-        """The control plane of the routers, which computes the routes that they should have."""
+        """The control plane of the routers, a model that computes the routes that they should have."""
         return self.plan.control_plane()
 
     def kernel(self, device: str) -> Netlink:

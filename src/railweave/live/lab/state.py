@@ -33,8 +33,8 @@ SCHEMA = 1
 class Record:
     """The content of ``lab.json``, the record of a lab.
 
-    ``slice``: the slice as the user gave it. ``stage``: ``begun`` during the start, then ``up``, or ``unsettled`` if
-    the lab does not forward as designed.
+    ``slice`` is the slice as the user gave it. ``stage`` is ``begun`` during the start. Afterwards it is ``up``, or
+    ``unsettled`` if the lab does not forward as designed.
     """
 
     lab: str
@@ -52,7 +52,7 @@ class Record:
         return None if self.overlay is None else Overlay(**self.overlay)
 
     def heading(self) -> dict[str, Any]:
-        """Return the keys with which JSON objects about the lab begin (docs/lab.md)."""
+        """Return the keys and values with which JSON objects about the lab begin (docs/lab.md)."""
         return {"network": self.network, "slice": self.slice, "timers": self.overlay}
 
     def timers_lines(self) -> list[str]:
@@ -144,9 +144,10 @@ def all_labs() -> list[str]:
 def locked(lab: str, command: str) -> Generator[None, None, None]:
     """Lock a lab for this process until the context ends.
 
-    Raises ``LabError`` that names the command and process with the lock if another process has it.
+    If another process has the lock, raises ``LabError`` with the command and the id of that process.
 
-    ``command``: the name of the caller's command, for the error that other processes get. The lock is also released when the process ends.
+    ``command`` is the name of the caller's command, for the error that other processes get. The lock is also released
+    when the process ends.
     """
     names.FOLDER.mkdir(parents=True, exist_ok=True)
     path = names.FOLDER / f"{lab}.lock"
@@ -178,7 +179,7 @@ _TICKS = 100  # of USER_HZ, in which /proc counts (proc(5)): the same on every L
 class Status(JsonObject):
     """The status of a lab: its record, its namespaces, and the memory (MB) and processor time (s) of its processes.
 
-    ``missing``: the namespaces that should exist but do not.
+    ``missing`` has the namespaces that should exist but do not.
     """
 
     lab: str
@@ -194,7 +195,7 @@ class Status(JsonObject):
     cpu_s: float
 
     def to_text(self) -> str:
-        """Return lines for people."""
+        """Return the status as lines of text."""
         part = f", slice {self.slice}" if self.slice else ""
         lines = [
             f"{self.lab}: {self.stage}, of {self.fabric or 'an unknown file'}{part}",

@@ -1,9 +1,10 @@
 """Connections to devices by SSH, NETCONF, eAPI, RESTCONF, gNMI, SNMP, or commands inside a lab's namespace.
 
-- ``opening`` opens connections that answer questions. They refuse every question that is not known to be read-only.
+- ``opening`` opens connections for queries. They refuse every query that is not known to be read-only.
 - ``gnmi`` and ``snmp`` only read.
-- ``telling`` and ``copying`` can change a device. Only ``operations.deploy`` uses them: it opens sessions through a
-  ``Site`` (``live.site``, ``live.lab``), and copies images to switches for upgrades.
+- The connections of ``telling`` can change a device, and its function ``copied`` copies files to a device. Only
+  ``operations.deploy`` uses them: it opens sessions through a ``Site`` (``live.site``, ``live.lab``), and copies images
+  to switches for upgrades.
 - ``ssh.connected`` logs in without any restriction. ``live.fleet`` and ``operations.bench`` run programs on servers
   with it.
 """

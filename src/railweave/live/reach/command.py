@@ -1,4 +1,4 @@
-"""Access to a device of a lab on this machine: the commands of SSH questions run in the device's network namespace."""
+"""Access to a device of a lab on this machine. The commands of SSH queries run in the device's network namespace."""
 
 from __future__ import annotations
 
@@ -23,7 +23,8 @@ ENDING_S = 5.0
 async def ended(process: asyncio.subprocess.Process) -> None:
     """Wait for the end of a killed program.
 
-    asyncio reports the end only after the program's pipes are read to their end, or closed. Nothing else may read the pipes.
+    asyncio reports the end only after the program's pipes are read to their end, or closed. No other code may read the
+    pipes meanwhile.
     """
     try:
         async with asyncio.timeout(ENDING_S):
@@ -38,7 +39,7 @@ async def ended(process: asyncio.subprocess.Process) -> None:
 class Command:
     """A connection that runs commands on this machine.
 
-    ``prefixes``: the words to put before a command, by the first word of the command. The key "" is the default.
+    ``prefixes`` has the words to put before a command, by the first word of the command. The empty key is the default.
     """
 
     def __init__(self, prefixes: Mapping[str, Sequence[str]], limit: float = 60) -> None:
@@ -46,7 +47,7 @@ class Command:
         self._limit = limit
 
     async def ask(self, question: Question) -> str:
-        """Run a question's command and return its output.
+        """Run the command of a query and return its output.
 
         Raises ``ReachError`` if the command fails, or is not known to be read-only.
         """
@@ -60,7 +61,7 @@ class Command:
 
         Raises ``ReachError`` if the program cannot be started, gives no output in time or too much output.
 
-        ``given``: the input of the command; None means no input.
+        ``given`` is the input of the command; None means no input.
         """
         parts = shlex.split(words)
         argv = [*self._prefixes.get(parts[0], self._prefixes.get("", ())), *parts]
@@ -96,4 +97,4 @@ class Command:
         return process.returncode or 0, decoded(out), decoded(wrong)
 
     async def close(self) -> None:
-        """Do nothing, because no connection stays open between questions."""
+        """Do nothing, because no connection stays open between queries."""

@@ -1,4 +1,4 @@
-"""Errors of reaching a device, and the recognition of a device's refusals in its output."""
+"""Errors in reaching a device, and the recognition of a device's refusals in its output."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ Kind = Literal["unreachable", "host key", "login", "lost", "late", "refused", "n
 - ``login``: the device refuses the login.
 - ``lost``: the connection ended.
 - ``late``: no answer in time.
-- ``refused``: the device refuses the question.
-- ``not asked``: no supported protocol can ask the question.
+- ``refused``: the device refuses the query.
+- ``not asked``: no supported protocol can send the query.
 """
 _AGAIN = {"unreachable", "lost", "late"}
 MOST_BYTES = 64 << 20
@@ -33,7 +33,7 @@ _COMPLAINT = re.compile(
 
 
 class ReachError(RailweaveError):
-    """The error for a device that could not be reached, or for a question that it did not answer.
+    """The error for a device that could not be reached, or for a query that it did not answer.
 
     ``what`` describes the error, ``fix`` the remedy.
     """
@@ -74,7 +74,7 @@ def complaint(answer: str) -> str | None:
 def printed(words: str, status: int, answer: str, wrong: str) -> str:
     """Return the output of a command. Raises ``ReachError`` if the device refused the command.
 
-    ``status``: the exit status. ``wrong``: the error output.
+    ``status`` is the exit status. ``wrong`` is the error output.
     """
     refused = complaint(answer) or (complaint(wrong) if status else None)
     # vtysh says of a daemon that is not running nothing but an error, and ends as if all were well.

@@ -111,8 +111,8 @@ class Gnmi:
     async def subscribed(self, paths: Sequence[Subscription], encoding: str, every_s: float) -> AsyncGenerator[Any]:
         """Yield notifications (``RawNotification``) as they arrive, and None when the device has sent all values once.
 
-        All ``paths`` must have the same origin and target. ``every_s``: the sampling interval. Raises ``ReachError`` if
-        the device refuses or ends the subscription.
+        All ``paths`` must have the same origin and target. ``every_s`` is the sampling interval in seconds. Raises
+        ``ReachError`` if the device refuses or ends the subscription.
         """
         ended = asyncio.Event()
 
@@ -143,7 +143,10 @@ class Gnmi:
 
 
 def request(paths: Sequence[Subscription], encoding: str, every_s: float) -> bytes:
-    """Return a ``SubscribeRequest`` for these paths. ``every_s`` is the sampling interval, or longer if the system requires it."""
+    """Return a ``SubscribeRequest`` for these paths.
+
+    ``every_s`` is the sampling interval in seconds. The interval is longer if the system requires it.
+    """
     made = message("SubscribeRequest")()
     wanted = made.subscribe
     wanted.mode, wanted.encoding = STREAM, ENCODINGS[encoding]

@@ -109,7 +109,7 @@ class Netconf:
             self._left = self._left[int(head) :]
 
     async def ask(self, question: Question) -> str:
-        """Run a question's command and return the answer.
+        """Run the command of a query and return the answer.
 
         Raises ``ReachError`` if the device refuses the command, or the command is not known to be read-only.
         """
@@ -124,9 +124,9 @@ class Netconf:
         return output(answer)
 
     async def called(self, body: str, words: str) -> str:
-        """Return the reply to a remote procedure call. ``body``: the call as XML. ``words``: its description in errors.
+        """Return the reply to a remote procedure call. ``body`` is the call as XML. ``words`` is its description in errors.
 
-        Raises ``ReachError``, with the device's message if the device refuses the call.
+        Raises ``ReachError`` if the device refuses the call, with the device's message, or if the connection fails.
         """
         self._number += 1
         try:

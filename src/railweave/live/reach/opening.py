@@ -1,4 +1,4 @@
-"""Opening of connections that ask devices questions. The module of a protocol is imported when the protocol is first used."""
+"""Opening of connections that query devices. The module of a protocol is imported when the protocol is first used."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 async def opened(target: Target, protocol: Protocol) -> Transport:
-    """Return a connection for questions to a device.
+    """Return a connection for queries to a device.
 
     Raises ``ReachError`` if the device cannot be reached or refuses the login, and ``RailweaveError`` if a library is
     missing.

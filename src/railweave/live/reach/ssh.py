@@ -1,7 +1,7 @@
-"""SSH by asyncssh: each question is a command in a separate channel on one connection.
+"""SSH by asyncssh: each query is a command in a separate channel on one connection.
 
-A host key that is not in known_hosts is refused, and this cannot be switched off. The user's ssh_config is not read; only
-access.yaml applies.
+A host key that is not in known_hosts is refused, and this cannot be switched off. The user's ssh_config is not read;
+only access.yaml applies.
 """
 
 from __future__ import annotations
@@ -118,7 +118,7 @@ def _unknown(way: MachineLogin, port: int, path: str, known: asyncssh.SSHKnownHo
 
 
 class Ssh:
-    """An SSH connection to a device, which asks questions as commands."""
+    """An SSH connection to a device. Each query is a command."""
 
     def __init__(self, connections: list[asyncssh.SSHClientConnection], limit: float) -> None:
         self._connections = connections
@@ -130,7 +130,7 @@ class Ssh:
         return cls(await connected(target), target.answer_s)
 
     async def ask(self, question: Question) -> str:
-        """Run a question's command and return its output.
+        """Run the command of a query and return its output.
 
         Raises ``ReachError`` if the command is refused, late or not known to be read-only, or if the connection ends.
         """
@@ -146,7 +146,7 @@ class Ssh:
             raise ReachError("lost", f"`{words}`: the connection ended: {told(str(error))}") from None
 
     async def ran(self, words: str, given: str | None = None) -> tuple[int, str, str]:
-        """Run a command, and return its exit status, output and error output. ``given``: the input of the command, if any.
+        """Run a command, and return its exit status, output and error output. ``given`` is the input of the command, or None.
 
         Raises ``ReachError`` if the connection ends before the command does.
         """

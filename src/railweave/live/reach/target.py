@@ -1,4 +1,4 @@
-"""The login data of a device (address, protocols, user), and the interface of all connections that ask questions."""
+"""The login data of a device (address, protocols, user), and the interface of all connections that send queries."""
 
 from __future__ import annotations
 
@@ -64,8 +64,8 @@ class Snmp:
 class MachineLogin:
     """The login of one machine.
 
-    ``key``: the file of the private key; None means the keys of the ssh-agent. ``jump``: the jump host through which
-    the machine is reached.
+    ``key`` is the file of the private key; None means the keys of the ssh-agent. ``jump`` is the jump host through
+    which the machine is reached.
     """
 
     address: str
@@ -87,7 +87,7 @@ class MachineLogin:
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A device to ask: its name in the design, the protocols in the order in which they are tried, and its login."""
+    """A device to query: its name in the design, the protocols in the order in which they are tried, and its login."""
 
     name: str
     protocols: tuple[Protocol, ...]
@@ -100,9 +100,9 @@ class Transport(TypingProtocol):
     """An open connection to one device by one protocol."""
 
     async def ask(self, question: Question) -> str:
-        """Return the answer to a question.
+        """Return the answer to a query.
 
-        Raises ``ReachError`` if the device refuses the question, does not answer in time, or the connection ends.
+        Raises ``ReachError`` if the device refuses the query, does not answer in time, or the connection ends.
         """
         ...
 

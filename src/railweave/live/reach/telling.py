@@ -90,7 +90,7 @@ class NetconfShell:
         self._inside = inside
 
     async def tell(self, words: str, given: str = "") -> str:
-        """Make the remote procedure call ``words`` and return its reply, or only the text in the reply if ``given`` is "text".
+        """Call the remote procedure ``words`` and return its reply, or only the text in the reply if ``given`` is "text".
 
         Raises ``RefusedError`` if the reply has an error other than a warning.
         """
@@ -132,7 +132,7 @@ class Commands:
 
 @contextmanager
 def _refusals() -> Generator[None]:
-    """Raise ``RefusedError`` if a device refuses a request in this context. Errors of the connection are passed on."""
+    """Raise ``RefusedError`` if a device refuses a request in this context. Errors of the connection are raised unchanged."""
     try:
         yield
     except ReachError as error:

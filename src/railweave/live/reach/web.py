@@ -1,6 +1,7 @@
 """eAPI and RESTCONF by httpx: commands of EOS as JSON-RPC, and RESTCONF data by ``GET`` only (RFC 8040).
 
-``Eapi.ask`` runs only commands that are known to read only. ``Eapi.ran`` runs any command; ``telling`` uses it to change configurations.
+``Eapi.ask`` runs only commands that are known to be read-only. ``Eapi.ran`` runs any command; ``telling`` uses it to
+change configurations.
 
 A certificate without a trusted authority is refused. Plain HTTP is allowed only for servers on this machine, because it
 exposes the password.
@@ -52,7 +53,7 @@ class _Web:
 
     @classmethod
     async def opened(cls, target: Target) -> Self:
-        """Return a client for a device. The first question opens the connection. Raises ``ReachError``."""
+        """Return a client for a device. The connection is opened by the first query. Raises ``ReachError`` if plain HTTP would expose the password, or if the login or the jump host cannot be used."""
         way, port = target.way, target.way.ports[cls.protocol]
         connections: list[asyncssh.SSHClientConnection] = []
         host = f"[{way.address}]" if ":" in way.address else way.address
@@ -124,8 +125,8 @@ def _this_machine(address: str) -> bool:
 def _of_this_machine() -> ssl.SSLContext:
     """Return the TLS context with the authorities that this machine trusts.
 
-    They are read only once, because that takes 20 ms. Connections without TLS get the context too: without one, httpx
-    would read the authorities for each connection.
+    The authorities are read only once, because reading them takes 20 ms. Connections without TLS use the same context;
+    otherwise httpx would read the authorities for each connection.
     """
     return ssl.create_default_context()
 
@@ -171,9 +172,11 @@ class Eapi(_Web):
         return output
 
     async def ran(self, commands: Sequence[object], form: str, words: str) -> list[object]:
-        """Run commands in one session, and return the answer to each. ``form``: text or json. ``words``: their description in errors.
+        """Run commands in one session, and return the answer to each.
 
-        Raises ``ReachError`` if a command fails; the commands before it have been carried out.
+        ``form`` is text or json. ``words`` is the description of the commands in errors. Raises ``ReachError`` if a
+        command
+        fails; the commands before it have been carried out.
         """
         body = {
             "jsonrpc": "2.0",

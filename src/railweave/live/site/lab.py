@@ -53,7 +53,7 @@ if TYPE_CHECKING:
 
 
 _END_S = 20.0
-"""Seconds that daemons may take to end."""
+"""The seconds that daemons may take to end."""
 
 
 @dataclass(frozen=True)
@@ -117,7 +117,7 @@ FLOWS = 128
 
 
 class LabTraffic:
-    """A sender of packets between the servers of a lab, on queue pairs. It can also start faults."""
+    """A sender of packets between the servers of a lab, on queue pairs. It can also start faults in the lab."""
 
     def __init__(self, lab: Running) -> None:
         self._lab = lab
@@ -168,7 +168,7 @@ class LabTraffic:
 
 
 RARELY_S = 10.0
-"""The seconds between rare questions to a router of a lab. The interval is short, because questions to a lab have no cost."""
+"""The seconds between rare queries to a router of a lab. The interval is short, because queries to a lab have no cost."""
 
 
 def asking(fabric: Path, *, only: Collection[str] = (), servers: bool | None = None) -> RunningDevices:
@@ -200,19 +200,19 @@ class LabServer:
         return await self._command.ran(f"sh -c {shlex.quote(line)}")
 
     async def put(self, files: Mapping[str, bytes]) -> None:
-        """Write files, given by their paths. All servers of a lab have the file system of this machine."""
+        """Write files on the server. The keys of ``files`` are their paths. All servers of a lab have the file system of this machine."""
         for path, content in files.items():
             await asyncio.to_thread(Path(path).write_bytes, content)
 
 
 LAB_CHECKS = ("network", "link-carrier", "link-mtu")
-"""The checks that a server of a lab can pass: it has links, addresses, tables and a firewall, but no ports of a speed and no RDMA devices."""
+"""The checks that a server of a lab can pass. It has links, addresses, tables and a firewall, but no RDMA devices, and its ports have no speed."""
 
 
 def fleet(fabric: Path, hosts: str | None) -> Fleet:
     """Return the servers of a running lab as machines that ``railweave host`` can run on.
 
-    ``hosts``: the servers as a host list; None means all servers that the lab has. Raises ``LabError`` if the lab is
+    ``hosts`` has the servers as a host list; None means all servers that the lab has. Raises ``LabError`` if the lab is
     not running, and ``InputError`` for an unknown server or an invalid list.
     """
     running = life.attach(fabric)[1]
@@ -282,5 +282,5 @@ def site(fabric: Path, network: Network, access: AccessFile | None = None) -> Si
 
 
 def _system(lab: Running) -> str:
-    """Return the operating system of a lab's routers, which all run the same."""
+    """Return the operating system of a lab's routers. All routers of a lab run the same system."""
     return next(iter(lab.plan.configs.values())).nos

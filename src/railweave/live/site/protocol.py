@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 class PacketLoss:
     """The packets lost between servers.
 
-    ``longest_s``: the longest interruption of one path, in seconds. ``why``: the reason if nothing was measured.
+    ``longest_s`` is the longest interruption of one path, in seconds. ``why`` is the reason if nothing was measured.
     """
 
     sent: int = 0
@@ -25,7 +25,7 @@ class PacketLoss:
     why: str = ""
 
     def line(self) -> str:
-        """Return the packet loss as the text of a table cell."""
+        """Return the packet loss as text for a table cell."""
         return self.why or f"{self.lost:,} of {self.sent:,} lost, {self.longest_s:.2f} s at most"
 
 
@@ -46,7 +46,7 @@ class Packets(Protocol):
 
 
 class Machine(Protocol):
-    """A device that can be upgraded to a different release; see ``systems.installation``.
+    """A device that can be upgraded to a different release (``systems.installation`` has the procedure).
 
     Its methods raise ``RefusedError`` if the device refuses a command, and ``ReachError`` if the device cannot be
     reached.

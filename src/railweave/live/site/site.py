@@ -35,11 +35,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class RunningDevices:
-    """The devices of a running network, with the connections that query them.
+    """The devices of a running network, and the functions that open connections to query them.
 
     - ``configs``: the configurations that the switches should run.
-    - ``asked``: the questions to each device and its login, by name.
-    - ``ask_by``: a function that opens a connection for questions only.
+    - ``asked``: the queries to each device and its login, by name.
+    - ``ask_by``: a function that opens a connection for queries only.
     - ``visible``: the part of their state that the devices can show.
     """
 
@@ -49,12 +49,12 @@ class RunningDevices:
     ask_by: Open
     visible: Visibility = EVERYTHING
     addresses: Mapping[str, str] = field(default_factory=dict[str, str])
-    """The address of each device, by name, by which the sender of a message (such as syslog) is identified.
+    """The address of each device, by name. It identifies the sender of a received message, such as a syslog message.
 
     Empty if addresses do not identify senders.
     """
     rarely_s: float = 60.0
-    """The seconds between rare questions to a watched device: questions that are not asked at every interval."""
+    """The seconds between rare queries to a watched device: queries that are not sent at every interval."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,7 +62,7 @@ class Site(RunningDevices):
     """A running network whose switches and servers can also be changed.
 
     - ``change_by``: a function that opens a connection which may change a device.
-    - ``at_once``: the largest number of devices to ask at the same time.
+    - ``at_once``: the largest number of devices to query at the same time.
     - ``attempts``: the largest number of attempts for each device.
     - ``servers``: the login of each server.
     - ``host_file``: a function that returns the ``host.json`` that a server should have.
@@ -77,7 +77,7 @@ class Site(RunningDevices):
     host_file: Callable[[str], str]
     former: Callable[[str, Spoken], Target | None]
     remember: Callable[[], None] | None = None
-    """A function to call when every switch of a lab runs this design. It records this design as the design of the lab."""
+    """A function to call when every switch of a lab runs this design. The function records this design as the design of the lab."""
     machine: Callable[[str], Machine] | None = None
     """A function that returns the machine of a device, for upgrades that the device's own commands cannot perform.
 
@@ -136,7 +136,8 @@ def asking(
 ) -> RunningDevices:
     """Return the devices of a network with the logins of access.yaml.
 
-    ``only`` names the devices to keep; empty keeps all. ``servers``: see ``plan``. Raises the errors of ``live.collect.plan``.
+    ``only`` names the devices to keep; empty keeps all. ``servers`` is explained at ``live.collect.plan.plan``, whose
+    errors are raised.
     """
     asked = {device.target.name: device for device in plan(network, access, only=only, servers=servers)}
     if asked:

@@ -22,9 +22,9 @@ SHOWN = 20
 AGAIN_S = 1.0
 
 LOOKS = 2
-"""The smallest number of attempts at an assertion that fails, if ``retry_s`` is above zero.
+"""The smallest number of attempts before an assertion counts as failed, if ``retry_s`` is above zero.
 
-One attempt may take longer than ``retry_s``.
+The first attempt alone may take longer than ``retry_s`` seconds.
 """
 
 
@@ -56,7 +56,7 @@ class Observation:
 
 
 class Assertion(Protocol):
-    """A check that a lab forwards as ``routes`` describe. In these routes, links or devices may be down."""
+    """A check that a lab forwards as ``routes`` describe. ``routes`` may be computed with links or devices down."""
 
     def __call__(self, lab: Running, routes: Routes) -> Observation:
         """Check the lab once."""

@@ -36,8 +36,8 @@ def _neighbor(session: Session) -> str:
 def isis_adjacencies(lab: Running, routes: Routes) -> Observation:  # noqa: ARG001
     """Check that every link with IS-IS has an adjacency that is up.
 
-    The neighbor is not checked here, because isisd gives all routers of a lab the same name. The check of forwarding
-    tables finds a wrong neighbor.
+    The neighbor is not checked here, because isisd reports the same name for all routers of a lab. The check of
+    forwarding tables detects a wrong neighbor.
     """
     failures: list[str] = []
     checked = 0
@@ -120,10 +120,10 @@ def _second_best(paths: object, links: dict[str, str]) -> set[str]:
 
 
 def path_colors(lab: Running, routes: Routes) -> Observation:
-    """Check that each device forwards prefixes of a path color on all its links of that color towards the prefix, and no others.
+    """Check that each device forwards prefixes of a path color on all its links of that color towards the prefix, and on no other links.
 
-    Drained links do not count, and a device without such a link is not checked. The check uses only the design, so it
-    also finds mistakes in the configurations, and thus in ``routes``.
+    Drained links do not count, and a device without such a link is not checked. The check uses only the design. So it
+    also detects mistakes in the configurations, and thus in ``routes``, which are computed from them.
     """
     network = lab.plan.network
     owner = {
@@ -169,7 +169,7 @@ def path_colors(lab: Running, routes: Routes) -> Observation:
 
 
 def _with_servers(network: Network) -> list[Segment]:
-    """Return the segments that have a server. The gateway of any other segment is down, and no leaf advertises its prefix."""
+    """Return the segments (subnets behind a gateway) that have a server. The gateway of any other segment is down, and no leaf advertises its prefix."""
     live = {network.segment_of(server.name, nic).key for server in network.servers for nic in server.nics}
     return [segment for segment in network.segments if segment.key in live or segment.edge]
 
@@ -190,7 +190,7 @@ def _alike(network: Network, leaf: str, other: str) -> bool:
 
 
 def _apart(network: Network, leaf: str, device: str) -> bool:
-    """Return whether a leaf is in a plane and a device is not in the same plane."""
+    """Return whether a leaf is in a plane, and a device is outside this plane."""
     plane = network.switch(leaf).plane if leaf else ""
     return bool(plane) and plane != network.switch(device).plane
 

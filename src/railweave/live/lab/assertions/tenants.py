@@ -26,7 +26,7 @@ _TYPE_5 = "show bgp l2vpn evpn route type prefix"
 class _Owner(NamedTuple):
     """The designed owner of a prefix: its tenant, and the leaves that have it.
 
-    The subnet of a layer-2 network is on every leaf with a member.
+    The subnet of a layer-2 network is on every leaf to which a member of the network is connected.
     """
 
     tenant: str

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 BATCH = 256
 """The largest number of queue pairs whose packets are counted together.
 
-A batch is so short that the traffic of daemons stays below half a packet on every link.
+A batch is so short that, on every link, daemons send fewer bytes than half a test packet.
 
 On a slow machine, a batch with wrong counts is sent again in halves, down to ``LEAST_BATCH``.
 """
@@ -30,21 +30,21 @@ LEAST_BATCH = 16
 TRIES = 3
 """The number of times that a queue pair, or a batch of the smallest size, must use wrong links before it is reported.
 
-Several tries are needed because a session that is opened again at that time also causes traffic on links.
+Several tries are needed because a session that is opened again during a test also causes traffic on links.
 """
 
 MOST_APART = 1024
-"""The largest number of pairs of NICs in different planes that are tested. If there are more, they are selected evenly."""
+"""The largest number of pairs of NICs in different planes that are tested. If there are more pairs, the tested ones are selected evenly."""
 
 MOST_SHARED = 64
-"""The largest number of queue pairs with several possible links that are tested, one at a time. If there are more, they are selected evenly."""
+"""The largest number of queue pairs with several possible links that are tested, one at a time. If there are more, the tested ones are selected evenly."""
 
 MOST_CULPRITS = 8
 """The largest number of queue pairs on wrong links that are reported. The search ends at this number."""
 
 
 def _counts(pairs: Sequence[QueuePair]) -> list[int]:
-    """Return the number of packets to send for each queue pair. It differs by color, so that swapped colors are noticed."""
+    """Return the number of packets to send for each queue pair. The number differs by color, so that swapped colors are noticed."""
     colors = {color: place for place, color in enumerate(dict.fromkeys(pair.color for pair in pairs))}
     return [2 + 2 * (colors[pair.color] % 8) + place % 2 for place, pair in enumerate(pairs)]
 
@@ -205,7 +205,7 @@ def _culprits(lab: Running, traffic: Traffic, batch: Sequence[QueuePair], wrong:
 
 
 def _strays(lab: Running, traffic: Traffic, pair: QueuePair) -> list[str]:
-    """Return how a queue pair that is sent separately deviates from ``paths``; empty unless it deviates in each of ``TRIES`` tries."""
+    """Return a text about a queue pair that, sent separately, deviates from ``paths``. The list is empty unless it deviates in each of ``TRIES`` tries."""
     strays: list[str] = []
     for _ in range(TRIES):
         strays = _stray(lab, traffic, pair)

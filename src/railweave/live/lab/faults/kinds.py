@@ -25,7 +25,7 @@ PS_PER_S = 10**12
 BLACKHOLE_PREFERENCE = 1
 """The preference of the rules that make a switch drop all packets that it should forward.
 
-It comes after the rule for the switch's own addresses and before every routing table.
+The rules come after the rule for the switch's own addresses and before the rules of all routing tables.
 """
 
 

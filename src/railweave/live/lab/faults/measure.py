@@ -124,7 +124,7 @@ def _take(traffic: Traffic, pairs: list[QueuePair], rows: list[bytearray], wait_
 
 
 TOUCHED, OTHERS = 64, 16
-"""The largest numbers of queue pairs that send continuously: of those that cross the fault, and of others."""
+"""The largest numbers of queue pairs that send continuously: first of those that cross the fault, then of the others."""
 
 CHECKED = 1024
 """The largest number of queue pairs that are tested for a path during a fault. Up to three quarters of them cross the fault."""
@@ -150,7 +150,7 @@ class FaultMeasurement(JsonObject):
     - ``switch_s``: time from the start of the fault to the last packet lost by a queue pair that should keep a path.
       None if packets are still lost at the end of the fault.
     - ``return_s``: time from the end of the fault until all kernels forward as before and servers have their addresses.
-      None if the limit was exceeded.
+      None if that took longer than ``SETTLE_S``.
     - ``asked``, ``kept``: the numbers of queue pairs that were tested during the fault, and of those that had a path.
     - ``unexpected``: names of queue pairs without a path that should have had one.
     - ``interval_s``: the precision of times, in seconds.
@@ -272,9 +272,9 @@ def _should_keep(lab: Running, effect: Effect, pairs: Sequence[QueuePair], expec
 
 
 def _last(lab: Running, effect: Effect, expected: Routes, begun: float, lasts_s: float | None) -> float | None:
-    """Wait until the fault is to end. Return the seconds from its start until kernels forwarded as expected; None if they did not.
+    """Wait until the fault should end. Return the seconds from its start until kernels forwarded as expected; None if they did not.
 
-    The result is also None if the expected forwarding is unknown. ``begun``: the start, by ``time.monotonic``.
+    The result is also None if the expected forwarding is unknown. ``begun`` is the start, by ``time.monotonic``.
     """
     settled: float | None = None
     if effect.down is not None:

@@ -79,19 +79,19 @@ def _span(times: Sequence[float]) -> Cell:
 
 @dataclass(frozen=True)
 class InjectedFaults:
-    """The measured faults of a lab."""
+    """The measured effects of the faults that were injected into a lab."""
 
     record: Record
     measured: Sequence[FaultMeasurement]
 
     @property
     def passed(self) -> int:
-        """The number of faults that went as designed."""
+        """The number of faults whose effect was as designed."""
         return sum(measurement.passed for measurement in self.measured)
 
     @property
     def good(self) -> bool:
-        """Return whether every fault went as designed."""
+        """Return whether the effect of every fault was as designed."""
         return self.passed == len(self.measured)
 
     @property
@@ -113,7 +113,7 @@ class InjectedFaults:
         }
 
     def to_html(self) -> str:
-        """Return the page. Faults that did not go as designed come first."""
+        """Return the page. Faults whose effect was not as designed come first."""
         timers = self.record.timers()
         ordered = sorted(self.measured, key=lambda measurement: measurement.passed)
         wrong = len(self.measured) - self.passed
@@ -155,7 +155,7 @@ class InjectedFaults:
 
 
 def _reading(measured: Sequence[FaultMeasurement]) -> str:
-    """Return how to read the numbers of the table."""
+    """Return text that explains the numbers of the table."""
     interval = max((measurement.interval_s for measurement in measured), default=0.0)
     return (
         f"Packets lost are those of the queue pairs that were watched, one every {interval * 1000:.0f} ms each; times are "

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class _Span:
-    """A fault with its start and end in seconds from the start of the scenario. None: it ends when routers have settled."""
+    """A fault with its start and end, in seconds from the start of the scenario. If the end is None, the fault ends when routers have converged."""
 
     effect: Effect
     begin_s: float
@@ -56,10 +56,12 @@ def injected(
     announce: Callable[[str], None] = silent,
     progress: Callable[[str], None] = silent,
 ) -> InjectedFaults:
-    """Inject faults into a fabric file's running lab: of a scenario file, written as ``words``, or ``every`` single fault.
+    """Inject faults into a fabric file's running lab, and return the measurements.
 
-    Overlapping faults are measured together. Raises ``InputError`` unless exactly one of the three is given, and
-    ``LabError`` if the lab is not running or without root rights.
+    The faults are those of a scenario file, those written as ``words``, or ``every`` single fault. Overlapping faults
+    are measured together. Raises ``InputError`` unless exactly one of the three is given, and ``LabError`` if the lab
+    is
+    not running or without root rights.
     """
     life.need_root("lab fault", fabric)
     if (scenario is not None) + bool(words) + every != 1:
@@ -112,8 +114,8 @@ def _overlapping(spans: Sequence[_Span]) -> list[list[_Span]]:
 def _several(lab: Running, group: Sequence[_Span]) -> FaultMeasurement:
     """Measure overlapping faults together.
 
-    Each fault starts at its time. A fault with an end before the start of the last fault ends at its time. The
-    effects of all others are measured from the start of the last fault.
+    Each fault starts at its time. A fault that should end before the last fault starts ends at that time. The effects
+    of all others are measured from the start of the last fault.
     """
     first, last = group[0].begin_s, group[-1].begin_s
     begun: list[Effect] = []

@@ -1,4 +1,4 @@
-"""Tests of every single fault of a network, and of all forwarding tables while each link in turn is down."""
+"""Tests of every single fault of a network, and tests of all forwarding tables while one link after another is down."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 Words = dict[str, object]
 
 SLOW = "100M"
-"""The rate of a slow link. It is sufficient for the test packets, so none should be lost."""
+"""The rate of a slow link. The rate is sufficient for the test packets, so none should be lost."""
 
 
 def written(text: str) -> Words:
@@ -113,7 +113,7 @@ class LinkOutage(JsonObject):
       ``LIMIT_S`` was exceeded.
     - ``returned_s``: the seconds from the link's return until the routes matched again; None if ``LIMIT_S`` was
       exceeded.
-    - ``failures``: the differences if the limit was exceeded.
+    - ``failures``: the differences that remained if the limit was exceeded.
     """
 
     link: str
@@ -133,7 +133,7 @@ def sweep(
 ) -> list[LinkOutage]:
     """Take each link down, one at a time, and compare every kernel's table with the routes computed for that state.
 
-    ``links``: the links to take down; None means all links.
+    ``links`` are the links to take down; None means all links.
     """
     outages: list[LinkOutage] = []
     whole = lab.control_plane.routes()

@@ -51,7 +51,7 @@ _NO_WAY = {
 """Errors which mean that a server has no path for a packet. They are results of a test, not failures of the lab."""
 
 _NEARLY_ALL = 1 - 1e-6
-"""The sum of the shares of a hop's links from which every packet counts as crossing one of these links."""
+"""The smallest sum of the shares of a hop's links with which every packet counts as crossing one of these links."""
 
 _HEADER = struct.Struct("!II")
 _HEADERS = {socket.AF_INET: 20 + 8, socket.AF_INET6: 40 + 8}
@@ -66,7 +66,7 @@ including those of BFD.
 """
 
 _STILL_S = 0.05
-"""The seconds without an arrival after which the packets of a full window count as lost, and the next window is sent."""
+"""The seconds without an arrival after which the missing packets of a full window count as lost, and the next window is sent."""
 
 _SO_RCVBUFFORCE = 33  # asm-generic/socket.h
 _FREEBIND = {  # also for an address that is not there, or not yet (linux/in.h, linux/in6.h)
@@ -241,7 +241,7 @@ class Traffic:
         return self._mtu[pair.src_gid]
 
     def send(self, flow: int, sequence: int, pair: QueuePair, ip_bytes: int = 0) -> bool:
-        """Send a packet of a flow, and return False if the server has no path for it.
+        """Send a packet of a flow. Return False if the server has no path for the packet.
 
         ``ip_bytes`` is the size of the packet with its headers; 0 sends no padding.
         """
@@ -280,9 +280,9 @@ class Traffic:
     ) -> list[int]:
         """Send packets of flows, and return how many packets of each flow arrived at their destination.
 
-        ``flows``: queue pairs with the number of packets of each. At most ``WINDOW`` packets are in flight.
-        ``ip_bytes``: the size of packets; None means the largest size that the NIC sends. Returns when all packets have
-        arrived, or when none has arrived for ``patience_s`` seconds.
+        ``flows`` are queue pairs with the number of packets of each. At most ``WINDOW`` packets are in flight.
+        ``ip_bytes`` is the size of packets; None means the largest size that the NIC sends. Returns when all packets
+        have arrived, or when none has arrived for ``patience_s`` seconds.
         """
         received = [0] * len(flows)
         missing = unanswered = 0
@@ -320,7 +320,7 @@ class Traffic:
 
 
 def reached(traffic: Traffic, pairs: Sequence[QueuePair], tries: int = 3, ip_bytes: int | None = 0) -> list[QueuePair]:
-    """Return the queue pairs of which no packet arrived in ``tries`` attempts. ``ip_bytes``: see ``Traffic.deliver``."""
+    """Return the queue pairs of which no packet arrived in ``tries`` attempts. ``ip_bytes`` is explained at ``Traffic.deliver``."""
     left = list(pairs)
     traffic.flush()
     for _ in range(tries):
@@ -337,5 +337,5 @@ def spread(pairs: Sequence[QueuePair], most: int) -> list[QueuePair]:
 
 
 def named(pairs: Iterable[QueuePair], most: int = 8) -> tuple[str, ...]:
-    """Return the first ``most`` queue pairs as text."""
+    """Return the texts of the first ``most`` queue pairs."""
     return tuple(str(pair) for _, pair in zip(range(most), pairs, strict=False))

@@ -1,4 +1,4 @@
-"""The FRR that a lab runs: the system's, or an FRR in a root folder, which is created once and also used by the vtysh validator."""
+"""The FRR that a lab runs: the system's FRR, or FRR in a root folder. The root folder is created once, and the vtysh validator uses it too."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ CACHE = Path("/var/cache/railweave")
 class FrrRequirement:
     """The FRR release that a network requires: the oldest suitable release, and the reason as text.
 
-    ``suite``: the Debian suite that has this release. ``folder``: the name of its root folder.
+    ``suite`` is the Debian suite that has this release. ``folder`` is the name of its root folder.
     """
 
     oldest: tuple[int, int]
@@ -43,7 +43,7 @@ OLDEST = (10, 3)
 """The oldest FRR release that a lab accepts. Older releases lack commands that `lab test` needs: 8.4 has no ``show bgp … detail json``."""
 
 PLAIN = FrrRequirement(OLDEST)
-"""The requirement of a network without special needs."""
+"""The requirement of a network that needs no special features of FRR."""
 
 AIGP = FrrRequirement(OLDEST, "the fabric file has `emulation: aigp`")
 """The requirement of a network with emulated AIGP. FRR has ``bgp bestpath aigp`` since release 10.0."""
@@ -54,7 +54,7 @@ TENANTS = FrrRequirement(OLDEST, "tenants' VRFs are network namespaces")
 IPV6_TUNNELS = FrrRequirement((10, 6), "tunnels end on IPv6 addresses", "forky", "frr-forky")
 """The requirement of tunnels over IPv6.
 
-FRR 10.6 is the first release with IPv6 VTEPs (FRR's pull request 19498). An older zebra does not read the tunnel's IPv6
+FRR 10.6 is the first release with IPv6 VTEPs (FRR's pull request 19498). An older zebra ignores the tunnel's IPv6
 address.
 """
 
@@ -66,14 +66,14 @@ DAEMONS = ("mgmtd", "zebra", "bgpd", "isisd", "bfdd")
 """The daemons of a router, in the order in which they start. FRR has mgmtd from release 9.1 on; older releases do not need it."""
 
 ROUTING = {"bgp": "bgpd", "isis": "isisd"}
-"""The routing daemon of each underlay protocol. A router runs only the daemons of protocols in use."""
+"""The routing daemon of each underlay protocol. A router runs only the daemons of the protocols that are in use."""
 
 
 @dataclass(frozen=True)
 class Frr:
     """An FRR installation: its root folder, its version, and the user and group ids of its daemons.
 
-    ``protocols``: the underlay protocols that its routers run.
+    ``protocols`` are the underlay protocols that the routers run.
     """
 
     root: Path
@@ -90,7 +90,7 @@ class Frr:
 
     @property
     def origin(self) -> str:
-        """The version of FRR, and the root folder that has it if that is not `/`, as a text."""
+        """The version of FRR as text, with its root folder if that is not `/`."""
         return f"FRR {self.version}" + ("" if self.root == Path("/") else f" in {self.root}")
 
 
@@ -111,7 +111,7 @@ def need(configs: Iterable[DeviceConfig]) -> FrrRequirement:
 def find(given: Path | None, wanted: FrrRequirement, announce: Callable[[str], None]) -> Frr:
     """Return the FRR in the folder ``given`` or, if ``given`` is None, the first suitable FRR.
 
-    Without a folder, these are tried in order:
+    If ``given`` is None, these places are tried in order:
 
     - the checkout's folder (``make validators``)
     - the cached folder, which is created now if possible
@@ -150,7 +150,7 @@ def find(given: Path | None, wanted: FrrRequirement, announce: Callable[[str], N
 
 
 def given(root: Path) -> Frr:
-    """Return the FRR in a root folder, of any release that a lab accepts. Raises ``LabError`` if the folder has no such FRR."""
+    """Return the FRR in a root folder, of any release that a lab accepts. Raises ``LabError`` if the folder does not contain such a release."""
     if not (root / _DAEMONS / "zebra").exists():
         raise LabError(f"there is no FRR in {root}: run `sudo make validators`, then give .validators/frr-forky")
     anything = FrrRequirement(OLDEST, suite="any")
@@ -158,7 +158,7 @@ def given(root: Path) -> Frr:
 
 
 def known(root: Path, version: str) -> Frr:
-    """Return the FRR that a lab was started with. Raises ``LabError`` if its root folder has no user frr."""
+    """Return the FRR that a lab was started with. Raises ``LabError`` if its root folder has no user ``frr``."""
     return Frr(root, version, *_ids(root))
 
 
@@ -167,7 +167,8 @@ def _checked(
 ) -> Frr:
     """Return the FRR of a root folder, or of the system.
 
-    Raises ``LabError`` if the folder is not trusted or a lab does not accept the release. ``instead`` is the advice in the error.
+    Raises ``LabError`` if the folder is not trusted, or if a lab does not accept its release. ``instead`` is the advice
+    in the error.
     """
     if root != Path("/") and (why := untrusted(root, root / _DAEMONS / "zebra")):
         raise LabError(f"nothing is run from this root folder with FRR: {why}")
@@ -187,7 +188,7 @@ def _checked(
 def _says(root: Path) -> str:
     """Return the version that zebra reports; empty if it reports none.
 
-    The result is also empty for a root folder other than the system's, because none of its programs is run.
+    The result is also empty for a root folder other than the system's, because no program of such a folder is run here.
     """
     if root != Path("/"):
         return ""

@@ -113,7 +113,7 @@ _COMPLAINT = re.compile(r"^line \d+: .*|^.*% .*", re.MULTILINE)
 def write_files(place: Place, frr: Frr, configs: Sequence[DeviceConfig], bare: Collection[str] = ()) -> None:
     """Write the configuration files of every router's daemons, with the owner that the daemons need.
 
-    ``bare``: the routers whose configuration is only a host name.
+    ``bare`` has the routers whose configuration is only a host name.
     """
     for config in configs:
         folder = place.router(config.name)
@@ -199,13 +199,13 @@ def add_vrfs(place: Place, config: DeviceConfig) -> None:
 
 
 def daemons_of(frr: Frr, config: DeviceConfig) -> tuple[str, ...]:
-    """Return the daemons of a router: the daemons of all routers of the lab that the switch's own system would start too."""
+    """Return the daemons that a router runs: those of the lab's routers that the switch's own operating system would start too."""
     started = system(config.nos).daemons(config)
     return tuple(daemon for daemon in frr.daemons if started is None or daemon in started)
 
 
 def not_started(frr: Frr, config: DeviceConfig, daemon: str) -> str:
-    """Return a sentence if the switch's own system does not start a daemon; empty if it starts the daemon."""
+    """Return a sentence if the switch's own operating system does not start a daemon; empty if it does."""
     return "" if daemon in daemons_of(frr, config) else f"{config.name} runs no {daemon}: {config.nos} starts none"
 
 
@@ -236,7 +236,7 @@ def solicit(place: Place, configs: Iterable[DeviceConfig]) -> None:
 
 
 def restart(place: Place, frr: Frr, config: DeviceConfig, daemon: str) -> None:
-    """Restart one daemon of a router with its part of the configuration, or the whole router if no other daemon runs.
+    """Restart one daemon of a router with its part of the configuration. If no other daemon runs, restart the whole router.
 
     Raises ``LabError`` if the daemon does not start or rejects its configuration.
     """

@@ -36,7 +36,7 @@ NEEDED = {
         "-6 rule add from fd00::1 table 4000",
     ],
 }
-"""The features that every lab needs. For each feature, commands of ``ip`` that fail if the kernel lacks it.
+"""The features that every lab needs, each with commands of ``ip`` that fail if the kernel lacks the feature.
 
 Each command runs in the same namespace as the commands before it.
 """
@@ -74,10 +74,10 @@ OF_A_LINK = 10
 
 
 def make_room(links: int) -> None:
-    """Raise the limits of the neighbor tables as far as ``links`` links need, and at least to ``ROOM``. Higher limits stay.
+    """Raise the limits of the neighbor tables to the number of entries that ``links`` links need, and at least to ``ROOM``. Higher limits stay.
 
-    The limits are not lowered afterwards. Nothing is changed if the machine does not show its limits, as in a
-    container. Raises ``LabError`` if a limit cannot be set.
+    The limits are not lowered afterwards. If the limits cannot be read, as in a container, nothing is changed. Raises
+    ``LabError`` if a limit cannot be set.
     """
     room = max(ROOM, OF_A_LINK * links)
     for family in ("ipv6", "ipv4"):
@@ -100,7 +100,7 @@ ROUTER = {
     "net/ipv4/conf/all/rp_filter": 0,
     "net/ipv4/conf/default/rp_filter": 0,
 }
-"""Kernel parameters of a router, besides those of its design: it keeps addresses on links that go down."""
+"""Kernel parameters of a router that are not part of its design. With them, the router keeps addresses on links that go down."""
 
 SERVER = {
     "net/ipv6/conf/default/accept_dad": 0,

@@ -62,7 +62,7 @@ RUN = Path("/run/netns")
 LINES_AT_ONCE = 100
 """The largest number of commands for one process of ``ip``.
 
-With two namespaces per command, ``ip`` stays far below the default limit of 1,024 open files per process.
+Each command may open two namespaces, so one ``ip`` stays far below the default limit of 1,024 open files per process.
 """
 
 _CLONE_NEWNET = 0x40000000  # sched.h

@@ -35,7 +35,7 @@ MAIN = 254
 """The main routing table."""
 
 KERNEL, BGP, ISIS = 2, 186, 187
-"""The values of a route's origin: the kernel (a prefix on the link), BGP's daemon, IS-IS's daemon (rtnetlink.h)."""
+"""The values of a route's protocol field: the kernel (a prefix on the link), BGP's daemon, IS-IS's daemon (rtnetlink.h)."""
 
 TENTATIVE, DEPRECATED = 0x40, 0x20
 """Flags of addresses: tentative (not usable yet), and deprecated (past the preferred lifetime)."""
@@ -137,7 +137,7 @@ class Netlink:
     def _dump(self, ask: int, expect: int, request: bytes) -> Iterator[bytes]:
         """Yield the message bodies of a netlink dump. If the kernel's state changed meanwhile, the dump is requested again.
 
-        ``ask``, ``expect``: the message types of request and answer.
+        ``ask`` and ``expect`` are the message types of request and answer.
         """
         while True:
             bodies = self._dump_once(ask, expect, request)
@@ -179,7 +179,7 @@ def _attributes(body: bytes, at: int) -> dict[int, bytes]:
 
 
 def _gateway(values: dict[int, bytes]) -> str:
-    """Return the address of the next hop.
+    """Return the address of a route's next hop.
 
     An IPv4 address inside an IPv6 route (RFC 4291, section 2.5.5.2) is returned as IPv4.
     """

@@ -1,4 +1,4 @@
-"""The processes of a lab. They are recognized by a mark in their environment, and ended by their PIDs."""
+"""The processes of a lab. A mark in their environment identifies them; they are ended by their process ids."""
 
 from __future__ import annotations
 

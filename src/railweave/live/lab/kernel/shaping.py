@@ -66,7 +66,10 @@ def _losing(chance: float) -> tuple[str, ...]:
 
 
 def slow(lab: Running, links: Iterable[str], bits_per_s: int) -> None:
-    """Limit the rate of links in both directions. Raises ``LabError`` if the kernel lacks the queueing discipline."""
+    """Limit the rate of links in both directions. Raises ``LabError`` if the kernel lacks the queueing discipline.
+
+    ``bits_per_s`` is the rate in bits per second.
+    """
     for space, interface in _ends(lab, links):
         rate = f"rate {bits_per_s}bit burst {_BURST_BYTES} latency {_QUEUE}"
         _tc(lab, space, [f"qdisc replace dev {interface} root tbf {rate}"])

@@ -6,7 +6,7 @@ The VNI of a layer-2 network also has a VXLAN device, which is a port of the VLA
 this VLAN.
 
 FRR's zebra finds a VXLAN device only if it appears after the VRF, and sometimes not even then (FRR's issue 19403).
-Tunnels are therefore created after the daemons start, and devices that zebra did not find are created again.
+Therefore tunnels are created after the daemons start, and devices that zebra did not find are created again.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from railweave.model.device.model import DeviceConfig
 
 PATIENCE_S, LIMIT_S = 3, 30
-"""The seconds after which a device that zebra has not found is created again, and the longest time to wait in total, in seconds."""
+"""Two times in seconds: the time after which a device that zebra has not found is created again, and the longest time to wait in total."""
 
 HEADER_BYTES = {"ipv4": 20 + 8 + 8 + 14, "ipv6": 40 + 8 + 8 + 14}
 """The bytes that a tunnel adds before an IP packet: outer IP, UDP, VXLAN and the inner frame's Ethernet header."""
