@@ -1,4 +1,4 @@
-"""Functions that apply the plan to the kernel and to the file of table names (all or nothing), undo it, and repair it continuously."""
+"""Apply the plan to the kernel and to the file of routing table names (all or nothing), undo it, and restore it whenever it changes."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _NAMED = 10
 
 @dataclass(frozen=True)
 class Remains:
-    """The entries in which the kernel differs from an earlier state.
+    """The routes and rules in which the kernel differs from an earlier state.
 
     - ``more``: entries that exist now and did not before.
     - ``less``: entries that existed before and do not now.
@@ -73,7 +73,7 @@ def after(commands: Sequence[Command], before: Kernel, now: Kernel) -> Remains:
     - the entries that they name
     - every entry in one of their tables
     - every entry with the same selector as one of their rules, because the kernel may show an entry in a different form
-      than it was given
+      from that in the command
 
     New entries that no command names are returned only if they have railweave's protocol number; other new entries were
     made by other programs.
@@ -95,7 +95,7 @@ def after(commands: Sequence[Command], before: Kernel, now: Kernel) -> Remains:
 
 
 def some(commands: Sequence[Command]) -> str:
-    """Return commands as an operator would type them. A long list is shortened to the first ones and the number of the others."""
+    """Return commands as an operator would type them. A long list is shortened to its first commands and the number of the others."""
     lines = [command_line(command) for command in commands[:_NAMED]]
     rest = len(commands) - len(lines)
     return ", ".join(lines) + (f" and {rest} more" if rest else "")
@@ -112,7 +112,7 @@ def by_exception() -> None:
 
 @contextmanager
 def held() -> Generator[Callable[[], None], None, None]:
-    """Delay SIGINT and SIGTERM while the context lasts. Yield a function that raises InterruptedRunError if one has arrived."""
+    """Delay SIGINT and SIGTERM while the context lasts. Yield a function that raises InterruptedRunError if one of these signals has arrived."""
     came: list[int] = []
 
     def note(number: int, _: FrameType | None) -> None:
@@ -139,7 +139,7 @@ class Places:
 
 
 def places(state_file: Path, names_file: Path | None) -> Places:
-    """Return the paths of the files. The names file is the file in the journal, or else ``names_file``, or else iproute2's default.
+    """Return the paths of the files. The names file is the file that the journal records, else ``names_file``, else iproute2's default.
 
     Raises HostInputError if ``names_file`` differs from the journal's, because ``undo`` could restore only one of the
     two files.
@@ -163,9 +163,9 @@ def work_out(plan: HostFile, places: Places, skip: Collection[str] = ()) -> Chan
 def apply(plan: HostFile, places: Places, lock: int, skip: Collection[str] = ()) -> Changes:
     """Apply the plan to the server, except for the network devices in ``skip``, and return the changes made.
 
-    ``lock``: the descriptor of the lock. Raises HostError if a step fails, and InterruptedRunError after a signal;
-    everything is then restored. If that is not possible, the message names the differences in the kernel, and the
-    journal keeps them for ``undo``.
+    ``lock`` is the file descriptor of the lock. Raises HostError if a step fails, and InterruptedRunError after a
+    signal. In both cases, the earlier state is restored. If that fails too, the message names the differences that
+    remain in the kernel, and the journal keeps them for ``undo``.
     """
     before, names_before = kernel.read(), files.read(places.names)
     old = journal.load(places.journal)
@@ -190,8 +190,9 @@ def apply(plan: HostFile, places: Places, lock: int, skip: Collection[str] = ())
 def undo(state_file: Path, lock: int) -> int | None:
     """Undo everything that ``apply`` has done. Return the number of changed entries, or None if there was nothing to undo.
 
-    ``lock``: the descriptor of the lock. Raises HostError if a step fails. All other steps are still carried out, the
-    message names the failed steps, and the journal is kept, so that a second ``undo`` can continue.
+    ``lock`` is the file descriptor of the lock. Raises HostError if a step fails. In that case, all other steps are
+    still carried out, the message names the failed steps, and the journal is kept, so that a second ``undo`` can
+    continue.
     """
     old = journal.load(state_file)
     steps = journal.Journal(steps=old.steps)
@@ -260,17 +261,20 @@ def _verify(plan: HostFile, skip: Collection[str]) -> None:
 
 
 _SETTLE_S = 0.2
-"""The seconds without an event before a repair. Several changes usually come together, and one repair is enough for them."""
+"""The seconds without an event after which a repair begins. Several changes usually come together, and one repair is enough for them."""
 _SETTLE_AT_MOST_S = 2.0
 _LOOK_ANYWAY_S = 60.0
-"""The seconds between checks without an event. The kernel does not report every dropped route, and loses events if there are many."""
+"""The longest time in seconds between two checks of the server. The kernel does not report every dropped route, and loses events if there are many."""
 
 _TRY_AGAIN_S = 3.0
 """The seconds to wait after a failed repair, because another program is often still making changes."""
 
 
 def watch(plan: HostFile, places: Places, lock: int, say: Callable[[str], None]) -> None:
-    """Repair the server until KeyboardInterrupt is raised. ``say`` receives a line for each repair, and for each NIC that disappears or returns."""
+    """Restore the planned state whenever it changes, until KeyboardInterrupt is raised.
+
+    ``say`` is called with a line of text for each repair, and for each NIC that disappears or returns.
+    """
     blocked: dict[str, str] = {}
     trouble = ""
     while True:

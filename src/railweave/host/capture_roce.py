@@ -60,7 +60,7 @@ class Port:
 def port(machine: Machine, name: str) -> Port:
     """Return the NIC with this interface or RDMA device.
 
-    Raises HostInputError if there is none, or if its vendor is neither NVIDIA nor Broadcom.
+    Raises HostInputError if the server has no such NIC, or if the NIC's vendor is neither NVIDIA nor Broadcom.
     """
     netdevs = machine.names(f"/sys/class/infiniband/{name}/device/net") or [name]
     netdev = netdevs[0]
@@ -80,17 +80,17 @@ def port(machine: Machine, name: str) -> Port:
 
 
 def _nvm(nic: Port) -> dict[str, tuple[int, tuple[str, ...]]]:
-    """Return the settings in Broadcom's flash that a capture needs.
+    """Return the settings in Broadcom's flash that a capture needs, by name.
 
-    Each has its value, and the arguments that select the NIC's function.
+    Each entry has the required value, and the arguments of niccli that select the NIC's function.
     """
     return {"enable_sriov": (0, ()), "default_evb_mode": (3, ("--scope", nic.pci.rpartition(".")[2]))}
 
 
 def _prepared(machine: Machine, nic: Port) -> dict[str, tuple[str, int | None]]:
-    """Return the settings of Broadcom's flash that are not ready for a capture, each as text and as a number.
+    """Return the flash settings of a Broadcom NIC that do not have the value that a capture needs. Each value is given as text and as a number.
 
-    Raises HostError if they cannot be read.
+    Raises HostError if the settings cannot be read.
     """
     if nic.driver != "bnxt_en":
         return {}
@@ -136,7 +136,7 @@ def prepare(asked: Namespace, machine: Machine, nic: Port) -> int:
 
 
 def restore(asked: Namespace, nic: Port) -> int:
-    """Restore the settings of Broadcom's flash, and all changes that an interrupted capture has left."""
+    """Restore the flash settings of Broadcom's NICs, and all other changes that an interrupted capture has left."""
     undone = undo(asked.state_file, lambda record: record.name.split()[-1] == nic.netdev)
     line = f"{', '.join(undone)}: undone; restart the server" if undone else f"{nic.netdev}: nothing to restore"
     return _say(asked, line, {"undone": undone})
@@ -145,7 +145,7 @@ def restore(asked: Namespace, nic: Port) -> int:
 def undo(state_file: Path, chosen: Callable[[journal.StepRecord], bool] = lambda _: True) -> list[str]:
     """Undo the recorded steps of captures for which ``chosen`` returns True, and return their names.
 
-    ``state_file``: the path of the journal of `apply`, next to which the journal of captures is.
+    ``state_file`` is the path of the journal of `apply`. The journal of captures is in the same folder.
     """
     book = _book(state_file)
     if not any(map(chosen, journal.load(book).steps)):
@@ -155,7 +155,7 @@ def undo(state_file: Path, chosen: Callable[[journal.StepRecord], bool] = lambda
 
 
 def left(state_file: Path) -> list[str]:
-    """Return the commands that `undo` would run."""
+    """Return the commands that `undo` would run to reverse interrupted captures."""
     records = journal.load(_book(state_file)).steps[::-1]
     return [str(setup_run.Command(tuple(words), folder)) for record in records for folder, *words in record.inverse]
 
@@ -170,7 +170,7 @@ def _record(asked: Namespace, record: journal.StepRecord) -> None:
 
 
 def _source(machine: Machine, nic: Port) -> tuple[str, str]:
-    """Return (the interface to capture from, the driver flag to turn on for it). Either text may be empty."""
+    """Return the interface to capture from, and the driver flag to turn on for it. Either text may be empty."""
     listed = machine.output("tcpdump", "-D")
     if nic.rdma and re.search(rf"^\d+\.{re.escape(nic.rdma)}\b", listed, re.MULTILINE):
         return nic.rdma, ""
@@ -188,7 +188,7 @@ def _source(machine: Machine, nic: Port) -> tuple[str, str]:
 
 @contextmanager
 def _sniffing(asked: Namespace, nic: Port, flag: str) -> Generator[None, None, None]:
-    """Turn a flag on while the context lasts.
+    """Turn a flag of the NIC's driver on while the context lasts.
 
     The flag is turned off at the end, also after an exception, SIGINT or SIGTERM.
     """
@@ -237,7 +237,7 @@ def capture(asked: Namespace, machine: Machine, nic: Port, say: Callable[[str], 
 
 
 def _tcpdump(asked: Namespace, source: str) -> bool:
-    """Run tcpdump until a limit. Return True if a signal ended it. Raises HostError with its message if it fails."""
+    """Run tcpdump until a limit. Return True if a signal ended tcpdump. Raises HostError with tcpdump's message if tcpdump fails."""
     words = ["tcpdump", "-i", source, "-n", "-U", "-w", str(asked.output)]
     words += [] if asked.whole else ["-s", str(_SNAPLEN)]
     words += ["-c", str(asked.packets)] if asked.packets else []

@@ -1,4 +1,4 @@
-"""Computation of the commands of a change and their journal entries. This module runs no commands."""
+"""Compute the commands of a change and the journal entries for them. This module runs no commands."""
 
 from __future__ import annotations
 
@@ -171,12 +171,10 @@ def _returns(entries: Iterable[Entry], left: Iterable[Entry]) -> list[Command]:
 
 
 def _free_priorities(left: Iterable[Entry]) -> dict[int, int]:
-    """Return, by family, the priority of the second rule.
+    """Return the priority of the kernel's second rule, for each address family.
 
-    The kernel puts a new rule without a priority just before this rule.
-
-    See fib_default_rule_pref in the kernel's net/core/fib_rules.c. Railweave chooses the priority itself so that the
-    journal can name the rule.
+    The kernel puts a new rule without a priority just before this rule (fib_default_rule_pref in the kernel's
+    net/core/fib_rules.c). Railweave chooses the priority itself so that the journal can name the rule.
     """
     priorities = {4: 0, 6: 0}
     for family in priorities:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 class RecordedMachine(FileMachine):
-    """A recorded machine: a folder that ``record`` wrote. Raises HostInputError if the folder has no recording."""
+    """A machine that is read from a recording, a folder that ``record`` wrote. Raises HostInputError if the folder has no recording."""
 
     def __init__(self, folder: Path) -> None:
         super().__init__(folder / "root")
@@ -251,7 +251,7 @@ def _recorded(asked: Namespace, folder: Path) -> Server:
 def _watched(asked: Namespace) -> Counters:
     """Read the counters of this server, wait for the time of ``--watch``, and return the counters from before the wait.
 
-    Raises HostInputError if the options exclude each other, or if no counters of NICs can be read.
+    Raises HostInputError if the options cannot be combined, or if no counters of NICs can be read.
     """
     if asked.since or asked.capture:
         other = "--since" if asked.since else "--capture"
@@ -301,7 +301,7 @@ def _earlier(file: Path) -> Counters:
 
 
 def document(looked: Server, results: list[Result]) -> dict[str, Any]:
-    """Return all results as data for JSON."""
+    """Return the server and all results of its checks as data for JSON."""
     return {
         "schema": SCHEMA,
         "version": __version__,
@@ -395,7 +395,7 @@ def _not_asked(looked: Server, results: list[Result]) -> list[str]:
 
 
 _THING = "\0"
-"""The placeholder for the name of a NIC or GPU, used to compare remedies."""
+"""The placeholder for the name of a NIC or GPU. With it, the remedies of different NICs can be compared."""
 
 
 def _alike(results: list[Result], verdict: str) -> dict[tuple[str, str, str, str, str], list[str]]:
@@ -427,15 +427,15 @@ def _names(of: list[str]) -> str:
 
 
 def unseen(results: list[Result]) -> str:
-    """Return a text for a scheduler's log with the checks that could not read the values that they check; empty if there are none."""
+    """Return a text for a scheduler's log that names the checks whose values could not be read; empty if there are none."""
     names = sorted({result.check.id for result in results if result.outcome.verdict == NOT_SEEN})
     return f"not seen: {', '.join(names)}"[:480] if names else ""
 
 
 def reason(results: list[Result], *, strict: bool = False) -> str:
-    """Return the failures on one line, for a scheduler: the first three, and the number of others; empty if nothing failed.
+    """Return one line for a scheduler, with the first three failed checks and the number of the others; empty if nothing failed.
 
-    ``strict``: True to include checks that could not read the values that they check.
+    ``strict`` is True to include checks whose values could not be read.
     """
     bad = {FAILED, NOT_SEEN} if strict else {FAILED}
     wrong = [result for result in results if result.outcome.verdict in bad]

@@ -289,9 +289,9 @@ def _known_device(name: str, machine: ThisMachine, plan: host_file.HostFile | No
 
 
 def _maybe_plan(asked: Namespace, *, needed: bool) -> host_file.HostFile | None:
-    """Return the plan. If it is not ``needed`` and the default file does not exist, return None.
+    """Return the plan. If the default file does not exist, return None, unless the plan is ``needed``.
 
-    GIDs, for example, can be listed without a plan.
+    Some commands work without a plan, for example the list of GIDs.
     """
     if not needed and asked.host_file == options.HOST_FILE and not asked.host_file.exists():
         return None

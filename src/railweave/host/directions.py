@@ -1,8 +1,8 @@
 """The direction in which packets of the full size are lost between two servers.
 
-An echo reply is as large as its request, so an echo cannot tell the directions apart. A UDP packet to a closed port is
-answered with a short ICMP error (port unreachable: RFC 792; RFC 4443, at most 1,280 bytes). This error shows that the
-packet arrived. The sockets need no privileges.
+An echo reply is as large as its request, so a missing reply does not show which of the two was lost. A UDP packet to a
+closed port is answered with a short ICMP error (port unreachable: RFC 792; RFC 4443, at most 1,280 bytes). This error
+shows that the packet arrived. The sockets need no privileges.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ _WAIT_S = 0.5
 _AT_ONCE = 64
 _UDP = {socket.AF_INET: 28, socket.AF_INET6: 48}
 _PROBE = {socket.AF_INET: (socket.IPPROTO_IP, 10, 3), socket.AF_INET6: (socket.IPPROTO_IPV6, 23, 3)}
-"""IP_MTU_DISCOVER and IPV6_MTU_DISCOVER with the value PROBE: no fragments, whatever MTU of the path was learned."""
+"""The socket options IP_MTU_DISCOVER and IPV6_MTU_DISCOVER with the value PROBE. Packets are not fragmented, and a learned path MTU is ignored."""
 
 
 class Asked(NamedTuple):
-    """Two addresses between which packets of ``size`` bytes with their IP header are lost, and small ones are not."""
+    """Two addresses between which packets of ``size`` bytes (including the IP header) are lost, although small packets arrive."""
 
     source: str
     target: str
@@ -36,7 +36,7 @@ class Asked(NamedTuple):
 
 
 def directions(asked: Iterable[Asked], small: int) -> dict[Asked, str]:
-    """Return a sentence about the direction of each loss. ``small``: the size in bytes of packets that are answered."""
+    """Return a sentence about the direction of each loss. ``small`` is the size in bytes of packets that are answered."""
     pairs = list(dict.fromkeys(asked))
     told: dict[Asked, str] = {}
     for first in range(0, len(pairs), _AT_ONCE):

@@ -35,12 +35,12 @@ NUMA_BALANCING = {"kernel.numa_balancing": "0"}
 
 
 def discovered(machine: Machine, earlier: Counters | None = None) -> Server:
-    """Return a server as the machine shows it.
+    """Return a server whose NICs and GPUs are taken from the machine itself.
 
     Every RoCE port is a NIC, and every data center GPU on the PCI bus is a GPU.
 
     An InfiniBand port is a NIC only if other ports of the same model are Ethernet; its link type is then a fault. The
-    wanted speed and MTU of a NIC are those of most NICs of its kind on this server. A virtual function is left out if
+    required speed and MTU of a NIC are those of most NICs of its kind on this server. A virtual function is left out if
     its physical function is on the server too.
     """
     shown = [port for port in (_port(machine, *place) for place in gids.ports(machine)) if port is not None]
@@ -151,7 +151,7 @@ def _switch(machine: Machine, netdev: str) -> tuple[str, str]:
 
 
 def machine_kind(server: Server) -> str:
-    """Return the kind of machine: its product, and the PCI device of its GPUs. Servers of one kind should be alike."""
+    """Return the kind of machine: its product, and the PCI device of its GPUs. Servers of one kind should have the same versions and settings."""
     machine = server.machine
     words = [(machine.readable(f"{_DMI}/{name}") or "").strip() for name in ("sys_vendor", "product_name")]
     gpus = outcome.gpu_addresses(machine, server.gpu_vendor)
@@ -161,7 +161,7 @@ def machine_kind(server: Server) -> str:
 
 
 def _of_nics(read: Callable[[Server, WantedNic], object]) -> Callable[[Server], str]:
-    """Return a function that returns a value of all NICs as text: how many NICs of each kind have each value."""
+    """Return a function that describes a value of all NICs as text: how many NICs of each kind have each value."""
 
     def value(server: Server, nic: WantedNic) -> str:
         try:

@@ -67,7 +67,7 @@ _KINDS = dict(
         ]
     )
 )
-"""The names of route types by number: ``ip -N`` shows numbers, and ``ip route add`` takes only names."""
+"""The names of route types by number. ``ip -N`` prints numbers, but ``ip route add`` accepts only names."""
 _SCOPES = {"global": "0", "link": "253", "host": "254"}
 _PLAIN_ROUTE = {
     "type", "dst", "gateway", "via", "dev", "table", "protocol", "scope", "metric", "prefsrc", "flags", "metrics", "pref",

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from .host_file import HostFile, Nic, PathAddress
 
 _REFERENCE = re.compile(r"\$(?:\{([A-Za-z_][A-Za-z0-9_]*)\}|([A-Za-z_][A-Za-z0-9_]*))(:?)")
-"""A reference ``$NAME`` or ``${NAME}``, with a following colon: if the value is empty, the colon goes too.
+"""A reference ``$NAME`` or ``${NAME}``, with the colon that follows it. If the variable is empty, the colon is removed too.
 
 In a list of folders, an empty part would mean the current folder.
 """
@@ -63,7 +63,7 @@ def _common_index(plan: HostFile, gids: list[Gid]) -> tuple[int | None, str]:
 
 
 def _first_path(plan: HostFile, nic: Nic) -> PathAddress | None:
-    """Return the first path of a NIC; with both address families, the first of the family that the job uses. None: no path."""
+    """Return the first path of a NIC, or None if the NIC has no path. If the NIC has both address families, the path is of the family that the job uses."""
     version = {"AF_INET": 4, "AF_INET6": 6}.get(plan.environment.get("NCCL_IB_ADDR_FAMILY", ""))
     alike = (path for path in nic.paths if path.prefix.version == version)
     return next(alike, nic.paths[0] if nic.paths else None)

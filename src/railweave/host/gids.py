@@ -1,4 +1,4 @@
-"""The GIDs of RDMA devices and the path of each. They are matched by value, because indexes change when addresses come and go."""
+"""The GIDs of RDMA devices and the path of each GID. GIDs are matched by value, because their indexes change when addresses come and go."""
 
 from __future__ import annotations
 
@@ -62,7 +62,10 @@ def read(machine: Machine, plan: HostFile | None) -> list[Gid]:
 
 
 def of_port(machine: Machine, device: str, port: int, nic: Nic | None) -> list[Gid]:
-    """Return a port's nonzero GIDs, sorted by index. ``nic``: the port's planned NIC, which gives GIDs their paths; or None."""
+    """Return a port's nonzero GIDs, sorted by index.
+
+    ``nic`` is the planned NIC of the port, whose paths are assigned to the GIDs; None if the port is not planned.
+    """
     gids: list[Gid] = []
     folder = f"{DEVICES}/{device}/ports/{port}"
     for index in _numbers(machine, f"{folder}/gids"):
@@ -84,7 +87,7 @@ def missing(plan: HostFile, gids: Iterable[Gid]) -> list[tuple[Nic, PathAddress]
 
 
 def path_of(nic: Nic, address: Address) -> PathAddress | None:
-    """Return the path of the NIC whose prefix contains the address, or None. If several prefixes contain the address, the longest applies."""
+    """Return the path of the NIC whose prefix contains the address, or None. If several prefixes contain the address, the longest prefix applies."""
     holding = [path for path in nic.paths if address in path.prefix and (path.slaac or path.address in {None, address})]
     return max(holding, key=lambda path: path.prefix.prefixlen, default=None)
 

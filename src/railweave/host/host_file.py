@@ -139,11 +139,9 @@ def a_prefix(value: object) -> Prefix:
 
 
 def an_end(value: object) -> str:
-    """Return the value unchanged.
+    """Return the source or destination of a rule unchanged, after validation.
 
-    It must be the source or destination of a rule, and may have host bits, which the kernel keeps.
-
-    Raises ``ValueError`` for any other value.
+    Host bits are allowed, because the kernel keeps them. Raises ``ValueError`` for any other value.
     """
     if _spelled(value, False, "an IP address or prefix, such as 192.168.1.1 or fc00:1:1:1::/64").endswith("/0"):
         raise ValueError(
@@ -174,7 +172,7 @@ class PathAddress:
 
 @dataclass(frozen=True)
 class Nic:
-    """A NIC. ``gpu``: the number of the GPU that it serves, or None. ``tenant``: the tenant that it belongs to, or empty."""
+    """A NIC. ``gpu`` is the number of the GPU that it serves, or None. ``tenant`` is the tenant that it belongs to, or empty."""
 
     netdev: str
     rdma: str

@@ -42,7 +42,7 @@ class StepRecord:
     - ``left``: the part of the step that cannot be undone; empty if there is none.
     - ``boot``: the boot during which the step ended, if the server must restart for it; else empty.
     - ``ended``: True if all its commands have succeeded.
-    - ``written``: the path and each text that the step wrote, so that later changes by others are not undone.
+    - ``written``: the path and text of each file that the step wrote, so that later changes by others are not undone.
     - ``modes``: the earlier mode of each file.
     """
 
@@ -75,7 +75,7 @@ class Journal:
 
 
 def load(file: Path) -> Journal:
-    """Return the journal in a file; empty if the file does not exist. Raises HostError if it cannot be parsed.
+    """Return the journal in a file; empty if the file does not exist. Raises HostError if the file cannot be parsed.
 
     If the server has restarted since the journal was written, only the names file and the steps are returned, because
     the kernel has lost all other changes.

@@ -27,7 +27,10 @@ class CannotTellError(Exception):
 
 @dataclass(frozen=True)
 class CommandOutput:
-    """The output of a command. ``missing``: the command is not installed. ``code`` is None if the command did not end in time."""
+    """The output of a command.
+
+    ``missing`` is True if the command is not installed. ``code`` is None if the command did not end in time.
+    """
 
     out: str
     err: str = ""
@@ -203,7 +206,7 @@ class FileMachine(Machine):
 
 
 class ThisMachine(FileMachine):
-    """The server on which this program runs. It is only read. ``sysfs``: a folder that is read in place of /sys."""
+    """The server on which this program runs. The server is only read. ``sysfs`` is a folder that is read in place of /sys."""
 
     def __init__(self, sysfs: Path = SYSFS) -> None:
         super().__init__(Path("/"))

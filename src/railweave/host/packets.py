@@ -52,8 +52,8 @@ _TAGS = {0x8100, 0x88A8, 0x9100}
 class Frame(NamedTuple):
     """A captured frame.
 
-    ``time_ns``: nanoseconds since 1970. ``length``: bytes on the wire; ``data`` may have fewer. ``link``: the link
-    type.
+    ``time_ns`` is the time in nanoseconds since 1970. ``length`` is the number of bytes on the wire; ``data`` may have
+    fewer. ``link`` is the link type.
     """
 
     time_ns: int
@@ -65,7 +65,7 @@ class Frame(NamedTuple):
 class Roce(NamedTuple):
     """The headers of a RoCE v2 packet.
 
-    ``syndrome``: the syndrome of an acknowledgement, or None. ``vlan_priority``: None without a VLAN tag.
+    ``syndrome`` is the syndrome of an acknowledgement, or None. ``vlan_priority`` is None without a VLAN tag.
     """
 
     source: str
@@ -193,7 +193,7 @@ def _clock(order: str, options: bytes) -> tuple[int, int]:
 def roce(frame: Frame) -> Roce | None:
     """Return the RoCE v2 headers of a frame.
 
-    None if the frame is not a RoCE v2 packet, or was cut off before the end of the base transport header.
+    Return None if the frame is not a RoCE v2 packet, or was cut off before the end of the base transport header.
     """
     try:
         return _roce(frame)
@@ -299,7 +299,7 @@ class Flow:
         return sum(count for opcode, count in self.operations.items() if _carries_data(opcode))
 
     def add(self, frame: Frame, packet: Roce) -> None:
-        """Count a packet."""
+        """Count a packet in the totals of this flow."""
         self.first_ns = self.first_ns if self.packets else frame.time_ns
         self.last_ns = max(self.last_ns, frame.time_ns)
         self.packets += 1
@@ -353,7 +353,7 @@ class Summary:
     def total(self, name: str, *, data: bool | None = None) -> Counter[int]:
         """Return the packets of all flows by ``dscp`` or ``ecn``.
 
-        ``data``: True counts only flows with data, False only notifications, None both.
+        If ``data`` is True, only flows with data are counted; if False, only notifications; if None, both.
         """
         counts: Counter[int] = Counter()
         for flow in self.flows.values():
@@ -460,7 +460,7 @@ def text(read: Summary, most: int) -> str:
 
 
 def _counts(counts: Counter[int], names: tuple[str, ...] = ()) -> str:
-    """Return counts as text: only the key if there is just one, else each key with its count."""
+    """Return counts as text: only the key if there is just one key, else each key with its count."""
     shown = {names[key] if names else str(key): count for key, count in sorted(counts.items())}
     if len(shown) < 2:
         return next(iter(shown), "-")

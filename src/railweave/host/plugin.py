@@ -173,7 +173,7 @@ def rates(before: list[Page], after: list[Page]) -> dict[tuple[str, str, int, st
 
 
 def table(paths: list[PathSums], speed: dict[tuple[str, str, int, str], float]) -> str:
-    """Return a table with a row per path. Its share is the fraction of the NIC's traffic in that direction."""
+    """Return a table with a row per path. The column share is the fraction of the NIC's traffic in the same direction."""
     rows = [
         ["direction", "device", "color", "peer leaf", "live", "MB/s", "share", "bytes", "resent", "deaths", "p99 us"]
     ]
@@ -296,7 +296,7 @@ def _gpu_memory(machine: Machine) -> Verdict:
 
 
 def timeout(raw: Mapping[str, Any], variables: Mapping[str, str]) -> list[Verdict]:
-    """Return a finding about the time for which the NIC retries, compared with the time that the fabric needs to reroute."""
+    """Return a finding that compares the time for which the NIC retries with the time that the fabric needs to reroute."""
     given = variables.get("NCCL_IB_TIMEOUT", "")
     if not given.isdigit():
         return []
@@ -340,7 +340,7 @@ def variables_of_nccl(variables: Mapping[str, str]) -> list[Verdict]:
 
 
 def tuner(variables: Mapping[str, str]) -> list[Verdict]:
-    """Return a finding about NCCL's tuner table. A rank without the table would choose other algorithms than the others."""
+    """Return a finding about NCCL's tuner table. A rank without the table would choose other algorithms than the ranks that have it."""
     if variables.get("RAILWEAVE_NET_TUNER", "0") == "0":
         return []
     table = Path(variables.get("RAILWEAVE_NET_TUNER_FILE") or _TUNER_FILE)

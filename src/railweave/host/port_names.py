@@ -25,10 +25,10 @@ _NAME = re.compile(r"([a-z]+[-_]?)[\d/:._-]*\d", re.IGNORECASE)
 def announced(
     ports: Mapping[str, Port], port_id: str | None, kind: str | None, description: str | None
 ) -> tuple[bool, Port | None]:
-    """Return (True if an LLDP announcement identifies a port, that port or None if ``ports`` does not have it).
+    """Return whether an LLDP announcement identifies a port, and that port, or None if ``ports`` does not have it.
 
-    ``ports``: the neighbor's ports, by all their names. ``kind``: the subtype of the port ID, in the words of any
-    system. If the ID is not a known name, but a MAC address, an interface index or a local text, the description
+    ``ports`` has the neighbor's ports, by all their names. ``kind`` is the subtype of the port ID, in the spelling of
+    any system. If the ID is not a known name, but a MAC address, an interface index or a local text, the description
     identifies the port.
     """
     port_name, about = plain(port_id), plain(description)
@@ -74,9 +74,9 @@ def plain(name: str | None) -> str:
 
 
 def _by_place(name: str, heads: set[str]) -> bool:
-    """Return whether a name has the form of a known port name: ``Eth1/3/1`` if another port is called ``Eth1/2/1``.
+    """Return whether a name has the form of a known port name. For example, ``Eth1/3/1`` has that form if another port is called ``Eth1/2/1``.
 
-    ``heads``: the letters with which known names begin.
+    ``heads`` are the letters with which known names begin.
     """
     match = _NAME.fullmatch(name)
     return match is not None and match[1] in heads

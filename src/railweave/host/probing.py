@@ -33,7 +33,8 @@ _INSTALLED = ("/usr/local/bin", "/usr/bin", "/opt/railweave/bin")
 def find() -> Path:
     """Return the path of railweave-rdma-ping. Raises HostInputError if it is not found.
 
-    The places are ``$RAILWEAVE_RDMA_PING``, the PATH, the folders of ``cmake --install``, and a checkout's build folder.
+    The program is searched for at ``$RAILWEAVE_RDMA_PING``, in the PATH, in the folders of ``cmake --install``, and in
+    a checkout's build folder.
     """
     named = os.environ.get("RAILWEAVE_RDMA_PING")
     if named:
@@ -114,7 +115,10 @@ _SAID = {
 
 @dataclass
 class Outcome:
-    """The outcome of a probe. ``by``: the address that sent an error message; ``ms``: the round-trip time, None without an answer."""
+    """The outcome of a probe.
+
+    ``by`` is the address that sent an error message. ``ms`` is the round-trip time; None without an answer.
+    """
 
     outcome: str = LOST
     said: str = ""
@@ -177,7 +181,7 @@ def probed(probes: list[_Probe]) -> str:
 
 
 def _tell_directions(probes: list[_Probe]) -> None:
-    """Add the direction of the loss to probes of which only small packets came back, if no router has sent an error."""
+    """Add the direction of the loss to each probe of which only small packets came back, if no router has sent an error about it."""
     lost = {
         id(probe): Asked(probe.source, probe.target, probe.size)
         for probe in probes

@@ -1,7 +1,7 @@
-"""The parts of the steps of `setup` for GPUs and NICs: drivers, firmware, their conflicts, and the kernel's settings for them.
+"""The parts of the steps of `setup` for GPUs and NICs: drivers, firmware, conflicts between drivers, and the kernel's settings for them.
 
-Source: Thor2 guide, sections 2.1, 2.2, 2.3 and 2.7 and chapter 8, and the vendors' installation guides. ``setup_parts``
-has packages of the distribution, and what all steps share.
+Source: Thor2 guide, sections 2.1, 2.2, 2.3 and 2.7 and chapter 8, and the vendors' installation guides.
+``setup_parts`` has the packages of the distribution, and the functions that all steps share.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def module_state(bare: Bare, module: str, wanted: str) -> State:
 
 
 def had_module(*modules: str) -> Callable[[Bare], str]:
-    """Return the function that names the vendor's modules, with their versions, that the server has before a step."""
+    """Return a function that returns the vendor's modules, with their versions, that the server has before a step."""
 
     def had(bare: Bare) -> str:
         installed = {module: _module(bare, module) for module in modules}
@@ -76,7 +76,7 @@ def had_module(*modules: str) -> Callable[[Bare], str]:
 def unless_had(
     had: Callable[[Bare], str], inverse: Callable[[Bare], Sequence[Command]]
 ) -> Callable[[Bare], Sequence[Command]]:
-    """Return the inverse of an installer that replaces an earlier release: nothing if the server had one.
+    """Return the inverse of a step whose installer replaces an earlier release. The inverse is empty if the server had such a release.
 
     Uninstalling the new release would leave the server without the driver that it had.
     """
@@ -84,7 +84,11 @@ def unless_had(
 
 
 def left_if_had(had: Callable[[Bare], str], always: str = "") -> Callable[[Bare], str]:
-    """Return the part that stays because of ``unless_had``; ``always``: the part that stays in any case."""
+    """Return a function that describes what stays on the server after `undo --setup`.
+
+    If the server had an earlier release, the new release stays (``unless_had``). ``always`` describes the part that
+    stays in any case.
+    """
 
     def left(bare: Bare) -> str:
         release = had(bare)
@@ -106,7 +110,7 @@ def had_ofed(bare: Bare) -> str:
 
 
 def rocm_file(bare: Bare) -> str:
-    """Return the file name of the ROCm installer, whose number 70100 is release 7.1.0."""
+    """Return the file name of the ROCm installer. In the name, release 7.1.0 is written as 70100."""
     numbers = [part for part in bare.version("rocm").split(".") if part.isdigit()]
     if not numbers:
         return "rocm-installer_*.run"
@@ -439,14 +443,14 @@ def boot_state(bare: Bare) -> State:
 
 
 def boot_commands(bare: Bare) -> list[Command]:
-    """Return the command that sets the kernel parameters for the next start."""
+    """Return the command that sets the planned kernel parameters for the next start."""
     if bare.family == "apt":
         return [Command(("update-grub",))]
     return [Command(("grubby", "--update-kernel=ALL", f"--args={_grub_words(bare)}"))]
 
 
 def boot_inverse(bare: Bare) -> list[Command]:
-    """Return the commands that remove the kernel parameters that no kernel had, and put back the values that grubby replaces."""
+    """Return the commands that remove the kernel parameters that no kernel had before, and restore the values that grubby replaced."""
     if bare.family == "apt":
         return [Command(("update-grub",))]
     commands: list[Command] = []
@@ -515,5 +519,5 @@ def acs_inverse(bare: Bare) -> list[Command]:
 
 
 def acs_files(bare: Bare) -> Sequence[str]:
-    """Return the names of the files that turn ACS off if neither folder has them; else nothing."""
+    """Return the names of the files that turn ACS off, if neither folder has them; empty if one has."""
     return () if acs_texts(bare) else ("acs-off.sh", "acs-off.service")

@@ -1,7 +1,8 @@
-"""The parts of the steps of `setup`: the server as the steps see it, states, commands, and packages of the distribution.
+"""The building blocks of the steps of `setup`: the server to set up, the states and commands of steps, and packages of the distribution.
 
-Source: Thor2 guide, sections 2.1, 2.2, 2.3 and 2.7 and chapter 8. A step reads the machine only; ``setup_run`` runs the
-commands. Nothing is downloaded: the files come from the folder that ``--from`` names. ``setup_devices`` has GPUs and NICs.
+Source: Thor2 guide, sections 2.1, 2.2, 2.3 and 2.7 and chapter 8. A step only reads the machine; ``setup_run`` runs
+the commands. Nothing is downloaded: the files come from the folder that ``--from`` names. ``setup_devices`` has the
+parts for GPUs and NICs.
 """
 
 from __future__ import annotations
@@ -29,7 +30,10 @@ PREFIX = "/opt/railweave"
 IF_INSTALLED = '! command -v "$1" >/dev/null || exec "$@"'
 _REMOVE_RPMS = 'set -- $(rpm -q --qf "%{NAME}\\n" "$@" | grep -v " "); [ $# = 0 ] || rpm -e "$@"'
 ADD_DKMS = 'dkms status "$2" ${4:+-k "$4"} | grep -q "${4:+installed}" || dkms "$@"'
-"""Arguments: ``add NAME/VERSION``, or ``install NAME/VERSION -k KERNEL``. What DKMS has already is left alone."""
+"""A shell script that adds or installs a DKMS module, unless DKMS already has it.
+
+Its arguments are ``add NAME/VERSION``, or ``install NAME/VERSION -k KERNEL``.
+"""
 
 
 @dataclass(frozen=True)
@@ -79,7 +83,7 @@ class Bare:
 
     @property
     def family(self) -> str:
-        """The package manager: ``apt`` or ``rpm``. Raises HostInputError for another distribution."""
+        """The package manager of the distribution: ``apt`` or ``rpm``. Raises HostInputError for an unsupported distribution."""
         release = self.release
         like = {release.get("ID", ""), *release.get("ID_LIKE", "").split()}
         if like & {"debian", "ubuntu"}:
@@ -159,7 +163,7 @@ def _nothing_left(_: Bare) -> str:
 
 
 def stays(part: str) -> Callable[[Bare], str]:
-    """Return the function of a step of which the same part always stays after `undo --setup`."""
+    """Return the function for the field ``left`` of a step. It returns ``part`` for every server: the part that stays after `undo --setup`."""
     return lambda _: part
 
 
@@ -227,7 +231,7 @@ def versioned(installed: str, wanted: str, subject: str) -> State:
 _APT_INSTALL = ("apt-get", "install", "-y", "--no-install-recommends", "--no-remove", "-o", "DPkg::Lock::Timeout=600")
 """The command that installs packages. With ``-y`` alone, apt removes packages of the server that conflict with new ones."""
 _NO_SOURCES = ("-o", "Dir::Etc::SourceList=/dev/null", "-o", "Dir::Etc::SourceParts=/dev/null")
-"""Options with which apt knows no repository. Its option ``--no-download`` fails for files (apt 2.6: "not absolute")."""
+"""Options that make apt ignore all repositories. Its option ``--no-download`` fails for files (apt 2.6: "not absolute")."""
 
 _APT = (
     "gcc g++ make dkms autoconf automake libtool flex pciutils ethtool libpci-dev libibumad-dev libibverbs-dev"

@@ -34,11 +34,11 @@ if TYPE_CHECKING:
 _PROBE_S = 60.0
 """The time limit of a command that reads the state of a step, in seconds. `dkms status` and `grubby` are slow on some servers."""
 CHECK = "check"
-"""The name of the last step, which `--skip` takes too: `railweave host check` after the restart."""
+"""The name of the last step, which `--skip` also accepts: `railweave host check` after the restart."""
 
 
 class Installation(ThisMachine):
-    """This server. Commands have a longer time limit than those of checks."""
+    """This server, read with a longer time limit for commands than in checks."""
 
     def _run(self, words: tuple[str, ...]) -> CommandOutput:
         return ran(words, self._path, _PROBE_S)
@@ -76,7 +76,7 @@ class Row:
 
 
 def look(asked: Namespace) -> Bare:
-    """Return the server to set up, with nothing read yet. Raises HostInputError if a file or a folder is wrong."""
+    """Return the server to set up. The state of its steps is not read yet. Raises HostInputError if a file or a folder is wrong."""
     image = asked.root is not None
     machine: Machine = Image(asked.root) if image else Installation()
     if image and not asked.root.is_dir():
@@ -146,7 +146,7 @@ def rows(asked: Namespace) -> tuple[Bare, list[Row]]:
 def plan(asked: Namespace) -> int:
     """Print the steps with their states, commands and missing files.
 
-    Return exit code 1 if `apply` could not do all of them.
+    Return exit code 1 if `apply` could not carry out all of them.
     """
     bare, steps = rows(asked)
     missing = _missing(steps, TO_DO, NOT_SEEN)
@@ -390,7 +390,7 @@ def run_command(state_file: Path, root: Path | None, lock: int, command: Command
 
 
 def _checked(asked: Namespace) -> dict[str, Any]:
-    """Run the checks of `railweave host check`, and return their verdicts. Only failed checks count against the server."""
+    """Run the checks of `railweave host check`, and return their verdicts. Checks whose values could not be read do not count as failed."""
     looked = checking.looked_at(asked, None)
     results = running.run(looked, running.chosen(()))
     counts = running.counted(results)

@@ -1,8 +1,8 @@
 """Unplanned rules, routes and neighbors that divert a server's traffic from the planned path, and firewalls that drop it.
 
-The kernel evaluates rules in order, and the first rule whose table has a route decides (ip-rule(8)). So a rule in
-front of a planned rule is stray if it matches any packets of the planned rule. A route is stray if it is in a planned
-table and not planned.
+The kernel evaluates rules in order, and the first rule whose table has a route decides (ip-rule(8)). So an unplanned
+rule in front of a planned rule is stray if it matches any packets of the planned rule. A route is stray if it is in a
+planned table and not planned.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ class Stray:
 
     - ``what``: a description of the fault.
     - ``remedy``: the command that fixes it.
-    - ``certain``: False if the entry takes packets only in some cases, for example those that a program marks.
-    - ``table``: the planned table whose packets the entry takes.
+    - ``certain``: False if the entry diverts packets only in some cases, for example packets that a program marks.
+    - ``table``: the planned table whose packets the entry diverts.
     - ``place``: ``Rule.place`` or ``Route.place`` of the entry; empty if it has none.
     - ``dev``: the device of a neighbor.
     """
@@ -87,8 +87,8 @@ def stray_routes(
 ) -> list[Stray]:
     """Return the unplanned routes in planned tables, and routes in system tables that are used instead of a planned route.
 
-    ``there``: the kernel's routes. ``sources``: for each table, the prefixes of the server's addresses that use it. A
-    route may set only such an address as its source.
+    ``there``: the kernel's routes. ``sources``: for each table, the prefixes of the server's addresses that use it. The
+    source address that a route sets must be in one of these prefixes.
     """
     tables = {route.table for route in planned} - SYSTEM_TABLES
     at: dict[tuple[int, int, str], list[Route]] = {}
@@ -124,7 +124,7 @@ def stray_routes(
 def stray_neighbors(there: Iterable[tuple[str, str, str]], devices: Collection[str]) -> list[Stray]:
     """Return the permanent neighbors on planned devices. ``there``: all neighbors, as device, address and MAC address.
 
-    No plan has permanent neighbors, and the kernel never resolves them again.
+    No plan has permanent neighbors. The kernel never resolves them again, so a wrong MAC address stays.
     """
     return [
         Stray(
@@ -157,7 +157,7 @@ def _within(address: str, prefix: str) -> bool:
 
 
 def _place(wanted: Rule, kernel: Sequence[Rule]) -> int:
-    """Return the index of a planned rule in the kernel's order or, if the rule is missing, the index at which it belongs."""
+    """Return the index of a planned rule in the kernel's order. If the kernel lacks the rule, return the index at which it belongs."""
     for number, rule in enumerate(kernel):
         if rule.does(wanted):
             return number

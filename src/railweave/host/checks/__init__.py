@@ -1,4 +1,4 @@
-"""Read-only checks, before a job, that a server is as designed. They read the server only through ``machine``.
+"""Checks, run before a job, that a server matches its design. They change nothing, and read the server only through ``machine``.
 
 Each subject has a module. ``outcome`` defines the outcomes of a check and the list of all checks; ``server`` runs
 them.

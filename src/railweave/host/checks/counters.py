@@ -1,4 +1,4 @@
-"""Checks that NIC counters have not grown since an earlier run: drops, retransmissions, waits, pauses, marks.
+"""Checks that NIC counters have not grown since an earlier run: drops, retransmissions, waits for buffers, PFC pauses, ECN marks.
 
 The absolute value of a counter shows little, because it also counts old events. Without an earlier run, some counters
 are compared with the packets that the NIC has sent.
@@ -27,10 +27,10 @@ _WRAP = 1 << 32
 class _Group(NamedTuple):
     """The names of counters with the same meaning on mlx5 and on bnxt NICs.
 
-    A counter is one of the RDMA device or of ethtool.
+    The counters come from the RDMA device or from ``ethtool -S``.
 
-    ``{p}`` is replaced by each lossless priority (or by the data priority if there is none), ``{o}`` by every other
-    priority.
+    In a name, ``{p}`` is replaced by each lossless priority (or by the data priority if there is none), and ``{o}`` by
+    every other priority.
     """
 
     mlx5: tuple[str, ...]
@@ -40,7 +40,7 @@ class _Group(NamedTuple):
         """Return the names of these counters on a NIC, with priorities inserted.
 
         Without a design, the lossless priorities are those for which the NIC has PFC on. If no tool shows these
-        priorities, the names of counters with a priority are left out.
+        priorities, counters of single priorities are left out.
         """
         data = nic.traffic.priority if nic.traffic else 0
         paused = nic.traffic.paused or {data} if nic.traffic else _pfc(server, nic)
@@ -102,7 +102,7 @@ def known(server: Server) -> dict[str, dict[str, int]]:
 
 
 def _grown(server: Server, nic: WantedNic, group: _Group) -> dict[str, int]:
-    """Return the growth of each counter of a group since the earlier run. Raises CannotTellError if none can be compared."""
+    """Return the growth of each counter of a group since the earlier run. Raises CannotTellError if no counter of the group can be compared."""
     before = server.earlier.nics.get(nic.netdev) if server.earlier else None
     if before is None:
         raise CannotTellError("the earlier look has no counters of it")
@@ -295,7 +295,7 @@ KNOWN["counters-notification"] = _NOTIFICATION
     unless=lambda server, _: "needs --since and an earlier look" if server.earlier is None else "",
 )
 def notification(server: Server, nic: WantedNic) -> Iterator[Outcome]:
-    """Check that the NIC answers ECN marks with notifications. Marks alone are not a fault."""
+    """Check that the NIC answers ECN marks with congestion notification packets. Marks without drops are not a fault."""
     grown = _grown(server, nic, _NOTIFICATION)
     marked, sent, handled = _NOTIFICATION.names(server, nic)
     if marked not in grown or sent not in grown:
@@ -311,14 +311,14 @@ def notification(server: Server, nic: WantedNic) -> Iterator[Outcome]:
 _SENT = ("port_xmit_packets", "tx_pkts")
 """The counters of packets that a port has sent, in mlx5 and in bnxt_re."""
 _ENOUGH = 1_000_000
-"""The number of sent packets from which a share of errors means something."""
+"""The smallest number of sent packets for which a ratio of errors to packets is evaluated. With fewer packets, the ratio is meaningless."""
 
 
 def _share(name: str, group: _Group, most: float, *, rule: str, why: str, remedy: str, source: str = _LINUX) -> None:
-    """Register a check that the counters of a group are a small share of all packets sent.
+    """Register a check that the counters of a group are only a small fraction of all packets sent.
 
-    The check needs no earlier counters. ``most``: the largest share that is accepted. Counters of 32 bits may have
-    wrapped, so the true share may be larger.
+    The check needs no counters of an earlier run. ``most`` is the largest accepted fraction. Counters of 32 bits may
+    have wrapped, so the true fraction may be larger.
     """
 
     def unless(server: Server, nic: WantedNic) -> str:

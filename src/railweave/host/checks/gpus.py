@@ -70,18 +70,18 @@ def rocm(machine: Machine) -> list[dict[str, str]] | None:
 
 
 def no_gpus(server: Server) -> str:
-    """Return a reason if checks of GPUs do not apply, because no GPU is planned; else an empty string."""
+    """Return the reason why checks of GPUs do not apply: no GPU is planned. Return an empty string if they apply."""
     without = "no GPU is on the PCI bus" if server.generic else "no GPU is planned"
     return "" if server.gpus and server.gpu_vendor else without
 
 
 def not_nvidia(why: str) -> Callable[[Server], str]:
-    """Return a function for ``unless`` of checks of NVIDIA GPUs: its reason is ``why`` for GPUs of other vendors."""
+    """Return a function for the field ``unless`` of a check of NVIDIA GPUs. On servers with other GPUs, it returns the reason ``why``."""
     return lambda server: no_gpus(server) or ("" if server.gpu_vendor == "NVIDIA" else why)
 
 
 def one_gpu(server: Server) -> str:
-    """Return a reason if checks of connections between GPUs do not apply, because at most one GPU is planned; else an empty string."""
+    """Return the reason why checks of connections between GPUs do not apply: fewer than two GPUs are planned. Return an empty string if they apply."""
     return no_gpus(server) or ("there is one GPU" if server.gpus < 2 else "")
 
 
@@ -522,7 +522,7 @@ _PEER = {
     "NVIDIA": ("/sys/module/nvidia_peermem/version", "/sys/kernel/mm/memory_peers/nv_mem/version", "/sys/kernel/mm/memory_peers/nv_mem_nc/version"),
     "AMD": ("/sys/kernel/mm/memory_peers/amdkfd/version", "/sys/kernel/memory_peers/amdkfd/version", "/sys/memory_peers/amdkfd/version"),
 }  # fmt: skip
-"""The files by which NCCL and RCCL recognize peer memory, by GPU vendor (the gdr check of their verbs transports)."""
+"""The files by which NCCL and RCCL detect that NICs can access GPU memory (peer memory), by GPU vendor. NCCL and RCCL read them for GPUDirect RDMA."""
 
 
 @of_server(
@@ -534,7 +534,7 @@ _PEER = {
     unless=no_gpus,
 )
 def direct(server: Server) -> Iterator[Outcome]:
-    """Check that GPUDirect RDMA is available, by peer memory or dma-buf. The libraries look for both."""
+    """Check that GPUDirect RDMA is available, by peer memory or dma-buf. NCCL and RCCL look for both."""
     machine = server.machine
     modules = {"NVIDIA": "nvidia_peermem", "AMD": "ib_peer_mem"}
     loaded = [path for path in _PEER[server.gpu_vendor] if machine.text(path) is not None]
@@ -575,7 +575,7 @@ def _dma_buf(server: Server) -> str:
     unless=one_gpu,
 )
 def vbios(server: Server) -> Iterator[Outcome]:
-    """Check that all GPUs report one VBIOS."""
+    """Check that all GPUs report the same VBIOS version."""
     versions: dict[str, str] = {}
     if server.gpu_vendor == "NVIDIA":
         text = server.machine.output("nvidia-smi", "--query-gpu=index,vbios_version", "--format=csv,noheader")

@@ -24,7 +24,7 @@ _USUAL = (
 
 
 def _folders(server: Server) -> list[str]:
-    """Return the folders in which the loader searches libraries: first the job's environment, then the default folders."""
+    """Return the folders in which the dynamic loader searches for libraries: first those of the job's environment, then the default folders."""
     job_folders = [word for word in server.environment.get("LD_LIBRARY_PATH", "").split(":") if word.startswith("/")]
     return list(dict.fromkeys([*job_folders, *_USUAL]))
 
@@ -57,7 +57,7 @@ def _no_tuner(server: Server) -> str:
     design=True,
 )
 def plugin(server: Server) -> Iterator[Outcome]:
-    """Check that the net plugin and its libraries are installed. The file is searched as NCCL does."""
+    """Check that the net plugin and its libraries are installed. The name of the plugin's file is derived in the same way as by NCCL."""
     name = server.environment["NCCL_NET_PLUGIN"]
     file = name if name.startswith("lib") or "/" in name else f"lib(nccl|rccl)-net-{re.escape(name)}.so"
     paths = _find(server, file) if "/" not in name else [name]
@@ -134,7 +134,7 @@ def environment(server: Server) -> Iterator[Outcome]:
     design=True,
 )
 def tuner(server: Server) -> Iterator[Outcome]:
-    """Check that the tuner's file is installed."""
+    """Check that the file with the tuner's table is installed."""
     file = server.environment.get("RAILWEAVE_NET_TUNER_FILE", "/etc/railweave/tuner.json")
     if server.machine.text(file) is None:
         yield failed(

@@ -1,7 +1,7 @@
 """The light of a pluggable module, as ``ethtool -m`` prints it: wavelength, sent and received power, and the module's own limits.
 
-The names differ between SFF-8472 (SFP), SFF-8636 (QSFP) and CMIS (QSFP-DD, OSFP). Source: ethtool, module-common.c,
-sfpdiag.c, qsfp.c and cmis.c.
+The names of these values differ between SFF-8472 (SFP), SFF-8636 (QSFP) and CMIS (QSFP-DD, OSFP). Source: ethtool,
+module-common.c, sfpdiag.c, qsfp.c and cmis.c.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class Light:
         return sorted({lane for (_, lane), power in self.dbm.items() if power > float("-inf")})
 
     def outside(self, level: str) -> list[str]:
-        """Return the lanes in use whose power is outside the module's limits of a level, one text each."""
+        """Return a text for each lane in use whose power is outside the module's limits of a level."""
         wrong: list[str] = []
         for (way, lane), power in sorted(self.dbm.items(), key=lambda item: item[0][1]):
             low, high = (self.limits.get((way, bound, level)) for bound in ("low", "high"))
@@ -61,7 +61,7 @@ class Light:
 
     @property
     def compared(self) -> bool:
-        """True if every direction whose power is shown has limits, or flags of the module itself."""
+        """True if the power of every direction can be compared: the module reports limits for the direction, or its own alarm flags."""
         ways = {way for way, _ in self.dbm}
         return all(way in self.flags or any(limit[0] == way for limit in self.limits) for way in ways)
 

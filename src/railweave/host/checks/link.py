@@ -297,7 +297,7 @@ def module_light(server: Server, nic: WantedNic) -> Iterator[Outcome]:
     source="Azure node health checks (5 lost carriers in 24 hours)",
 )
 def flaps(server: Server, nic: WantedNic) -> Iterator[Outcome]:
-    """Check that the link has not gone down often."""
+    """Check how often the link has gone down."""
     count = server.machine.number(f"{_folder(nic)}/carrier_down_count")
     if count is None:
         raise CannotTellError("the kernel does not count it")

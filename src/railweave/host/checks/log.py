@@ -210,15 +210,15 @@ _XID = {
     **dict.fromkeys((169, 171, 172, 173), "failed"),
     **dict.fromkeys((43, 63, 92, 162, 163), "informs"),
 }
-"""The level of each Xid number for the next job. An Xid that is not listed is a warning.
+"""The severity of each Xid (an error number of NVIDIA's driver) for the next job. An Xid that is not listed is a warning.
 
-Xids of the GPU or its links fail the check, and five only inform. Other Xids come from programs or are new. Source:
-NVIDIA Xid catalog by way of OCI's table; Azure's list agrees except for 63, 65 and 92. Xids from 157 on follow their
-names in nverror.h of NVIDIA's open-gpu-kernel-modules: retirement that failed, fatal timeouts, uncorrectable memory,
-links between chips.
+Xids of the GPU or its links fail the check. Five Xids are ignored, because they only inform. Other Xids come from
+programs or are new. Source: NVIDIA Xid catalog by way of OCI's table; Azure's list agrees except for 63, 65 and 92.
+The severities of Xids from 157 on follow from their names in nverror.h of NVIDIA's open-gpu-kernel-modules: failed
+retirement, fatal timeouts, uncorrectable memory errors, errors of links between chips.
 """
 _XID_LINE = re.compile(r"NVRM: Xid \((?:PCI:)?([0-9a-fA-F:.]+)(?: [^)]*)?\): (\d+)|NVRM: (?:GPU \S+ )?Xid (\d+)\b")
-"""The log line of an Xid. With GPU instances (MIG), their numbers follow the address."""
+"""The form of a log line with an Xid. With GPU instances (MIG), the instance numbers follow the PCI address."""
 
 
 @of_server(
@@ -231,7 +231,7 @@ _XID_LINE = re.compile(r"NVRM: Xid \((?:PCI:)?([0-9a-fA-F:.]+)(?: [^)]*)?\): (\d
     root=True,
 )
 def xid(server: Server) -> Iterator[Outcome]:
-    """Check the kernel log for Xids, each by its severity."""
+    """Check the kernel log for Xids, and report each by its severity."""
     seen: dict[str, dict[str, int]] = {"failed": {}, "warning": {}}
     for line in _lines(server):
         match = _XID_LINE.search(line)

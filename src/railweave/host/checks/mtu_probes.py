@@ -1,8 +1,8 @@
 """Probes of a path's MTU by ``ping``, and the direction in which packets of the full size are lost.
 
-A gateway answers an echo request with a packet as large as the request. A packet whose hop limit ends at the gateway is
-answered with a short ICMP error instead. This error shows that the packet itself arrived. So two probes tell the
-directions apart: no echo and an error means that the answer is lost.
+A gateway answers an echo request with a packet as large as the request. If a packet's hop limit expires at the
+gateway, the gateway answers with a short ICMP error instead. This error shows that the packet itself arrived. So
+two probes show the direction of a loss: if the error comes back and the echo reply does not, the reply is lost.
 
 Sources: RFC 792 and RFC 4443 (time exceeded; an error quotes at most 1,280 bytes), RFC 1812 section 4.3.2.3, ping(8).
 """
@@ -23,10 +23,10 @@ if TYPE_CHECKING:
     from ..machine import Machine
 
 SMALL = 128
-"""The size in bytes of the small packets that show if the gateway answers at all."""
+"""The size in bytes of the small packets that show whether the gateway answers at all."""
 
 _DOCUMENTATION = {4: "192.0.2.1", 6: "2001:db8::1"}
-"""Addresses that no one has (RFC 5737, RFC 3849), to send to if the only route through a gateway is the default route."""
+"""Documentation addresses, which no host has (RFC 5737, RFC 3849). Probes are sent to them if only the default route leads through a gateway."""
 
 
 def gateways(routes: Iterable[Route]) -> list[str]:
@@ -39,9 +39,9 @@ def gateways(routes: Iterable[Route]) -> list[str]:
 
 
 def beside(rows: Sequence[dict[str, Any]], gateway: str) -> list[str]:
-    """Return the first address in the subnet of a gateway. Packets need it as source if rules choose routes by source.
+    """Return the NIC's first address in the subnet of a gateway. If rules choose routes by source, packets need this source address.
 
-    ``rows``: the addresses of the NIC in the form of ``ip -j addr show``.
+    ``rows`` has the addresses of the NIC in the form of ``ip -j addr show``.
     """
     networks = ((row["local"], _subnet(row)) for row in rows if "local" in row and "prefixlen" in row)
     return [local for local, subnet in networks if ipaddress.ip_address(gateway) in subnet][:1]
@@ -54,7 +54,8 @@ def _subnet(row: dict[str, Any]) -> ipaddress.IPv4Network | ipaddress.IPv6Networ
 def beyond(routes: Iterable[Route], rows: Sequence[dict[str, Any]], gateway: str) -> str:
     """Return an address to which packets go through a gateway; empty if no route leads through the gateway.
 
-    ``routes``: the routes of the NIC. ``rows``: the addresses of the NIC. The address is in none of the NIC's subnets.
+    ``routes`` and ``rows`` are the routes and the addresses of the NIC. The returned address is in none of the NIC's
+    subnets.
     """
     subnets = [_subnet(row) for row in rows if "local" in row and "prefixlen" in row]
     through = [ipaddress.ip_network(route.to) for route in routes if route.via == gateway]
@@ -67,19 +68,24 @@ def beyond(routes: Iterable[Route], rows: Sequence[dict[str, Any]], gateway: str
 
 
 def answered(machine: Machine, sender: str, target: str, size: int) -> bool:
-    """Return True if a packet of this size, with its IP header, is answered. ``sender`` is an interface or an address."""
+    """Return True if a packet of this size, including its IP header, is answered. ``sender`` is an interface or an address."""
     return machine.run(*echo(sender, target, size)).code == 0
 
 
 def echo(sender: str, target: str, size: int, *options: str) -> tuple[str, ...]:
-    """Return the command that sends one packet of this size, with its IP header, without fragmentation."""
+    """Return the command that sends one packet of this size, including its IP header, without fragmentation."""
     data = size - (48 if ":" in target else 28)
     return ("ping", "-c", "1", "-W", "1", *options, "-M", "do", "-s", str(data), "-I", sender, target)
 
 
 @dataclass(frozen=True)
 class Loss:
-    """The place where packets of the full size are lost. ``seen``: the evidence. ``way``: ``there``, ``back``, ``here``, or empty if not seen."""
+    """The place where packets of the full size are lost.
+
+    - ``way``: ``there`` (to the gateway), ``back`` (from the gateway), ``here`` (not sent by this server), or empty if
+      unknown.
+    - ``seen``: the evidence.
+    """
 
     way: str
     seen: str
@@ -88,7 +94,7 @@ class Loss:
 def loss(
     machine: Machine, senders: Sequence[str], gateway: str, target: str, size: int, addresses: Iterable[str]
 ) -> Loss:
-    """Return the direction in which packets of a size are lost between this server and a gateway that answers small ones.
+    """Return the direction in which packets of a size are lost between this server and a gateway that answers smaller packets.
 
     - ``senders``: the interface, then an address of the interface in the gateway's subnet if there is one. Rules may
       choose the route to ``target`` by this address.
@@ -119,7 +125,7 @@ def loss(
 
 
 def _error(machine: Machine, senders: Sequence[str], target: str, size: int, addresses: Iterable[str]) -> str:
-    """Return the address that reports that a packet, which may cross no router, went no further; empty without a report."""
+    """Send a packet with hop limit 1, and return the address of the router that reports the packet; empty without a report."""
     nic, *source = senders
     text = machine.run(*echo(nic, target, size, "-t", "1", *(word for each in source for word in ("-I", each)))).out
     by = re.search(r"^From (\S+?)(?:%\S+)? icmp_seq=\d+ (?:Time|Dest)", text, re.MULTILINE)

@@ -77,7 +77,7 @@ def addresses(server: Server, nic: WantedNic) -> Iterator[Outcome]:
 
 
 def _no_advertisements(server: Server, nic: WantedNic) -> tuple[str, str] | None:
-    """Return (why the kernel takes no address from router advertisements, the fix); None if its settings allow it.
+    """Return the reason why the kernel ignores addresses in router advertisements, with the fix; None if its settings accept them.
 
     If a file sets the value, the reason names the file.
     """
@@ -159,8 +159,8 @@ def stray(server: Server, nic: WantedNic) -> Iterator[Outcome]:
 def _of_another(server: Server, nic: WantedNic, path: PathAddress, address: Address) -> bool:
     """Return True if an address within a path's prefix belongs to another server.
 
-    A static address does if it is not the planned one. A SLAAC address does if it was formed from another MAC address
-    (RFC 4291, appendix A).
+    A static address belongs to another server if it is not the planned address. A SLAAC address belongs to another
+    server if it was formed from another MAC address (RFC 4291, appendix A).
     """
     if not path.slaac or address == path.address:
         return path.address is not None and address != path.address
@@ -183,7 +183,7 @@ def _of_another(server: Server, nic: WantedNic, path: PathAddress, address: Addr
     design=True,
 )
 def routes(server: Server) -> Iterator[Outcome]:
-    """Check that all planned routes and rules exist, compared in the same way as ``host apply`` does."""
+    """Check that all planned routes and rules exist. They are compared in the same way as by ``host apply``."""
     missing = changes.undone(server.plan, _kernel(server))
     if missing:
         first = command_line(("add", missing[0]))
@@ -226,7 +226,7 @@ def _kernel(server: Server) -> Kernel:
     design=True,
 )
 def stray_rules(server: Server) -> Iterator[Outcome]:
-    """Check that no unplanned rule takes packets that a planned rule should take."""
+    """Check that no unplanned rule matches packets that a planned rule should match."""
     planned = [rule for _, rule in server.plan.entries if isinstance(rule, Rule)]
     prefixes = dict.fromkeys(str(path.prefix) for nic in server.nics for path in nic.plan.paths)
     yield from _strays(strays.stray_rules(planned, _kernel(server).rules, prefixes), "host.json rules")
@@ -288,7 +288,7 @@ def _strays(entries: list[Stray], origin: str) -> Iterator[Outcome]:
     design=True,
 )
 def advertisements(server: Server, nic: WantedNic) -> Iterator[Outcome]:
-    """Check that IPv6 is on. If the kernel is to handle router advertisements, check that it accepts them."""
+    """Check that IPv6 is on. If the kernel should process router advertisements, check also that it accepts them."""
     folder = f"{_SYSCTL}/ipv6/conf/{nic.netdev}"
     have = {
         setting: server.machine.number(f"{folder}/{setting}") for setting in ("accept_ra", "forwarding", "disable_ipv6")
@@ -402,7 +402,7 @@ def _routes(server: Server, nic: WantedNic) -> list[Route]:
     source="Thor2 guide, section 2.6, check 12; ping(8); RFC 792 and RFC 4443 (time exceeded)",
 )
 def path_mtu(server: Server, nic: WantedNic) -> Iterator[Outcome]:
-    """Send one packet of the full size to each gateway, which sends it back. If it is lost, tell in which direction."""
+    """Send one packet of the full size to each gateway, which sends it back. If the packet is lost, report the direction of the loss."""
     machine, routes = server.machine, _routes(server, nic)
     gateways = mtu_probes.gateways(routes)
     if not gateways:

@@ -53,9 +53,9 @@ _PCI = "/sys/bus/pci/devices"
 
 
 def _functions(server: Server) -> Iterator[Outcome]:
-    """Check that every network function of the same kind as those of RDMA devices has an RDMA device too.
+    """Check that every network function of the same model as an RDMA NIC has an RDMA device. This is the check without a design.
 
-    This is the check without a design.
+    Functions of NVIDIA's NICs are checked even if none of the same model has an RDMA device.
     """
     machine = server.machine
     with_rdma = {
@@ -140,7 +140,7 @@ def driver(server: Server, nic: WantedNic) -> Iterator[Outcome]:
 def firmware(server: Server, nic: WantedNic) -> Iterator[Outcome]:
     """Check the firmware version against the plan.
 
-    Without a planned version, it is compared with the server's other NICs of the same model.
+    If the plan has no version, compare the version with those of the server's other NICs of the same model.
     """
     seen = _version(server, nic, "firmware-version")
     yield from _compared(server, nic, seen, "nic_firmware", nic.model, "firmware-version")

@@ -102,11 +102,11 @@ VERDICTS = (OK, WARNING, FAILED, NOT_APPLICABLE, NOT_SEEN)
 
 @dataclass(frozen=True)
 class Outcome:
-    """One verdict about the server, a NIC or a GPU.
+    """The verdict of a check on the server, a NIC or a GPU.
 
     - ``of``: the NIC or GPU; empty for the server.
-    - ``seen`` and ``wanted``: values in readable form.
-    - ``origin``: the source of the wanted value.
+    - ``seen`` and ``wanted``: the observed and the required value in readable form.
+    - ``origin``: the source of the required value.
     - ``remedy``: the command or action that fixes the fault.
     """
 
@@ -119,7 +119,10 @@ class Outcome:
 
 
 def ok(seen: object, of: str = "") -> Outcome:
-    """Return the outcome for a value that is right. ``seen``: the value. ``of``: the NIC or GPU; empty for the server."""
+    """Return the outcome for a correct value.
+
+    ``seen`` is the value. ``of`` is the NIC or GPU; empty for the server.
+    """
     return Outcome(OK, str(seen), of=of)
 
 
@@ -159,12 +162,12 @@ def alike(
 ) -> Iterator[Outcome]:
     """Compare a NIC with the other NICs of its kind on this server. This is the check of a server without a design.
 
-    - ``read``: the value of a NIC; it may raise CannotTellError, which for the NIC itself means that the value is not
-      seen.
-    - ``shown``: the value as text.
-    - ``level``: makes the outcome for a NIC that differs; by default ``failed``.
+    - ``read``: a function that returns the value of a NIC. If it raises CannotTellError for the NIC itself, the outcome
+      is "not seen".
+    - ``shown``: a function that returns a value as text.
+    - ``level``: a function that makes the outcome for a NIC that differs; by default ``failed``.
 
-    The value of more than half of the NICs is right. If no value has more than half, all NICs get a warning.
+    A value that more than half of the NICs have counts as correct. If there is no such value, all NICs get a warning.
     """
     have = read(nic)
     values: list[object] = []
@@ -194,12 +197,12 @@ def alike(
 class Check:
     """A check of the server or of each planned NIC.
 
-    - ``look``: the function that checks; called once or, with ``per_nic``, once for each planned NIC.
+    - ``look``: the function that carries out the check; called once or, with ``per_nic``, once for each planned NIC.
     - ``what``: the rule in one sentence.
     - ``why``: the consequence of breaking the rule.
     - ``how``: the file or command that the check reads.
     - ``source``: the document that states the rule.
-    - ``root``: True if the check sees less, or nothing, without root.
+    - ``root``: True if the check can read less, or nothing, without root.
     - ``unless``: a function with the same arguments that is called first. If it returns a reason, the check does not
       apply.
     - ``design``: True if the check only compares with ``host.json``. Such a check does not run without a design.

@@ -259,7 +259,7 @@ def _no_pairs(server: Server) -> str:
     unless=_no_pairs,
 )
 def pairs(server: Server) -> Iterator[Outcome]:
-    """Check that each NIC is behind the same PCIe bridge as its GPU. If NICs are in a wrong order, the remedy shows the right one."""
+    """Check that each NIC is behind the same PCIe bridge as its GPU. If the NICs are in a wrong order, the remedy shows the correct order."""
     machine, gpus = server.machine, _gpus(server)
     if server.generic:
         yield _as_many_beside(server)

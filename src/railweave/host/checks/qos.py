@@ -159,7 +159,7 @@ _ALIKE = "set all NICs of one kind alike: mlnx_qos -i NIC, niccli --dev PCI qos,
 def _part(server: Server, name: str, setting: str) -> Callable[[WantedNic], object]:
     """Return a function that returns one part of a NIC's QoS.
 
-    It raises CannotTellError if the tool does not show the part.
+    The returned function raises CannotTellError if the tool does not show the part.
     """
 
     def read(nic: WantedNic) -> object:
@@ -197,7 +197,7 @@ def _pauses(server: Server, nic: WantedNic) -> bool:
 
 
 def _congestion_control(server: Server, nic: WantedNic) -> dict[str, str]:
-    """Return the switches of congestion control of a NIC, by name. Raises CannotTellError if the driver shows none."""
+    """Return which parts of congestion control are on or off on a NIC, by name. Raises CannotTellError if the driver shows none."""
     machine = server.machine
     if nic.mlx5:
         folder = f"/sys/class/net/{nic.netdev}/ecn"

@@ -33,7 +33,7 @@ _SYSCTL = ("/etc/sysctl.d", "/run/sysctl.d", "/usr/local/lib/sysctl.d", "/usr/li
 _UDEV = ("/etc/udev/rules.d", "/run/udev/rules.d", "/usr/local/lib/udev/rules.d", "/usr/lib/udev/rules.d")
 _MODPROBE = ("/etc/modprobe.d", "/run/modprobe.d", "/usr/local/lib/modprobe.d", "/usr/lib/modprobe.d")
 _UNITS = ("/etc/systemd/system", "/run/systemd/system", "/usr/local/lib/systemd/system", "/usr/lib/systemd/system")
-"""The folders from which the system reads files of each kind. If folders have files of the same name, the first folder's is read."""
+"""The folders from which the system reads files of each kind. If several folders have a file of the same name, only the file in the first of them is read."""
 
 _OUR_UNITS = (
     "nic-qos.service",
@@ -172,9 +172,8 @@ def second_netplan(server: Server) -> Iterator[Outcome]:
 def _of_nics(server: Server, values: list[_Value]) -> Iterator[tuple[_Value, str, str]]:
     """Yield (value, NIC, key) for the values of a netplan file that concern planned NICs.
 
-    The key follows the name of the definition.
-
-    The renderer concerns all NICs, so its NIC and key are empty.
+    The key names the definition and its setting, such as ``eth0.mtu``. The renderer concerns all NICs, so its
+    NIC and key are empty.
     """
     matches: dict[tuple[str, ...], str] = {}
     for value in values:
@@ -201,9 +200,9 @@ def _of_nics(server: Server, values: list[_Value]) -> Iterator[tuple[_Value, str
 
 
 def _matches(machine: Machine, nic: WantedNic, kind: str, text: str) -> bool:
-    """Return whether a match condition applies to a NIC. Conditions on names take patterns, those on MAC addresses take addresses.
+    """Return whether a match condition applies to a NIC. A condition on names has patterns; a condition on MAC addresses has addresses.
 
-    ``kind``: the key of the condition, in netplan, systemd or NetworkManager. ``text``: its value.
+    ``kind`` is the key of the condition in netplan, systemd or NetworkManager. ``text`` is its value.
     """
     word = kind.casefold()
     if word in {"name", "originalname", "interface-name"}:
@@ -299,9 +298,8 @@ def _drop_ins(
 ) -> Iterator[Outcome]:
     """Yield an outcome for each setting in the drop-ins of a systemd file.
 
-    A template's drop-ins also apply to its instances.
-
-    ``then``: the command to run after the fix. ``of``: the subject of the outcome; default: the file's name.
+    A template's drop-ins also apply to its instances. ``then`` is the command to run after the fix. ``of`` is the
+    subject of the outcome; by default, the name of the file.
     """
     for _, path, text in _texts(machine, _files(machine, [f"{folder}/{name}.d" for folder in folders], ".conf")):
         for value in _settings(text):

@@ -58,7 +58,10 @@ class Traffic:
 
 @dataclass(frozen=True)
 class WantedNic:
-    """A planned NIC. ``key`` is its place in host.json, such as ``nics[0]``; ``plan`` has its names, addresses and GPU."""
+    """A planned NIC.
+
+    ``key`` is its place in host.json, such as ``nics[0]``. ``plan`` has its names, addresses and GPU.
+    """
 
     key: str
     plan: Nic
@@ -126,7 +129,7 @@ class Server:
     memory_gib: int = 0
     """The memory of the server's model in GiB; 0 if it is not known."""
     generic: bool = False
-    """True if there is no design: ``discovery`` made this server of what the machine shows."""
+    """True if there is no design. ``discovery`` then derives the requirements from the machine itself."""
 
     def origin(self, place: str, without: str) -> str:
         """Return the source of a wanted value: its place in host.json, or ``without`` if there is no design."""
@@ -295,8 +298,8 @@ def chosen(only: Iterable[str], option: str = "--only") -> list[Check]:
 def run(server: Server, checks: Iterable[Check]) -> list[Result]:
     """Run checks and return the results in order. A check that could not read a value does not stop the others.
 
-    A check of an absent NIC is not seen, unless ``nic-present`` is run too, which fails for this NIC. A check without an object is
-    not applicable.
+    Checks of an absent NIC have the outcome "not seen". They are left out if ``nic-present`` is run too, because that
+    check fails for the NIC. A check that yields no outcome is reported as not applicable.
     """
     checks = [check for check in checks if not (server.generic and check.design)]
     there = set(server.machine.names("/sys/class/net"))
@@ -336,9 +339,9 @@ def _one(server: Server, check: Check, nic: WantedNic | None) -> list[Result]:
 
 
 def exit_code(results: Iterable[Result], allowed: Collection[str] | None = ()) -> int:
-    """Return 1 if any check failed, or could not read the values that it checks; otherwise 0.
+    """Return 1 if any check failed, or if the values of any check could not be read; otherwise 0.
 
-    ``allowed``: the ids and subjects of checks that are allowed not to read their values; None means all checks.
+    ``allowed`` has the ids and subjects of the checks whose values need not be readable; None means all checks.
     """
     bad = (
         result.outcome.verdict == FAILED

@@ -128,7 +128,7 @@ def open_files(server: Server) -> Iterator[Outcome]:
     source="NCCL, troubleshooting (shared memory)",
 )
 def shared_memory(server: Server) -> Iterator[Outcome]:
-    """Check the size of the tmpfs on /dev/shm."""
+    """Check that the tmpfs on /dev/shm is large enough."""
     mounts = server.machine.text("/proc/self/mounts") or ""
     match = re.search(r"^\S+ /dev/shm tmpfs (\S+)", mounts, re.MULTILINE)
     if not match:
@@ -213,7 +213,7 @@ def _offset_ms(server: Server) -> float | None:
 
 
 _USABLE = 0.95
-"""The fraction of the memory of a server that the kernel shows at least; it reserves the rest."""
+"""The smallest fraction of a server's memory that the kernel should show. The kernel reserves the rest."""
 
 
 @of_server(
@@ -256,7 +256,7 @@ def memory(server: Server) -> Iterator[Outcome]:
     source="df(1)",
 )
 def disk(server: Server) -> Iterator[Outcome]:
-    """Check the free space under /var/log."""
+    """Check that there is enough free space under /var/log."""
     lines = server.machine.output("df", "-Pk", "/var/log").splitlines()
     cells = lines[-1].split() if lines else []
     if len(cells) < 6 or not cells[3].isdigit() or not cells[4].rstrip("%").isdigit():
