@@ -22,11 +22,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
 LONGEST = 8_000
-"""Maximum number of characters read per line. No benchmark writes longer lines, but a broken file may."""
+"""The largest number of characters that are read of a line. No benchmark writes longer lines, but a broken file may."""
 LARGEST = 2.0**53
-"""The upper limit of measured numbers. Larger values are infinity, or overflows such as 2^63 and 2^64 and results from them."""
+"""The upper limit of measured numbers. Larger values are infinity or overflows, such as 2^63 and 2^64, and results of computations with them."""
 MOST_NOTES = 200
-"""Maximum number of notes kept per file. A file that is not a benchmark would otherwise have a note for each line."""
+"""The largest number of notes that are kept for a file. A file that is not a benchmark output would otherwise have a note for each line."""
 
 _TERMINAL = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 _WHOLE = re.compile(r"[+-]?[0-9]{1,18}")
@@ -72,14 +72,14 @@ class Notes:
     more: int = 0
 
     def add(self, line: int, remark: str, text: str = "") -> None:
-        """Add a note. ``remark``: the problem. ``text``: the text of the line."""
+        """Add a note. ``remark`` is the problem, and ``text`` the text of the line."""
         if len(self.kept) < MOST_NOTES:
             self.kept.append(Note(self.file, line, remark, text.strip()[:120]))
         else:
             self.more += 1
 
     def unread(self, lines: Iterable[Line]) -> None:
-        """Add a note for each nonempty line, which says that no reader understands the line."""
+        """Add a note for each nonempty line. The note states that no reader recognizes the line."""
         for line in lines:
             if line.text.strip():
                 self.add(line.number, "not understood", line.text)
@@ -125,21 +125,21 @@ _ANCHOR = re.compile(
 )
 """The beginnings of lines of benchmarks and libraries, by which an unknown prefix is found."""
 _FLUSH = re.compile(r"# nThread |#  Rank|# Using devices|# Out of bounds|# Avg bus|# [nr]ccl-tests")
-"""Beginnings of lines without blanks before them, in the form that nccl-tests prints."""
+"""The beginnings of lines that nccl-tests prints without blanks before them."""
 _QUOTED = re.compile(r'\s*"((?:[^"\\]|\\.)*)",?')
 _RANK_ROW = re.compile(r"#\s+Rank\s+(\d{1,7})\s+(?:Group\s+\d{1,7}\s+)?Pid\s+\d{1,9}\s+on\s+(\S+)\s+device\s")
 _NAME = re.compile(r"([A-Za-z0-9][\w.-]{0,100})(?::| *\|| [\w.-]{1,100}) ?")
 _LABEL = re.compile(r"(?=[\w.-]*\d)([A-Za-z][\w.-]{0,60}):(?: |$)|\[(\d{1,7})\](?: |$)")
 _SAMPLE = 20_000
-"""Number of lines from which prefixes are learned. Lines after them are read if they hold ``# nThread``."""
+"""The number of lines from which prefixes are learned. Later lines are used only if they contain ``# nThread``."""
 _LONGEST_PREFIX = 160
 _ELEMENTS = 6
-"""Maximum number of elements in a prefix: a log collector's, a scheduler's, a launcher's and a framework's, with times."""
+"""The largest number of elements in a prefix: those of a log collector, a scheduler, a launcher and a framework, with times."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Learned:
-    """A learned prefix: its pattern, and True if its text distinguishes processes."""
+    """A learned prefix: its pattern, and a flag that is True if the text of the prefix distinguishes processes."""
 
     pattern: re.Pattern[str]
     names: bool
@@ -147,7 +147,7 @@ class _Learned:
 
 @dataclass
 class _Prefix:
-    """The prefix of a line, as far as it has been read."""
+    """The prefix of a line, up to the place that was read so far."""
 
     end: int = 0
     host: str = ""
@@ -211,7 +211,7 @@ def _prefix(text: str, learned: Sequence[_Learned]) -> _Prefix:
 
 @lru_cache(4096)
 def _element(text: str) -> tuple[int | None, str | None, tuple[str, ...], bool]:
-    """Return (rank, host, names of the process) that an element of a prefix states, and True if CRI cut the line."""
+    """Return the rank, the host and the names of the process that an element of a prefix contains. The last value is True if CRI cut the line."""
     match = _CERTAIN.match(text)
     parts = match.groupdict() if match else dict[str, str | None]()
     rank = next((parts[name] for name in ("mpi", "xml", "rank", "task") if parts.get(name)), None)
@@ -238,7 +238,7 @@ def _learned(form: _Learned, text: str, prefix: _Prefix) -> bool:
 
 
 def _learn(lines: Sequence[Line]) -> list[_Learned]:
-    """Return the prefixes that precede known beginnings of lines, the most frequent first. Prefixes with certain elements are left out."""
+    """Return the prefixes that precede known beginnings of lines, the most frequent first. Prefixes with elements that are always removed are left out."""
     anchors: list[tuple[str, str]] = []  # prefixes and their patterns
     bare = total = 0
     labels: Counter[str] = Counter()
@@ -278,7 +278,7 @@ def _learn(lines: Sequence[Line]) -> list[_Learned]:
 
 
 def _pattern(prefix: str) -> str:
-    """Return a pattern for prefixes like this one: its numbers, and the random parts of names, may differ."""
+    """Return a pattern that matches prefixes of the same form. Their numbers, and the random parts of names, may differ."""
     parts: list[str] = []
     for token in re.findall(r"[A-Za-z0-9]+|[ \t]+|[^A-Za-z0-9 \t]", prefix.rstrip(" ")):
         if token.isspace():
@@ -317,7 +317,7 @@ def _unwrapped(lines: list[Line]) -> list[Line]:
 
 
 def _message(text: str) -> tuple[str, str] | None:
-    """Return the message and the host of a log collector's JSON object, or None if the line is no such object."""
+    """Return the message and the host in a log collector's JSON object, or None if the line is not such an object."""
     if not text.lstrip().startswith("{"):
         return None
     try:
@@ -353,7 +353,7 @@ def _with_hosts(lines: list[Line]) -> list[Line]:
 def _hosted(
     lines: Sequence[Line], hosts: dict[str, set[str]], tables: dict[str, set[str]], by_rank: dict[int, set[str]]
 ) -> Iterator[Line]:
-    """Yield the lines with their hosts: from NCCL's own lines, or else from the prefix, or else from the table of ranks."""
+    """Yield the lines with their hosts. The host comes from NCCL's own lines, or else from the prefix, or else from the table of ranks."""
     none = set[str]()
     for line in lines:
         named = hosts.get(line.source, none) if line.source else none
@@ -368,7 +368,7 @@ def _hosted(
 def sources_of(lines: Sequence[Line], begins: re.Pattern[str]) -> list[list[Line]]:
     """Return the lines of each process, if lines of at least two processes match ``begins``; otherwise all lines as one list.
 
-    Lines of processes that have no such line stay with the first process.
+    Lines of processes without a matching line stay with the first process.
     """
     sources = list(dict.fromkeys(line.source for line in lines if line.source and begins.search(line.text)))
     if len(sources) < 2:
@@ -444,7 +444,7 @@ def _odd(given: object, parsed: float | None) -> str:
 
 
 def counted(given: object, name: str, line: int, notes: Notes) -> int | None:
-    """Return a measured whole number. If there is none, add a note and return None. Arguments are as in ``measured``."""
+    """Return a measured whole number. If there is none, add a note and return None. The parameters are those of ``measured``."""
     amount, exact = measured(given, name, line, notes), count(given)
     if amount is not None and exact is None:
         notes.add(line, f"{name} is no whole number: left out", str(given)[:40])
@@ -467,9 +467,9 @@ def address(text: str | None) -> str:
 
 
 def raw_gid(prefix: str, interface: str) -> str:
-    """Return the IP address of a GID that NCCL printed as two hexadecimal words.
+    """Return the IP address of a GID that NCCL printed as two hexadecimal numbers.
 
-    NCCL reads the network-order bytes as numbers of a little-endian machine.
+    NCCL reads the bytes, which have network order, as numbers of a little-endian machine.
     """
     packed = int(prefix, 16).to_bytes(8, "little") + int(interface, 16).to_bytes(8, "little")
     return address(str(ipaddress.IPv6Address(packed)))

@@ -1,4 +1,4 @@
-"""The meaning of NCCL's messages: the kind of fault of a warning and its rule, the error number, and the queue pair that it describes.
+"""The meaning of NCCL's messages: the kind of fault that a warning reports, with its rule, the error number, and the queue pair.
 
 A kind is the id of a rule of ``triage``. The sentences differ between versions of NCCL, RCCL and their plugins, so a
 message is recognized by a fragment of its sentence.
@@ -62,9 +62,9 @@ NUMBERS = {
     words: int(number)
     for number, _, words in (word.strip().partition(" ") for word in re.split("[;\n]", _LINUX.strip()))
 }
-"""Error numbers by message."""
+"""The error numbers, by message."""
 WORDS = {number: words for words, number in NUMBERS.items()}
-"""Messages by error number."""
+"""The messages, by error number."""
 
 _WORDS = "|".join(re.escape(message) for message in sorted(NUMBERS, key=len, reverse=True))
 _SPELLINGS = tuple(
@@ -83,8 +83,9 @@ _SPELLINGS = tuple(
 )
 """Patterns that find an error in a log line, the most reliable first.
 
-A line may have both a socket's own error and an ``errno`` left over from an earlier call. The socket's error counts (NCCL 2.18 to 2.21).
-Sources: checks.h, socket.cc, ibvwrap.cc and ipcsocket.cc of NCCL 2.7 to 2.30, RCCL, nccl-rdma-sharp-plugins, aws-ofi-nccl.
+A line may have both a socket's own error and an ``errno`` left over from an earlier call. The socket's error is used
+(NCCL 2.18 to 2.21). Sources: checks.h, socket.cc, ibvwrap.cc and ipcsocket.cc of NCCL 2.7 to 2.30, RCCL,
+nccl-rdma-sharp-plugins, aws-ofi-nccl.
 """
 
 
@@ -98,7 +99,7 @@ def errno_of(text: str) -> int | None:
 
 
 class Meaning(NamedTuple):
-    """The kind of fault of messages that contain a fragment (a pattern), and the files and functions that print such messages."""
+    """A row of the table of warnings: a pattern of messages, the kind of fault that they report, and the files and functions that print them."""
 
     kind: str
     fragment: str
@@ -234,7 +235,7 @@ def kind_of(text: str) -> str:
 
 
 def _reports(id_: str) -> Callable[[Case], Iterator[FindingPlace]]:
-    """Return the check function that reports the warnings of a kind (``messages.MEANINGS``)."""
+    """Return the check function that reports the warnings of a kind. ``MEANINGS`` has the kinds."""
     return lambda case: case.reported(id_)
 
 
@@ -385,7 +386,7 @@ KINDS = (
         check=_reports("run-internal"),
     ),
 )
-"""The rules that only report the warnings of a kind."""
+"""The rules that only report the warnings of one kind."""
 
 
 class QueuePairCall(NamedTuple):

@@ -45,7 +45,7 @@ class RdmaDevice:
 
 @dataclass(frozen=True, slots=True)
 class GpuDirect:
-    """The GPUDirect RDMA state of a device. ``enabled``: the device may access GPU memory."""
+    """The GPUDirect RDMA state of a device. ``enabled`` is True if the device may access GPU memory."""
 
     line: int
     host: str
@@ -55,7 +55,7 @@ class GpuDirect:
 
 @dataclass(frozen=True, slots=True)
 class Plugin:
-    """A plugin of NCCL. If it is not ``loaded``, NCCL searched for it and found none; it then has no version."""
+    """A plugin of NCCL. If ``loaded`` is False, NCCL searched for the plugin and did not find it; the plugin then has no version."""
 
     line: int
     host: str
@@ -69,10 +69,10 @@ class Plugin:
 class Channel:
     """A connection of a channel, from rank ``source`` to rank ``target``.
 
-    - ``transport``: ``NET``, ``P2P``, SHM and so on; ``through``: the mechanism, such as ``IB`` or IPC.
+    - ``transport``: the transport, such as ``NET``, ``P2P`` or SHM; ``through``: the mechanism, such as ``IB`` or IPC.
     - ``device``: the index of the NIC; None within a server.
     - ``gdr``: True if the connection uses GPUDirect RDMA.
-    - ``proxy``: the rank whose NIC is used, with PXN; else None.
+    - ``proxy``: with PXN, the rank whose NIC is used; otherwise None.
     """
 
     line: int
@@ -232,7 +232,7 @@ class FailedCompletion:
 
     @property
     def says(self) -> str:
-        """The completion as a line of text: its status or error number, and the device or the provider's message."""
+        """The completion as a line of text: its status or error number, and the message of the device or provider."""
         if self.status is not None:
             return f"completion with status {self.status} {self.device}".rstrip()
         if self.error is None:
@@ -283,7 +283,7 @@ class NicSpeed:
 
 @dataclass(frozen=True, slots=True)
 class Distance:
-    """The distance of a GPU from a NIC, as NCCL prints it: a number and a comparison. ``gdr``: True if GPUDirect RDMA is used."""
+    """The distance of a GPU from a NIC, as NCCL prints it: a number and a comparison. ``gdr`` is True if GPUDirect RDMA is used."""
 
     line: int
     host: str
@@ -309,7 +309,7 @@ class NcclLog:
 
     - ``settings`` and ``version_lines``: variables and versions with the host that reports them.
     - ``communicators``: the ids (``commId``) of the communicators.
-    - ``sources``: the process behind each line that holds a fact or a warning.
+    - ``sources``: the process that printed each line with a fact or a warning, by line number.
     """
 
     file: str
@@ -370,7 +370,7 @@ class NcclLog:
         return dict(self.variables).get(name, "")
 
     def variable_of(self, host: str, name: str) -> str:
-        """Return the value of a variable on a host; if the host does not report the variable, an empty string."""
+        """Return the value of a variable on a host; empty if the host does not report the variable."""
         return next(
             (setting.value for setting in self.settings if setting.name == name and setting.host in {host, ""}), ""
         )

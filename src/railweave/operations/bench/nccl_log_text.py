@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass
 class Parts:
-    """The values read so far, under the names of ``NcclLog``. ``line`` and ``host`` belong to the message being read."""
+    """The values read so far, under the names of ``NcclLog``. ``line`` and ``host`` belong to the message that is being read."""
 
     line: int = 0
     host: str = ""
@@ -57,7 +57,7 @@ class Parts:
     ranks_of: dict[tuple[str, str, str], set[int]] = field(
         default_factory=lambda: defaultdict[tuple[str, str, str], set[int]](set)
     )
-    """The ranks that a process printed about itself, by its host, process number and GPU."""
+    """The ranks that a process reported as its own, by the process's host, number and GPU."""
 
     def rank(self, seen: RankSeen) -> None:
         """Store a rank of a communicator, merged with what earlier lines reported about it."""
@@ -494,7 +494,7 @@ _BEGIN = re.compile(
     r"(?<![^\s:\[\]<>()|\"'])(?P<host>[^\s:\[\]<>()|\"']{1,255}):(?P<process>[0-9]{1,10}):(?P<thread>[0-9]{1,10}) (?:\[(?P<gpu>[^\]]{0,12})\] )?"
     r"(?=(?:[^\s:\[\]]{1,255}:[0-9]{1,6} (?:\([^)\s]{1,255}\) )?|[0-9.]{1,20} \S{1,255}:[0-9]{1,6} )?NCCL (?:INFO|WARN|TRACE|CALL)\b)"
 )
-"""The pattern of a message's beginning, up to its file and level (``debug.cc``). A time of day, which ``_TIME`` matches, has the same form."""
+"""The pattern of a message's beginning, up to its file and level (``debug.cc``). A time of day has the same form and is recognized by ``_TIME``."""
 _TIME = re.compile(r"(?:[0-9]{4}[-/.][0-9]{2}[-/.][0-9]{2}[T_-]|[0-9]{2}/\w{3,9}/[0-9]{4}[-_T])?[0-9]{1,2}")
 _REPEATED = re.compile(r"\s*\[repeated [0-9]+x across cluster\].*$")
 
@@ -502,7 +502,7 @@ _REPEATED = re.compile(r"\s*\[repeated [0-9]+x across cluster\].*$")
 def _pieces(line: Line) -> list[tuple[str, str, str, str, bool]]:
     """Split a line into its messages. Each is (host, process, GPU, text with the level, True if the host begins a word).
 
-    Ranks write at the same time, so a line may contain several messages, of which the first may be cut off.
+    Ranks write at the same time, so a line may contain several messages. The first of them may be cut off.
     """
     begins = [match for match in _BEGIN.finditer(line.text) if not _time(match)]
     if not begins:
@@ -524,7 +524,7 @@ def _time(match: re.Match[str]) -> bool:
 
 
 def _hosts(lines: Sequence[Line]) -> dict[str, set[str]]:
-    """Return the hosts that begin a line's message, with the numbers of their processes."""
+    """Return the hosts of messages that begin a line, with the numbers of their processes."""
     hosts: dict[str, set[str]] = defaultdict(set)
     first = lines[0].number if lines else 0
     cut: list[tuple[str, str]] = []

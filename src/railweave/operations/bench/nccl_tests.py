@@ -48,7 +48,7 @@ _FILE = re.compile(r"(" + "|".join(sorted(OPERATIONS, key=len, reverse=True)) + 
 KEPT = re.compile(
     r"(?:NCCL|RCCL|UCX|OMPI_MCA|HSA|HIP|ROCR|GPU_MAX|CUDA_VISIBLE|CUDA_DEVICE|RAILWEAVE|SLURM_NNODES|SLURM_NTASKS)\w*"
 )
-"""Environment variables to keep. nccl-tests writes the whole environment into its JSON, including passwords."""
+"""The environment variables to keep. nccl-tests writes the whole environment into its JSON, including passwords."""
 _SECRET = re.compile(r"SECRET|TOKEN|PASSW|KEY(?!S?_)", re.IGNORECASE)
 
 
@@ -65,7 +65,7 @@ def operation_of_file(name: str) -> str:
 
 
 def operation_named(name: str | None) -> str:
-    """Return the operation of a user's name for it, such as ``alltoall`` or ``all_reduce_perf``; empty for None.
+    """Return the operation for the name that a user gave, such as ``alltoall`` or ``all_reduce_perf``; empty for None.
 
     Raises ``InputError`` if no operation has this name.
     """
@@ -86,7 +86,7 @@ def operation_named(name: str | None) -> str:
 
 
 def kept(name: str) -> bool:
-    """Return True if an environment variable is to be stored: if it belongs to the communication libraries and is not a secret."""
+    """Return True if an environment variable should be stored: if it belongs to the communication libraries and is not a secret."""
     return KEPT.fullmatch(name) is not None and _SECRET.search(name) is None
 
 
@@ -94,9 +94,9 @@ def kept(name: str) -> bool:
 class PlaceTimes:
     """The times of a row for one place, in-place or out-of-place. None means that a time was not measured or not printed.
 
-    - ``wrong``: the number of wrong values. None if the test did not check the data (-c 0). Up to nccl-tests 2.12,
-      this column held ``largest_error``.
-    - ``event_us``: the time from HIP events.
+    - ``wrong``: the number of wrong values. None if the test did not check the data (-c 0). Up to nccl-tests 2.12, this
+      column held ``largest_error``.
+    - ``event_us``: the time measured with HIP events.
     - ``fastest_us``, ``slowest_us`` and the percentiles come from ``-I``; ``variation_percent`` is the deviation
       divided by the mean.
     """
@@ -139,7 +139,7 @@ class NcclTestsRow:
 
 @dataclass(frozen=True, slots=True)
 class Rank:
-    """A rank and its GPU, as listed by the test. ``group`` is the group of NCCL_TESTS_SPLIT."""
+    """A rank and its GPU, as listed by the test. ``group`` is the rank's group under NCCL_TESTS_SPLIT."""
 
     rank: int
     group: int
@@ -157,9 +157,9 @@ class NcclTests:
     - ``cpu_time``: True if the times are processor times (-C 1).
     - ``average_busbw_gbytes_per_s``: the mean over all sizes and both places. It is meaningless without the range of
       sizes.
-    - ``concluded``: True if the test ran to its end.
-    - ``settings``: the settings in the header (``minBytes``, ``iters``); ``variables``: the environment variables
-      that were kept.
+    - ``concluded``: True if the output shows that the test ran to its end.
+    - ``settings``: the settings in the header (``minBytes``, ``iters``); ``variables``: the environment variables that
+      were kept.
     """
 
     file: str

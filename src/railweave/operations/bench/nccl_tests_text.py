@@ -44,7 +44,7 @@ USUAL = Columns(_LEAD, ("time", "algbw", "busbw", "#wrong"), ("out-of-place", "i
 
 
 def columns_of(head: str, above: str) -> Columns | None:
-    """Return the columns of header line ``head``, or None if it is not a header. ``above``: the line above, which names the places."""
+    """Return the columns of header line ``head``, or None if it is not a header. ``above`` is the line above, which names the places."""
     names = head.lstrip("# \t").split()
     if names[:3] != ["size", "count", "type"]:
         return None
@@ -179,7 +179,7 @@ class _Run:
     library_version: str = ""
     columns: Columns | None = None
     unread: str = ""
-    """The header of a table with unknown columns, while its rows are being skipped; else empty."""
+    """The header of a table with unknown columns while the rows of the table are skipped; else empty."""
     settings: dict[str, str] = field(default_factory=dict[str, str])
     ranks: list[nccl_tests.Rank] = field(default_factory=list[nccl_tests.Rank])
     rows: list[nccl_tests.NcclTestsRow] = field(default_factory=list[nccl_tests.NcclTestsRow])
@@ -194,12 +194,12 @@ class _Run:
 
     @property
     def began_to_measure(self) -> bool:
-        """True if the run has begun its table, so that the next header belongs to a new run."""
+        """True if a table of the run has begun. The next header then belongs to a new run."""
         return bool(self.columns or self.unread or self.rows or self.averaged)
 
     @property
     def apart(self) -> int:
-        """The number of processes that each ran the whole test separately, so that several call themselves rank 0. Otherwise 0."""
+        """The number of processes, if each of them ran the whole test separately and calls itself rank 0. Otherwise 0."""
         firsts = sum(rank.rank == 0 and rank.group == 0 for rank in self.ranks)
         return firsts if firsts > 1 else 0
 
@@ -229,9 +229,9 @@ class _Run:
 
 
 def without_mpi(processes: int) -> str:
-    """Return the failure text for a test that was built without MPI.
+    """Return the text of the failure for a test that was built without MPI.
 
-    ``processes``: the number of processes, each of which ran the test separately.
+    ``processes`` is the number of processes, each of which ran the test separately.
     """
     return (
         f"{processes} processes measured each for itself, none of them over the network: the test was built without MPI "
@@ -247,7 +247,7 @@ def _library(ranks: Sequence[nccl_tests.Rank]) -> Literal["NCCL", "RCCL", ""]:
 
 
 def read_nccl_tests(lines: Sequence[Line], notes: Notes, operation: str = "") -> list[nccl_tests.NcclTests]:
-    """Return the runs in these lines, in order. Never raises an error. ``operation``: the operation of runs whose output does not name it."""
+    """Return the runs in these lines, in order. Never raises an error. ``operation`` is the operation of runs whose output does not name it."""
     runs: list[_Run] = []
     above = ""
     for line in lines:
@@ -289,7 +289,7 @@ def _of_another(run: _Run, text: str) -> bool:
 
 
 def _take(run: _Run, line: Line, text: str, above: str, notes: Notes) -> bool:
-    """Add a line to a run if it belongs there, and return whether it does. ``above``: the line before it."""
+    """Add a line to a run if it belongs there, and return whether it does. ``above`` is the line before it."""
     if text.startswith("#"):
         return _comment(run, line.number, text, above, notes) or _failed(run, line, text)
     if _ROW.match(text):

@@ -27,13 +27,13 @@ if TYPE_CHECKING:
 
 
 MOST_CELLS = 64
-"""The largest number of rows of a map that is still readable. Its cells are NICs if there are at most this many, else servers, else leaves."""
+"""The largest number of rows with which a map is still readable. The cells of the map are NICs if there are at most this many, else servers, else leaves."""
 CELL, LABEL = 14.0, 190.0
 DARKEST = 0.5
 """The fraction of the usual rate at and below which a cell has the strongest color."""
 
 SCATTER = 2.0
-"""Number of standard deviations below the usual rate at which a cell begins to be colored."""
+"""The number of standard deviations below the usual rate at which a cell begins to be colored."""
 
 Ends = tuple[str, str]
 
@@ -41,7 +41,7 @@ Ends = tuple[str, str]
 def pair_map(pairs: Sequence[Pair], usual: float = 1.0, noise: float = 0.0) -> tuple[str, str]:
     """Return the map of pairs as SVG, and a sentence that explains its cells. Both are empty if no pair can be shown.
 
-    ``usual``, ``noise``: the rate of healthy pairs, and its standard deviation as a fraction.
+    ``usual`` is the rate of healthy pairs, and ``noise`` its standard deviation as a fraction.
     """
     told = [pair for pair in pairs if pair.relative is not None]
     for kind, of in KINDS.items():
@@ -70,7 +70,7 @@ def _leaves(pair: Pair) -> Ends | None:
 
 
 KINDS: dict[str, Callable[[Pair], Ends | None]] = {"NIC": _nics, "server": _servers, "leaf": _leaves}
-"""The kinds of cells, with the function that returns a pair's two cells. The first kind with at most ``MOST_CELLS`` cells is used."""
+"""The kinds of cells, each with the function that returns the two cells of a pair. The first kind with at most ``MOST_CELLS`` cells is used."""
 
 
 def _worst(ends: Sequence[tuple[Pair, Ends | None]], named: Sequence[str]) -> list[str]:
@@ -127,10 +127,10 @@ def size_chart(curve: Curve) -> str:
 
 
 MOST_ROWS = 300
-"""Maximum number of rows in a table of the page. The worst rows come first."""
+"""The largest number of rows in a table of the page. The worst rows come first."""
 MOST_CURVES = 24
 MOST_DATA = 500
-"""Maximum number of rows of each kind in the page's JSON data."""
+"""The largest number of rows of each kind in the page's JSON data."""
 PURPOSE = "This page compares measurements of a network with its predictions and with earlier measurements."
 
 
@@ -197,7 +197,7 @@ def bench_html(report: StoreReport) -> str:
 
 
 def _data(report: StoreReport) -> dict[str, Any]:
-    """Return the report as JSON data. It has only the bad rows, because good rows can number thousands."""
+    """Return the report as JSON data. It has only the bad rows, because there may be thousands of good rows."""
     data = report.to_json()
     data["predicted"]["rows"] = [row.to_json() for row in report.predicted.rows if row.bad][:MOST_DATA]
     if report.regressions is not None:
@@ -220,7 +220,7 @@ def _next(report: StoreReport) -> str:
 
 
 def _long(table: Table) -> str:
-    """Return a table as HTML, with at most ``MOST_ROWS`` rows. A long table has a scroll bar."""
+    """Return a table as HTML, with at most ``MOST_ROWS`` rows. A long table can be scrolled."""
     return replace(table.first(MOST_ROWS), scrolls=True).to_html()
 
 

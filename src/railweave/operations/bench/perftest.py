@@ -1,6 +1,7 @@
-"""Results of perftest (``ib_write_bw``, ib_read_lat and so on) as values, and the reader of its JSON file (``--out_json``).
+"""Results of perftest (``ib_write_bw``, ib_read_lat and similar programs) as values, and the reader of its JSON file (``--out_json``).
 
-Rates are in 10^9 bit/s, whatever unit perftest printed. Sources: linux-rdma/perftest, perftest_parameters.c and perftest_parameters.h.
+Rates are in 10^9 bit/s, whatever unit perftest printed. Sources: linux-rdma/perftest, perftest_parameters.c and
+perftest_parameters.h.
 """
 
 from __future__ import annotations
@@ -26,11 +27,11 @@ Half = Literal["local", "remote"]
 
 @dataclass(frozen=True, slots=True)
 class PerftestRow:
-    """A row of results, for one message size. Values that the test did not measure, or printed as 0.00 for that reason, are None.
+    """A row of results, for one message size. A value is None if the test did not measure it, or printed 0.00 because it did not measure it.
 
     - ``bandwidth_gbps``: the sum of both directions in a bidirectional test.
     - ``iterations``: the total of all queue pairs; None if the test ran for a fixed duration.
-    - Latencies are half a round trip, or a whole round trip for reads and atomics.
+    - Latencies are half a round trip. For reads and atomics, they are a whole round trip.
     - ``half``: if set, the row has the results of one end only, and is not a result of the whole test.
     """
 
@@ -53,7 +54,7 @@ class PerftestRow:
 
 
 def row_of(line: int, values: Mapping[str, float | int | None], half: Half | None = None) -> PerftestRow:
-    """Return a row from values by field name. ``size_bytes`` is required. ``half``: the end that measured it, None for both.
+    """Return a row from values by field name. ``size_bytes`` is required. ``half`` is the end that measured the row; None for both ends.
 
     A peak of 0 becomes None: tests with a duration (-D) or without peak measurement (-N) print 0.00.
     """
@@ -84,7 +85,7 @@ def row_of(line: int, values: Mapping[str, float | int | None], half: Half | Non
 
 @dataclass(frozen=True, slots=True)
 class PerftestFailure:
-    """The reason why a test ended. ``status`` is the status of the completion (12: no retry was answered).
+    """The reason why a test ended. ``status`` is the status of the completion (12 means that no retry was answered).
 
     ``syndrome`` is the vendor's error code.
     """
@@ -120,12 +121,12 @@ class Perftest:
     notes: tuple[Note, ...] = ()
 
     def setting(self, *names: str) -> str:
-        """Return the value of the first of these settings that exists; empty if none exists."""
+        """Return the value of the first of these settings that the header contains; empty if the header contains none."""
         settings = dict(self.settings)
         return next((settings[name] for name in names if name in settings), "")
 
     def number(self, *names: str) -> int | None:
-        """Return the first of these settings that exists as a whole number (``4096[B]`` is 4096), or None."""
+        """Return the first of these settings that the header contains as a whole number (``4096[B]`` is 4096), or None."""
         digits = re.match(r"[0-9]{1,18}", self.setting(*names))
         return int(digits[0]) if digits else None
 
@@ -141,7 +142,7 @@ class Perftest:
 
     @property
     def mtu_bytes(self) -> int | None:
-        """The path MTU: the payload of a packet in bytes. None if the output does not name it."""
+        """The path MTU, which is the payload of a packet in bytes. None if the output does not show it."""
         return self.number("Mtu")
 
     @property
@@ -157,7 +158,7 @@ TITLE = re.compile(
 COMMAND = re.compile(r"(?:^|[\s/])(?:ib|raw_ethernet)_(write|read|send|atomic)_(bw|lat)\b")
 """A command line that starts a test."""
 GPU = re.compile(r"--use_(?:cuda|rocm|musa|neuron|hl)\b|--use_\w+_dmabuf|--use_cuda_bus_id")
-"""Options that place the buffers in GPU memory."""
+"""The options that place the buffers in GPU memory."""
 
 
 def verb_of(name: str) -> Verb:
@@ -191,19 +192,19 @@ _KEYS = {
 }
 _WHOLE = {"size_bytes", "iterations", "service_level"}
 _UNREAD = {"t_stdev", "stdev", "test_info", "results"}
-"""The keys that are ignored: other objects, and the deviation.
+"""The keys that are ignored: other objects, and the standard deviation.
 
 Perftest computes the deviation from whole microseconds (print_report_lat), so it is often 0 and wrong.
 """
 _HALVES: dict[str, Half | None] = {"results": None, "results_local": "local", "results_remote": "remote"}
-"""JSON objects with results, and the end to which each belongs (``--report-both``)."""
+"""The JSON objects with results, and the end to which each belongs (``--report-both``)."""
 
 
 @dataclass
 class _Document:
     """The name-value pairs of a test with their lines, by the JSON object that contains them.
 
-    Pairs outside all objects count as results.
+    Pairs outside all objects are treated as results.
     """
 
     settings: list[tuple[int, str, str]] = field(default_factory=list[tuple[int, str, str]])
@@ -218,8 +219,8 @@ class _Document:
 def read_perftest_json(lines: Sequence[Line], notes: Notes, *, gbits: bool | None = None) -> list[Perftest]:
     """Return the tests in a JSON file, which may hold several documents one after another. Never raises an error.
 
-    ``gbits``: True if the test ran with ``--report_gbits``, which determines the unit of rates. None means unknown; the
-    unit is then derived from the message rate. Without a message rate, the bandwidth is left out with a note.
+    ``gbits`` is True if the test ran with ``--report_gbits``, which determines the unit of rates. If ``gbits`` is None,
+    the unit is derived from the message rate. Without a message rate, the bandwidth is left out with a note.
     """
     documents = [document for document in _documents(lines, notes) if document.results]
     if not documents and lines:
@@ -308,7 +309,10 @@ def _on_gpu(settings: Iterable[tuple[str, str]]) -> bool:
 
 
 def _in_gbps(values: dict[str, float | int | None], notes: Notes, line: int, gbits: bool | None) -> None:
-    """Convert the bandwidths in ``values`` to 10^9 bit/s. ``gbits``: True if they already are; None: unknown."""
+    """Convert the bandwidths in ``values`` to 10^9 bit/s.
+
+    ``gbits`` is True if they already have this unit; None if the unit is unknown.
+    """
     bandwidth, size, rate = values.get("bandwidth_gbps"), values.get("size_bytes"), values.get("message_rate_mpps")
     if not bandwidth:
         return

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 HEADING = 300
-"""Maximum number of characters in a title or a header pair."""
+"""The largest number of characters in a title or a header pair."""
 _PAIR = re.compile(r"([A-Za-z][\w*.\- ]*?)\s*:\s*(\S+(?: \S+)*?)(?=\s{2,}|\t| \t|\s*$)")
 _COLUMN = re.compile(
     r"(?:BW peak|BW average|MsgRate|BW Port\d|MsgRate Port\d)\[[^\]]*\]|[\d.]+%+ percentile\[[^\]]*\]|tps average|\S+"
@@ -85,7 +85,7 @@ class _Test:
 
     @property
     def ended(self) -> bool:
-        """True if the test can have no further output. The server of a one-way test ends its table without a row."""
+        """True if the test can print no further output. The server of a one-way test ends its table without a row."""
         return bool(self.failures) or (self.headed and self.rules > (0 if self.taken else 1))
 
     def whole(self, file: str) -> perftest.Perftest:
@@ -108,7 +108,7 @@ class _Test:
 def read_perftest(lines: Sequence[Line], notes: Notes) -> list[perftest.Perftest]:
     """Return the tests in these lines, in order. Never raises an error.
 
-    The output of a server counts as a test too, although it has no rows.
+    The output of a server is returned as a test too, although it has no rows.
     """
     tests: list[_Test] = []
     for line in lines:
@@ -155,7 +155,7 @@ def _table(tests: list[_Test], line: Line, notes: Notes) -> None:
     """Begin a table in the last test.
 
     A second table in a test has the results of one end, or belongs to a different test. Its rows are never added to
-    the first table.
+    those of the first table.
     """
     if not tests:
         tests.append(_Test(line.number))

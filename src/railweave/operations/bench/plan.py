@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping
 
 VERSION = 1
-"""Version of the file format."""
+"""The version of the file format."""
 
 Memory = Literal["host", "cuda", "rocm"]
 """The location of perftest's buffers: in server memory, or in the memory of an NVIDIA or AMD GPU."""
@@ -66,7 +66,7 @@ class Perftest:
 class NcclTests:
     """A run of nccl-tests or rccl-tests. Each message size is ``factor`` times the one before, from ``first_bytes`` to ``last_bytes``.
 
-    - ``collective``: its name in ``railweave sim``.
+    - ``collective``: the name of the collective in ``railweave sim``.
     - ``hosts``: the servers, in the order of ranks.
     - ``per_host``: the processes per host, each with ``gpus`` GPUs.
     - ``variables``: environment variables, which override those of ``nccl.env``.
@@ -91,7 +91,7 @@ class PlannedRun:
 
     - ``name``: unique in the plan, and usable as a file name, with ``/`` between parts
       (``pairs/leaf/03/h100-01-gpu0_eth``).
-    - ``part``: the part of the suite that the run belongs to; ``why``: a sentence on the purpose of the run.
+    - ``part``: the part of the suite that the run belongs to. ``why``: a sentence on the purpose of the run.
     - ``round``: the number of the round. Runs of a part in the same round run at the same time and share no NIC and no
       link.
     - ``timeout_s``: the time limit; ``estimate_s``: the expected duration.
@@ -140,7 +140,7 @@ class Plan:
 
     @property
     def digest(self) -> str:
-        """The SHA-256 digest of the plan file. Stored results have it as the name of their plan."""
+        """The SHA-256 digest of the plan file. It identifies the plan in stored results."""
         return hashlib.sha256(self.to_json()).hexdigest()
 
     def to_text(self) -> str:
@@ -158,7 +158,7 @@ class Plan:
 
     @classmethod
     def from_json(cls, text: str | bytes, file: str) -> Plan:
-        """Read a plan that ``to_json`` wrote. Raises ``SpecError`` if the text is not a plan, or a plan of a different version."""
+        """Read a plan that ``to_json`` wrote. Raises ``SpecError`` if the text is not a plan, or is a plan of a different version."""
         try:
             document: Any = json.loads(text)
         except ValueError as error:
@@ -210,13 +210,13 @@ def _run(given: Mapping[str, Any]) -> PlannedRun:
 class RunRequest:
     """A run that a suite requests, before anything is predicted.
 
-    - ``name``, ``part``, ``why``, ``test``, ``round``, ``links``, ``needs``: see ``PlannedRun``.
+    - ``name``, ``part``, ``why``, ``test``, ``round``, ``links``, ``needs``: as in ``PlannedRun``.
     - ``alike``: a value that is equal for runs with the same expected result. Such runs share a prediction.
     - ``gbps``: the total speed of a server's NICs in 10^9 bit/s. Without a prediction it determines the expected
       duration.
     - ``places``: for perftest, the indexes of the client's and the server's address on their NICs.
     - ``lb``: the load balancing of switches, if it differs from the design (``railweave sim --lb``).
-    - ``slope``: True if the slope of times over sizes is to be predicted too.
+    - ``slope``: True if the slope of times over sizes should be predicted too.
     """
 
     name: str

@@ -1,7 +1,7 @@
 """The reader of text in any benchmark format, and of the files that rccl-tests writes.
 
-The content determines the format, and a text may hold several. For example, a job log with ``NCCL_DEBUG`` messages and two runs of
-nccl-tests gives a log and two runs.
+The content determines the format, and a text may contain several formats. For example, a job log with ``NCCL_DEBUG``
+messages and two runs of nccl-tests is read as a log and two runs.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def is_reporter_head(heads: Sequence[str]) -> bool:
 
 
 def read_reporter_csv(lines: Sequence[Line], notes: Notes) -> list[NcclTests]:
-    """Return the runs in a CSV file: one per cycle, operation and number of ranks. Never raises an error."""
+    """Return the runs in a CSV file: one run per cycle, operation and number of ranks. Never raises an error."""
     heads: list[str] = []
     records: list[tuple[int, Record]] = []
     for line in lines:
@@ -200,12 +200,12 @@ class ParsedText:
 
 
 def read(text: str, file: str, *, gbits: bool | None = None, operation: str = "") -> ParsedText:
-    """Read all results in a text. Never raises an error. ``file``: the name of the source in notes.
+    """Read all results in a text. Never raises an error. ``file`` is the name of the source in notes.
 
-    ``operation``: the operation of nccl-tests runs whose output does not name it.
+    ``operation`` is the operation of nccl-tests runs whose output does not name it.
 
-    ``gbits``: True if perftest wrote its JSON with ``--report_gbits``; the JSON itself does not show it. None means
-    unknown; the unit is then derived from the message rate.
+    ``gbits`` is True if perftest wrote its JSON with ``--report_gbits``; the JSON itself does not show this. If
+    ``gbits`` is None, the unit is derived from the message rate.
     """
     notes = Notes(file)
     text = text.removeprefix("\ufeff")
@@ -320,7 +320,7 @@ def _text(lines: Sequence[Line], notes: Notes, operation: str) -> ParsedText:
 
 
 def _together(tests: Sequence[NcclTests]) -> tuple[NcclTests, ...]:
-    """Return the tests. If several processes each ran a whole test as rank 0, as without MPI, each of these tests gets a failure."""
+    """Return the tests. If several processes each ran a whole test as rank 0, which happens without MPI, each of these tests gets a failure."""
     alike: dict[tuple[object, ...], set[tuple[str, int]]] = {}
     for test in tests:
         for rank in test.ranks if test.rank_count == 1 else ():
@@ -335,7 +335,7 @@ def _together(tests: Sequence[NcclTests]) -> tuple[NcclTests, ...]:
 
 
 def _owner(text: str, now: list[Line], tests: list[Line], perftests: list[Line]) -> list[Line]:
-    """Return the list to which a line belongs: ``now`` (the list of the last heading), ``tests`` or ``perftests``.
+    """Return the list to which a line belongs: ``tests``, ``perftests``, or ``now``, the list of the last heading.
 
     A line that is itself a heading belongs to the list of its kind.
     """

@@ -1,4 +1,4 @@
-"""Import of benchmark outputs: conversion of parsed text into runs for the store, and comparison of logs with the values that the model assumes."""
+"""Import of benchmark outputs. Parsed text becomes runs for the store, and logs are compared with the values that the model assumes."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def variables_of(log: NcclLog) -> dict[str, str]:
 
 
 def versions_of(log: NcclLog) -> dict[str, str]:
-    """Return the version of the library. If ranks had different versions, all of them are returned, separated by commas."""
+    """Return the version of the library. If ranks had different versions, return all of them, separated by commas."""
     return {log.library: ", ".join(text for _, text in log.versions)} if log.library and log.versions else {}
 
 
@@ -335,7 +335,7 @@ def _table(table: Table, read: ParsedText, digest: str, kept: str, given: Enviro
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A fact about a job: its value in the NCCL log and the value that the model assumes."""
+    """A fact about a job: its value in the NCCL log, and the value that the model assumes."""
 
     what: str
     logged: str
@@ -350,7 +350,7 @@ class Row:
 def parameters_of(log: NcclLog, job: Job) -> Parameters:
     """Return the model's parameters, set from the NCCL variables in the log.
 
-    Variables that the model does not know, and values that it rejects, are ignored.
+    Variables that the model does not have, and values that it rejects, are ignored.
     """
     known = {name: text for name, text in log.variables if name in NUMBERS or name in LISTS}
     while known:
@@ -365,8 +365,8 @@ def parameters_of(log: NcclLog, job: Job) -> Parameters:
 def laid_beside(log: NcclLog, job: Job, nccl: Parameters | None = None) -> tuple[Row, ...]:
     """Return a row for each fact in a log, with the value that the model assumes for a job of these servers in this order.
 
-    ``nccl``: the model's parameters; None means the parameters that the log reports. A fact that the log lacks has no
-    row.
+    ``nccl`` has the model's parameters; None means the parameters that the log reports. If the log lacks a fact, there
+    is no row for it.
     """
     return tuple(_rows(log, job, nccl or parameters_of(log, job)))
 
@@ -462,12 +462,13 @@ def import_files(
     gbits: bool | None,
     operation: str | None = None,
 ) -> ImportResult:
-    """Read benchmark outputs, and store either all of their runs or none. ``source``: the name of the network that was benchmarked.
+    """Read benchmark outputs, and store either all of their runs or none.
 
     All files in a folder are read. Files in a folder that are not benchmark output only give a note.
 
-    ``network``: the network to compare logs with, or None. ``gbits``, ``operation``: see ``read``. Raises ``SpecError``
-    if a file cannot be read or is not a benchmark output, and ``InputError`` if there is no such operation.
+    ``source`` is the name of the network that was benchmarked. ``network`` is the network to compare logs with, or
+    None. ``gbits`` and ``operation`` are explained at ``read``. Raises ``SpecError`` if a file cannot be read or is not
+    a benchmark output, and ``InputError`` if there is no such operation.
     """
     environment, named = Environment(), operation_named(operation)
     if network is not None:

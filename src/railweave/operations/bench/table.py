@@ -33,7 +33,7 @@ QUANTITIES = {
     "msg_rate_mpps": ("message_rate_mpps", 1.0),
     "message_rate_mpps": ("message_rate_mpps", 1.0),
 }
-"""Columns whose names contain the unit, in lower case. algbw_GBps and busbw_GBps are in 10^9 byte/s, as in nccl-tests."""
+"""The columns whose names contain the unit, in lower case. algbw_GBps and busbw_GBps are in 10^9 byte/s, as in nccl-tests."""
 IN_UNITS = {
     ("avg_busbw", "gb/s"): ("average_busbw_gbytes_per_s", 1.0),
     ("busbw", "gb/s"): ("busbw_gbytes_per_s", 1.0),
@@ -47,7 +47,7 @@ IN_UNITS = {
     ("step_time", "s"): ("step_time_s", 1.0),
     ("one_way_delay", "us"): ("one_way_delay_us", 1.0),
 }
-"""The quantity and the factor for a column or metric name together with a unit.
+"""The quantity and the conversion factor for a column or metric name together with a unit.
 
 In bus bandwidths, ``GB/s`` means 10^9 byte/s; in perftest's rates, ``Gb/s`` means 10^9 bit/s.
 """
@@ -78,7 +78,7 @@ class Table:
 
 
 def is_table(heads: Sequence[str]) -> bool:
-    """Return True if at least one of these column names means a known quantity."""
+    """Return True if at least one of these column names stands for a known quantity."""
     names = {head.strip().lower() for head in heads}
     return bool(names & QUANTITIES.keys()) or (
         "unit" in names and bool(names & {"value", *(key for key, _ in IN_UNITS)})
@@ -103,7 +103,7 @@ def read_table(lines: Sequence[Line], notes: Notes) -> Table:
 
 
 def _told_apart(heads: Sequence[str]) -> list[str]:
-    """Return unique column names. The second and later columns with the same name get their column number."""
+    """Return unique column names. If several columns have the same name, the second and later ones get their column number."""
     return [name if name not in heads[:place] else f"{name} (column {place + 1})" for place, name in enumerate(heads)]
 
 

@@ -26,7 +26,7 @@ class ToolRun:
     """A run of one of these benchmarks.
 
     - ``tool``: ``osu``, ``ucx_perftest``, ``TransferBench`` or ``nvbandwidth``.
-    - ``settings``: what the header says, such as the version and the memory of the buffers.
+    - ``settings``: the values in the header, such as the version and the memory of the buffers.
     - ``failures``: the line (0: unknown) and the text of each error.
     """
 
@@ -89,7 +89,7 @@ TOOLS: Mapping[str, re.Pattern[str]] = {
     "TransferBench": _TRANSFERBENCH,
     "nvbandwidth": _NVBANDWIDTH,
 }
-"""The lines that begin the output of each tool."""
+"""The patterns of the lines that begin the output of each tool."""
 
 
 def tool_of(text: str) -> str:
@@ -179,7 +179,7 @@ def _osu(runs: list[_Run], line: Line, notes: Notes) -> bool:
 
 
 def _osu_columns(run: _Run, head: str) -> Iterator[tuple[str, float]]:
-    """Yield the quantity and the factor of each column; an empty quantity is not kept."""
+    """Yield the quantity and the conversion factor of each column. Columns with an empty quantity are ignored."""
     collective = not run.operation.endswith(("latency", "bandwidth"))
     for column in re.split(r"\s{2,}|\t|(?<=\)) ?(?=[A-Z])|(?<=^Size) ", head.strip()):
         name = column.strip().lower()
@@ -265,7 +265,7 @@ _TB_ROW = re.compile(
     r"\s*([\d.]+) *ms\s*[|│,]?\s*(\d+) *bytes\s*[|│,]?\s*(.*)$"
 )
 _TB_CSV_ROW = re.compile(r"^(\d+),(\d+|ALL),(\d+),([^,]*),([^,]*),([^,]*),[^,]*,([\d.]+),[\d.]+(?:,.*)?$")
-"""A row below ``Test#,Transfer#,NumBytes,Src,Exe,Dst,CUs,BW(GB/s),Time(ms)``, the header of releases up to 2025."""
+"""The pattern of a row below ``Test#,Transfer#,NumBytes,Src,Exe,Dst,CUs,BW(GB/s),Time(ms)``, the header of releases up to 2025."""
 _TB_TEST = re.compile(r"^\s*Test (\d{1,6}):\s*$")
 _TB_ERROR = re.compile(r"^\s*(?:\[ERROR\]|ERROR:)")
 _TB_PRESETS = tuple(
@@ -301,7 +301,7 @@ _TB_SUBSET = re.compile(r"\(([^\s()]{1,80} \w{1,20} [^\s()]{1,80})\)")
 
 
 def _tb_rate(run: _Run, line: Line, value: str, name: str, notes: Notes, size: int | None, **labels: str) -> None:
-    """Add a rate that TransferBench prints in GB/s. ``name`` is for the note if it cannot be read."""
+    """Add a rate that TransferBench prints in GB/s. If the rate cannot be read, add a note that contains ``name``."""
     rate = measured(value, name, line.number, notes)
     run.add(line.number, "bandwidth_gbps", None if rate is None else rate * 8, size, **labels)
 
@@ -348,7 +348,7 @@ def _transferbench(runs: list[_Run], line: Line, notes: Notes) -> bool:
 
 
 def _tb_numbers(run: _Run, line: Line, text: str, notes: Notes) -> bool:
-    """Add the numbers of a line that also contains their names. Return whether the line has this form."""
+    """Add the numbers of a line in which each number has its name. Return whether the line has this form."""
     test = run.names[0] if run.names else ""
     if row := _TB_ROW.match(text):
         host = re.search(r"\(sum\) \[(\S+)\]", row[5])

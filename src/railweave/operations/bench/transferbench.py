@@ -13,7 +13,7 @@ _VALUE = re.compile(r"\d[\d.]*(?:\( *\d+\))?|N/A")
 _DEVICE = re.compile(r"(?:Rank|GPU|CPU|NIC|SE) ?\d+(?:Mx)?")
 _WAYS = {"->", "<-", "<->"}
 _NUMBERS = ("Rank", "GPU", "NumCUs", "#CUs", "BlkS", "UnR")
-"""Names of numbers that begin the rows."""
+"""The names of numbers with which rows begin."""
 _AGGREGATE = re.compile(r"RTotal|(?:MAX|AVG|MIN) \(|Averages|Best")
 _CORNER = re.compile(r"SRC\S*DST\S*|(?:SRC|DST) (?:Rank|NIC|MEM)|(?:Mem|NIC) Device|Name|Dir|" + "|".join(_NUMBERS))
 _SUMS = ("STotal", "Actual", "TOTAL")
@@ -22,7 +22,7 @@ _HEAD = re.compile(
 )
 
 Cell = tuple[str, str, str, str]
-"""The row, the column, the direction (may be empty) and the value of a cell, as printed."""
+"""A cell of a table: its row, its column, its direction (may be empty) and its value, as printed."""
 
 
 @dataclass
@@ -30,7 +30,7 @@ class Matrix:
     """A table, as far as it has been read.
 
     - ``heads``: the header lines, each as a list of cells with the position at which the cell ends.
-    - ``columns``: the column names that the header lines give.
+    - ``columns``: the column names in the header lines.
     - ``rank``: the rank of the row that was read last.
     - ``repeats``: True if the table only repeats numbers of the previous table.
     """
@@ -43,8 +43,8 @@ class Matrix:
     def read(self, text: str) -> list[Cell] | str | None:
         """Return the cells of a line.
 
-        The list is empty for a header line. The result is None for a line outside the table, and the reason as text
-        for a row that does not match the header.
+        The list is empty for a header line. The result is None for a line outside the table. For a row that does not
+        match the header, the result is the reason as text.
         """
         if self.repeats:
             return []
@@ -67,7 +67,7 @@ class Matrix:
         return self._row(labels, values)
 
     def _head(self, text: str, cells: list[tuple[int, str]]) -> bool:
-        """Add a line to the header lines if it is one. Return True if it is."""
+        """Add a line to the header lines if it is a header line. Return True if it is."""
         texts = [cell for _, cell in cells]
         if texts[:1] == ["Device"] and self.heads and (kinds := re.findall(r"(\w+) BW\b", text)):
             rings = zip((cell for _, cell in self.heads[-1]), ["", *dict.fromkeys(kinds)] * len(cells), strict=False)
@@ -98,7 +98,7 @@ class Matrix:
         return [total or " ".join(filter(None, name)) for total, name in zip(sums, names, strict=True)]
 
     def _rings(self, texts: list[str]) -> list[Cell]:
-        """Return the cells of a row of the preset ``rings``: for each ring a device and its rates."""
+        """Return the cells of a row of the preset ``rings``. For each ring, the row has a device and its rates."""
         width = sum(column.split()[0] == self.columns[0].split()[0] for column in self.columns)
         return [
             (texts[place], column, "", value)

@@ -36,9 +36,9 @@ if TYPE_CHECKING:
 
 HOST_NAME, MODELS, SERIAL, CABLES, SERVER_CABLES = "host-name", "model", "serial-number", "cables", "server-cables"
 SUBJECTS = (HOST_NAME, MODELS, SERIAL, CABLES, SERVER_CABLES)
-"""The subjects of the comparison, by the names for ``--allow-unseen``: ``cables`` are those to switches, ``server-cables`` those to servers."""
+"""The subjects of the comparison, with their names for ``--allow-unseen``: ``cables`` are cables to switches, ``server-cables`` are cables to servers."""
 _FIELDS = {MODELS: "models", SERIAL: "serial-numbers"}
-"""The subjects of ``railweave check`` that say why an operating system does not show a subject."""
+"""The subjects of ``railweave check`` that give the reason why an operating system does not show a subject."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class Difference(JsonObject):
 
 @dataclass(frozen=True)
 class Unseen(JsonObject):
-    """A part of a device that could not be compared, for example the cable of a port, with the reason."""
+    """A part of a device that could not be compared, for example the cable of a port, with the reason why."""
 
     subject: str
     what: str
@@ -110,8 +110,8 @@ class ComparedDevice(JsonObject):
 def acknowledge(fabric: RunningFabric, names: Sequence[str], allow_unseen: Sequence[str]) -> list[ComparedDevice]:
     """Compare switches with the design and the inventory, enter those that match in the journal, and return the comparison of each.
 
-    ``allow_unseen``: the subjects (``SUBJECTS``, for example ``cables``) that a switch need not show. Raises ``InputError``
-    if a name or a subject is unknown, and ``OutputError`` if the journal cannot be written.
+    ``allow_unseen`` has the subjects (``SUBJECTS``, for example ``cables``) that a switch need not show. Raises
+    ``InputError`` if a name or a subject is unknown, and ``OutputError`` if the journal cannot be written.
     """
     if unknown := [name for name in allow_unseen if name not in SUBJECTS]:
         fix = f"subjects: {', '.join(SUBJECTS)}"
@@ -193,7 +193,7 @@ class _Comparison:
         return ComparedDevice(name, serial, right, tuple(differences), tuple(unseen))
 
     def _identity(self, name: str, state: DeviceState) -> Iterator[str | Difference | Unseen]:
-        """Yield the result for the host name, the model and the serial number: the subject if it matches."""
+        """Yield the results of the comparison of host name, model and serial number. A result is the subject's name if the subject matches."""
         designed, identity = self._network.switch(name), state.identity
         host_name, model, serial = (
             (identity.host_name, identity.model, identity.serial) if identity else (None, None, None)
@@ -232,7 +232,7 @@ class _Comparison:
         return Difference(SERIAL, f"{name} has serial number {serial}, {has}", fix)
 
     def _cabling(self, name: str, cables: SeenCables) -> Iterator[str | Difference | Unseen]:
-        """Yield the result for each cable of a device: the subject if LLDP shows the designed ends at either end."""
+        """Yield the result for each cable of a device. A result is the subject's name if LLDP shows the designed connection at one of the two ends."""
         ports_here = {end: port for end, port in self._wanted.items() if end[0] == name}
         elsewhere = {end: there for end, there in cables.wrong.items() if end[0] == name}
         elsewhere |= {there: end for end, there in cables.wrong.items() if there[0] == name}
@@ -270,7 +270,7 @@ class _Comparison:
     def _place_of(self, ports_here: Collection[End], elsewhere: Mapping[End, End], right: Collection[End]) -> str:
         """Return the switch in whose place this switch was probably installed; empty if there is none.
 
-        Every cable that LLDP shows elsewhere than designed must be a designed cable of the returned switch.
+        Every cable that LLDP shows at a different place than designed must be a designed cable of the returned switch.
         """
         if len(elsewhere) < 2 or right or not elsewhere.keys() <= set(ports_here):
             return ""

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class FileChange:
-    """A file with its text before and after. An empty text means that the file does not exist. ``called`` is its name in messages."""
+    """A file with its text before and after a change. An empty text means that the file does not exist. ``called`` is its name in messages."""
 
     path: Path
     before: str
@@ -67,7 +67,7 @@ def change_of(plan: Plan) -> FileChange | None:
 
 
 def check(change: FileChange, later: str = "") -> None:
-    """Raise ``InputError`` if the file's text is neither ``before`` nor ``after``. ``later``: a clause on revisions since then."""
+    """Raise ``InputError`` if the file's text is neither ``before`` nor ``after``. ``later`` is a clause for the error about revisions since then."""
     if text_of(change.path) not in {change.before, change.after}:
         description = f"{change.called} has changed since the plan was made{later}"
         raise InputError([Problem(FileLine(str(change.path)), description, "make a new plan")])
@@ -76,7 +76,7 @@ def check(change: FileChange, later: str = "") -> None:
 def network_of_plan(fabric: RunningFabric, plan: Plan | None) -> Network:
     """Return the network after a plan: the network of the fabric file, with the plan's changes to the fabric file or the inventory.
 
-    Raises ``InputError`` if a file has changed since the plan was made (see ``check``), or if the network cannot be designed.
+    Raises ``InputError`` if a file has changed since the plan was made, or if the network cannot be designed.
     """
     if plan is None or (change := change_of(plan)) is None:
         return fabric.network()
@@ -88,12 +88,12 @@ def network_of_plan(fabric: RunningFabric, plan: Plan | None) -> Network:
 
 
 def write(change: FileChange) -> None:
-    """Write the ``after`` text. Raises the errors of ``check``, and ``OutputError`` if the file cannot be written."""
+    """Write the text ``after`` to the file. Raises the errors of ``check``, and ``OutputError`` if the file cannot be written."""
     _written(change, change.after)
 
 
 def put_back(change: FileChange) -> None:
-    """Write the ``before`` text. Raises the errors of ``write``."""
+    """Write the text ``before`` to the file. Raises the errors of ``write``."""
     _written(change, change.before)
 
 
@@ -110,8 +110,8 @@ def _written(change: FileChange, text: str) -> None:
 def given(change: DeviceChange, label: str, secrets: Mapping[str, str], before: Mapping[str, str]) -> Given:
     """Return the change to send to a device, with secrets filled in.
 
-    ``before``: the present texts of the device. Raises ``InputError`` for a secret that its configuration cannot
-    hold.
+    ``before`` has the present texts of the device. Raises ``InputError`` for a secret whose value cannot be written in
+    the device's configuration.
     """
 
     def filled(file: str, text: str) -> str:
@@ -160,7 +160,7 @@ class ApplySettings:
 
 
 def check_not_refused(plan: Plan) -> None:
-    """Raise ``InputError`` if a plan is refused. This is called before the operator is asked for the digest."""
+    """Raise ``InputError`` if a plan is refused. This function is called before the operator is asked for the digest."""
     if plan.refused:
         description = f"the plan is refused: {'; '.join(plan.refused[:3])}"
         raise InputError([Problem(Argument("plan"), description, "fix this, and make a new plan")])
@@ -177,7 +177,7 @@ def may_be_applied(plan: Plan, secrets: Mapping[str, str]) -> None:
 def interrupted(rows: Journal, revision: Revision, place: Argument | Option) -> InputError:
     """Return the error for a command that cannot run because a revision was interrupted.
 
-    ``place``: the argument or option that the error names.
+    ``place`` is the argument or option that the error names.
     """
     fix = "see its state with railweave deploy status FABRIC, and end it with railweave deploy resume FABRIC"
     return InputError([Problem(place, f"revision {revision.number} was interrupted: {described(rows, revision)}", fix)])
@@ -194,9 +194,9 @@ def apply(
     dry_run: bool,
     part_of: int | None = None,
 ) -> Revision:
-    """Apply a plan, and return its revision. ``dry_run``: only test the changes on the devices.
+    """Apply a plan, and return its revision. If ``dry_run`` is True, only test the changes on the devices.
 
-    ``part_of``: the number of the upgrade revision that this plan belongs to. Raises ``InputError`` if the plan does
+    ``part_of`` is the number of the upgrade revision that this plan belongs to. Raises ``InputError`` if the plan does
     not fit the present state, and ``StoppedError`` if a device refuses its change or a wave fails.
     """
     for last in rows.under_way():
@@ -223,7 +223,7 @@ def apply(
 
 
 def resume(rows: Journal, site: Site, how: ApplySettings, secrets: Mapping[str, str], *, back: bool) -> Revision:
-    """Complete the newest interrupted revision and return it. With ``back``, only end its unfinished wave (``recovery.unfinished``).
+    """Complete the newest interrupted revision and return it. If ``back`` is True, only end its unfinished wave (``recovery.unfinished``).
 
     Raises ``InputError`` if no revision was interrupted, and ``StoppedError`` if a wave fails.
     """
@@ -250,7 +250,7 @@ def resume(rows: Journal, site: Site, how: ApplySettings, secrets: Mapping[str, 
 def resume_all(
     fabric: RunningFabric, rows: Journal, how: ApplySettings, secrets: Mapping[str, str], *, back: bool
 ) -> Revision:
-    """Complete or roll back the interrupted revision, then the upgrade to which it belongs, and return the last of them.
+    """Complete or roll back the interrupted revision, then the upgrade to which it belongs. Return the last of these revisions.
 
     Raises the errors of ``resume``.
     """
@@ -265,7 +265,7 @@ def resume_all(
 
 
 def with_shifts(fabric: RunningFabric, rows: Journal, how: ApplySettings, secrets: Mapping[str, str]) -> ApplySettings:
-    """Return settings whose ``shift`` drains switches during an upgrade, or returns them, with a plan and a revision each time.
+    """Return settings whose function ``shift`` drains switches during an upgrade, or returns them to service. Each call makes a plan and a revision.
 
     ``shift`` does nothing if the switches are already in the requested state. It raises ``InputError`` if the drain is
     refused, and ``StoppedError`` if a wave of the drain fails.
@@ -300,7 +300,7 @@ def conditions(rows: Journal, revision: Revision, site: Site) -> list[DeviceCond
 
 
 def devices(rows: Journal, revision: Revision, site: Site, secrets: Mapping[str, str]) -> dict[str, Device]:
-    """Return the devices that a revision changes. If the journal has a device's earlier configuration, it is included."""
+    """Return the devices that a revision changes. If the journal has a device's earlier configuration, the result includes it."""
     return {
         name: Device(
             change,
@@ -315,7 +315,7 @@ def devices(rows: Journal, revision: Revision, site: Site, secrets: Mapping[str,
 def _upgraded(rows: Journal, revision: Revision, site: Site, how: ApplySettings, *, finish: bool = False) -> Revision:
     """Carry out an upgrade, or the batches that remain of an interrupted upgrade.
 
-    ``finish``: complete only the batch in progress.
+    If ``finish`` is True, complete only the batch in progress.
     """
     number = revision.number
     assert how.shift is not None  # noqa: S101 - whoever applies plans says how a switch is drained
@@ -384,7 +384,7 @@ async def _carried_out(rollout: Rollout, rows: Journal, site: Site, how: ApplySe
 
 
 async def _resumed(rollout: Rollout, rows: Journal, site: Site, how: ApplySettings, *, again: bool) -> None:
-    """Complete an interrupted plan with ``again``, or else roll it back. Raises ``StoppedError``."""
+    """Complete an interrupted plan if ``again`` is True, or else roll it back. Raises ``StoppedError``."""
     change = change_of(rollout.plan)
     if change is not None and again:
         write(change)
@@ -408,7 +408,7 @@ def _put_back(rollout: Rollout, rows: Journal, *, back: bool) -> None:
 
 
 async def _wait_until_idle(rollout: Rollout, site: Site, how: ApplySettings) -> None:
-    """Wait until the drained ports are idle. Raises ``StoppedError`` if some are not; the drain stays in force."""
+    """Wait until the drained ports are idle. Raises ``StoppedError`` if some ports are not; the drain stays in force."""
     drain = rollout.plan.drain
     if drain is None or drain.back or not drain.ports:
         return
@@ -425,7 +425,7 @@ async def _wait_until_idle(rollout: Rollout, site: Site, how: ApplySettings) -> 
 
 
 def _ended(rows: Journal, number: int, work: Coroutine[Any, Any, None]) -> None:
-    """Run the coroutine of a revision, and record in the journal the reason if it stops."""
+    """Run the coroutine of a revision. If it stops with an error, record the reason in the journal."""
     with _ending(rows, number):
         asyncio.run(work)
 

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 SERVER = "server"
-"""The kind of servers, in a plan's devices."""
+"""The kind of a server among the devices of a plan."""
 
 
 def transaction(kind: str) -> Transaction | None:
@@ -144,8 +144,8 @@ def change(
 ) -> DeviceChange:
     """Return the change from a device's running texts to the wanted texts, both by file.
 
-    ``own_statements``: a function that finds the statements that belong to the device and not to the design; they are
-    kept. The function is slow, so it is called only if the change would remove a statement. None means that no such
+    ``own_statements`` is a function that finds the statements that belong to the device and not to the design; they are
+    kept. The function is slow, so it is called only if the change would remove a statement. If it is None, no such
     statement is kept. Raises ``SpecError`` for a text that cannot be read.
     """
     reader, transaction = system(nos).reader, system(nos).transaction
@@ -194,12 +194,13 @@ def partial_change(
     designs: tuple[Mapping[str, str], Mapping[str, str]],
     own_statements: Callable[[Mapping[str, str]], DeviceCheck],
 ) -> DeviceChange:
-    """Return the change that carries only the difference of two designs to a device. Its other differences are pending.
+    """Return the change that applies only the difference between two designs to a device. The other differences of the device stay pending.
 
-    The change is refused if a statement of the difference is different on the device. Raises ``SpecError`` for a text that cannot be
-    read.
+    The change is refused if a statement of the difference is different on the device. Raises ``SpecError`` for a text
+    that cannot be read.
 
-    - ``running``, ``designs``: texts by file; ``designs`` are the former and the wanted one.
+    - ``running``: the running texts by file.
+    - ``designs``: the texts of the former and of the wanted design, by file.
     - ``own_statements``: as in ``change``, for the texts after this change.
     """
     former, wanted = designs
@@ -223,7 +224,7 @@ def partial_change(
 
 
 def _carried(nodes: tuple[Node, ...], steps: Sequence[Step]) -> tuple[tuple[Node, ...], list[str]]:
-    """Return (statements of the steps that are not carried out yet, statements that differ from what a step expects)."""
+    """Return (statements of the steps that the device does not have yet, statements that differ from what a step expects)."""
     clashes: list[str] = []
     for step in steps:
         siblings: Sequence[Node] | None = nodes
@@ -288,7 +289,7 @@ def _without_own(
     """Return (the change without removals of the device's own statements, these statements).
 
     The operator or the system itself added these statements, and they have no effect on the design. In a tree of host
-    settings, each node states if it is the device's own (``Node.stays``), so nothing is left out here.
+    settings, each node itself states whether it stays (``Node.stays``), so nothing is left out here.
     """
     if any(node.stays for node in old.nodes):
         return change, []
@@ -340,7 +341,7 @@ def loses_only(change: DeviceChange) -> bool:
 
 
 def digest(nodes: Sequence[Node]) -> str:
-    """Return a digest of the statements in a tree. The order of statements counts only in ordered parts of the tree."""
+    """Return a digest of the statements in a tree. The order of statements matters only in ordered parts of the tree."""
     rows = [
         (node.ordered, node.name, node.values, None if node.children is None else digest(node.children))
         for node in nodes
@@ -371,7 +372,7 @@ def statements(change: Change) -> list[str]:
 
 
 def innermost(step: Step) -> list[str]:
-    """Return the innermost statements of a step's statement, each after its parent statements. The values of secrets are hidden."""
+    """Return the innermost statements of a step's statement, each preceded by its parent statements. The values of secrets are hidden."""
     if not step.node.children:
         return [statement(step, step.node)]
     above = (*step.above, step.node.name)

@@ -65,7 +65,7 @@ def with_maintenance(rows: Journal, network: Network, changed: Collection[str]) 
 
 
 def _drains(rows: Journal, revision: Revision, parts: Collection[str]) -> bool:
-    """Return whether a revision drained any of these parts, by their own names."""
+    """Return whether a revision drained any of these parts. Parts are compared by the names that the drain used."""
     drain = rows.plan(revision.number).drain
     return drain is not None and not drain.back and not set(drain.names).isdisjoint(parts)
 

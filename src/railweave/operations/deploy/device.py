@@ -53,7 +53,7 @@ class Device:
         return transaction
 
     async def _with(self, work: Callable[[Session], Awaitable[T]], *, attempts: int) -> T:
-        """Call ``work`` with a new session, and return its result. Only an unreachable device is tried again."""
+        """Call ``work`` with a new session, and return its result. If the device cannot be reached, try again; ``attempts`` is the largest number of attempts."""
         for attempt in range(1, attempts + 1):
             try:
                 session = await self.open_by(self.change.device, self.transaction.PROTOCOL)
@@ -83,7 +83,7 @@ class Device:
     async def commit(self, seconds: int) -> None:
         """Activate the change, with a rollback timer of ``seconds`` seconds. Raises ``RefusedError`` if the device rejects it.
 
-        A commit is never repeated: after a lost session, the caller asks the device for its state.
+        A commit is never repeated. After a lost session, the caller reads the state of the device.
         """
         try:
             await self._with(lambda session: self.transaction.commit(session, self.given, seconds), attempts=1)
@@ -139,7 +139,7 @@ class Device:
         return self.same(texts, self.given.before) if self.given.before else not self.moved(texts)
 
     def moved(self, texts: Mapping[str, str]) -> bool:
-        """Return True if texts differ from the texts on which the plan is based."""
+        """Return True if texts differ from those on which the plan is based."""
         return any(self._digest(file, texts.get(file, "")) != digest for file, digest in self.change.before.items())
 
     def changed_by_others(self, texts: Mapping[str, str]) -> list[str]:
@@ -191,5 +191,5 @@ class Device:
         return changes.tree(self.change.system, self.change.device, file, text)
 
     def from_now(self, before: Mapping[str, str]) -> Device:
-        """Return this device with ``before`` as the configuration to restore."""
+        """Return a copy of this device with ``before`` as the configuration to restore."""
         return replace(self, given=replace(self.given, before=dict(before)))

@@ -165,7 +165,7 @@ def by_hand(former: DeviceConfig, config: DeviceConfig) -> Iterator[str]:
 def plan_drain(fabric: RunningFabric, words: Sequence[str], *, force: bool, also_pending: bool = False) -> Plan:
     """Plan a drain: take switches, links, path colors or servers out of use by routing. Raises ``InputError`` for an unknown name.
 
-    - ``force``: plan it even if it would otherwise be refused.
+    - ``force``: plan the drain even if it would otherwise be refused.
     - ``also_pending``: include the other differences of these switches from the design.
     """
     before = fabric.network()
@@ -189,9 +189,9 @@ def plan_drain(fabric: RunningFabric, words: Sequence[str], *, force: bool, also
 
 
 def plan_undrain(fabric: RunningFabric, words: Sequence[str], *, again: bool, also_pending: bool = False) -> Plan:
-    """Plan the return of drained parts to use. Raises ``InputError`` for an unknown name, and, without ``again``, if none is drained.
+    """Plan the return of drained parts to service. Raises ``InputError`` for an unknown name. Also raises it if no named part is drained, unless ``again`` is True.
 
-    ``also_pending``: include the other differences of these switches from the design.
+    ``also_pending`` is True to include the other differences of these switches from the design.
     """
     before = fabric.network()
     targets = [named(before, word) for word in words]

@@ -1,7 +1,7 @@
 """The check between the change of a wave and its confirmation. The state of the wave's devices and their neighbors must match the expected state.
 
-The expected state follows from the configurations that devices run at that moment, not from the end of the plan. Half of a network
-may have been changed.
+The expected state follows from the configurations that devices run at that moment, not from the end of the plan. At
+that moment, half of a network may have been changed.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ if TYPE_CHECKING:
     Texts = Mapping[str, Mapping[str, str]]
 
 AGAIN_S = 1.0
-"""The seconds between two checks of the network. If a check takes longer, the interval is the duration of the check."""
+"""The shortest pause in seconds between two checks of the network. If a check takes longer, the pause after it is as long as the check."""
 
 
 @dataclass
 class Check:
-    """The check of a network before and after each wave. ``settle_s``: seconds to wait for the network to converge."""
+    """The check of a network before and after each wave. ``settle_s`` is the number of seconds to wait for the network to converge."""
 
     site: Site
     settle_s: float
@@ -45,7 +45,7 @@ class Check:
     """The errors of each device when it was last checked."""
 
     async def before(self, devices: Sequence[str], now: Texts, then: Texts) -> None:
-        """Record the present errors of the devices to be changed and of their neighbors. The arguments are those of ``Gate``."""
+        """Record the present errors of the devices that will change and of their neighbors. The parameters are those of ``Gate``."""
         near = self._near(devices, self._configs_of(now), self._configs_of(then))
         await self._look([name for name in near if name not in self._last], self._configs_of(now))
 
@@ -125,7 +125,8 @@ class Check:
 def two_sided(configs: Mapping[str, DeviceConfig]) -> dict[str, DeviceConfig]:
     """Return configurations without the sessions that cannot come up before the other end is changed too.
 
-    These are sessions that only one end has, or whose ends do not accept each other's AS number or address, or have no address family in common.
+    A session is left out if only one end has it, if its ends do not accept each other's AS number or address, or if
+    they have no address family in common.
     """
     peers = pair_sessions(configs)
     families = {name: set(config.bgp.families) if config.bgp else set[str]() for name, config in configs.items()}

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 Verb = Literal["rehearse", "commit", "confirm", "revert", "restore", "drain", "install", "restart", "return", "undrain"]
-"""A step on a device. The last five kinds of steps occur only in upgrades."""
+"""A kind of step on a device. The last five kinds occur only in upgrades."""
 State = Literal["running", "done", "stopped", "rolled back"]
 """The state of a revision.
 
@@ -96,8 +96,8 @@ class Line:
 class Acknowledgement:
     """A new device that matched the design and the inventory (``deploy acknowledge``).
 
-    ``serial`` is its serial number in the inventory, ``who`` the operator, ``at`` the time in seconds since 1970.
-    ``unseen`` are the parts that could not be compared and were accepted.
+    ``serial`` is the device's serial number in the inventory, ``who`` the operator, and ``at`` the time in seconds
+    since 1970. ``unseen`` has the parts that could not be compared and were accepted.
     """
 
     device: str
@@ -147,8 +147,8 @@ class Journal:
         """Record a step: its beginning when the context is entered, and its end afterwards.
 
         An error in the context is recorded and raised again. If the journal cannot be written, for example because the
-        disk is full, raise ``OutputError`` before the step begins. ``anyway``: take the step without a record in that
-        case, because a rollback must not fail for lack of disk space.
+        disk is full, raise ``OutputError`` before the step begins. If ``anyway`` is True, the step is taken without a
+        record in that case, because a rollback must not fail for lack of disk space.
         """
         number = None
         try:
@@ -202,7 +202,7 @@ class Journal:
     def under_way(self) -> list[Revision]:
         """Return the revisions that are in progress or interrupted, the newest first.
 
-        There are two if a revision that belongs to an upgrade is in progress.
+        There are two such revisions if a revision that belongs to an upgrade is in progress.
         """
         return [revision for revision in self.revisions() if revision.state == "running"]
 
@@ -252,7 +252,7 @@ class Journal:
     def keep(self, number: int, device: str, when: Literal["before", "after"], texts: Mapping[str, str]) -> None:
         """Store the configuration texts of a device before or after a revision. Raises ``OutputError`` if they cannot be written.
 
-        ``when``: ``before`` or ``after``.
+        ``when`` is ``before`` or ``after``.
         """
         folder = self.folder / "revisions" / f"{number:04}" / device / when
         try:
@@ -372,7 +372,7 @@ def _stamps(files: Iterable[Path]) -> list[tuple[int, int] | None]:
 
 
 def who_is_at_work(fabric: Path) -> str:
-    """Return the user, host and process that now have the journal of a fabric file open for writing; empty if no process has it open."""
+    """Return the user, host and process that has the journal of a fabric file open for writing; empty if no process has."""
     try:
         with (folder_of(fabric) / "lock").open("rb") as lock:
             try:
@@ -388,8 +388,8 @@ def who_is_at_work(fabric: Path) -> str:
 def at_work(fabric: Path) -> Generator[Journal]:
     """Open the journal of a fabric file for exclusive writing, while the context lasts.
 
-    Raises ``OutputError`` if the journal cannot be written, or, with the name of the user, if another process has it
-    open.
+    Raises ``OutputError`` if the journal cannot be written. Raises it also if another process has the journal open; the
+    error then names the user.
     """
     folder = folder_of(fabric)
     try:

@@ -21,11 +21,11 @@ if TYPE_CHECKING:
     from railweave.model.network.model import Network
 
 SHOWN = 3
-"""Maximum number of names in a line; further names are only counted."""
+"""The largest number of names in a line. Further names are only counted."""
 
 
 def capacity(before: Network, after: Network) -> Iterator[str]:
-    """Yield a line for each capacity that is smaller in ``after``: uplinks of leaves and spines, path colors, NICs of servers."""
+    """Yield a line for each capacity that is smaller in ``after`` than in ``before``: uplinks of leaves and spines, path colors, NICs of servers."""
     for role, plural in (("leaf", "leaves"), ("spine", "spines")):
         old, new = (_uplinks(present(network), role) for network in (before, after))
         for fabric in before.fabrics:
@@ -54,7 +54,7 @@ def capacity(before: Network, after: Network) -> Iterator[str]:
 
 
 def gone(before: Network, after: Network, configs: Mapping[str, DeviceConfig]) -> Iterator[str]:
-    """Yield a line for each kind of part that is lost in ``after``.
+    """Yield a line for each kind of part that ``before`` has and ``after`` lacks.
 
     The kinds are path colors of leaves, rail planes, leaves without uplinks, tenants, NICs of servers, and routes.
     """
@@ -90,8 +90,8 @@ def gone(before: Network, after: Network, configs: Mapping[str, DeviceConfig]) -
 def still_used(network: Network, configs: Mapping[str, DeviceConfig], links: frozenset[str]) -> Iterator[str]:
     """Yield a line for each leaf whose packets would still cross drained links, at any hop, although another path exists.
 
-    ``network``: the network including the drained parts. ``configs``: configurations that announce the drain to
-    routing. Drained leaves are left out.
+    ``network`` includes the drained parts. ``configs`` are the configurations that announce the drain to routing.
+    Drained leaves are left out.
     """
     now = ControlPlane(configs.values(), reachable(network).absent).routes()
     without = ControlPlane(configs.values(), network.absent).routes()

@@ -37,10 +37,10 @@ if TYPE_CHECKING:
 
 
 _OF_THE_HOST = "the Linux host's"
-"""The reason in system.yaml for fields of a router that runs on a Linux host, if ``System.beneath`` does not hold them."""
+"""The reason in system.yaml for fields that a router's configuration lacks because the Linux host below the router has them. ``System.beneath`` lacks them too."""
 _LIMITS = PlanLimits()
 AVOIDABLE = ("mtu-mismatch ", "qos-mismatch ")
-"""The beginnings of risks that steps may avoid."""
+"""The beginnings of the risks that intermediate steps may avoid."""
 Configs = dict[str, "DeviceConfig"]
 Unread = tuple["Mapping[str, ReadStatement]", "Mapping[str, ReadStatement]"]
 Tenants = dict[str, dict[str, str]]
@@ -58,11 +58,14 @@ class PlanConfigs:
         designed: Configs,
         states: tuple[Mapping[str, DeviceCheck], Mapping[str, DeviceCheck]] = ({}, {}),
     ) -> None:
-        """``states``: what switches run, and what they run after their change, as far as it is known."""
+        """Create the value from the running network and its changes.
+
+        ``states`` has what switches run, and what they run after their change, as far as it is known.
+        """
         self.network = network = reachable(network)  # a drained switch routes too, by its drained configuration
         here = {name: dict(texts) for name, texts in running.items() if name in designed}
         self.unknown = {name for name, config in designed.items() if config.vrfs and name not in here}
-        """Leaves with tenants whose running configuration is unknown."""
+        """The leaves with tenants whose running configuration is unknown."""
         there = {name: {**texts, **changes[name].target} for name, texts in here.items() if name in changes}
         self._running, self._target, self._changes = here, there, changes
         self._states = running_states(designed, here, states[0])
@@ -91,7 +94,7 @@ class PlanConfigs:
         return [group for group in groups if len(group) > 1]
 
     def unknown_devices(self, wave: Wave, acknowledged: Collection[str]) -> Wave:
-        """Return a wave that is refused if any of its switches runs no routing yet, as after its first boot, and is not in ``acknowledged``."""
+        """Return a wave, refused if one of its switches runs no routing yet and is not in ``acknowledged``. After its first boot, a switch runs no routing."""
         refused = [
             f"{name} runs no routing yet, as after its first boot, and was not acknowledged: `railweave deploy "
             f"acknowledge FABRIC {name}` compares its model, serial number and cables with the design"
@@ -135,7 +138,7 @@ class PlanConfigs:
         return tuple(computed)
 
     def _interrupted(self, devices: Sequence[str]) -> dict[str, tuple[str, ...]]:
-        """Return what the changes of these devices interrupt, with the devices. Ports without a designed cable are left out."""
+        """Return the sessions and services that the changes of these devices interrupt, each with the devices. Ports without a designed cable are left out."""
         cabled = {(end.device, end.port) for cable in self.network.cables for end in (cable.a, cable.b)}
         interrupted: dict[str, dict[str, None]] = {}
         for name in devices:
@@ -146,7 +149,7 @@ class PlanConfigs:
         return {disruption: tuple(names) for disruption, names in interrupted.items()}
 
     def _moving(self, devices: Collection[str]) -> dict[str, tuple[str, ...]]:
-        """Return the tenants that NICs on ports of these leaves leave or join, each with the leaves."""
+        """Return the tenants whose NICs on ports of these leaves move, because a NIC leaves or joins the tenant. Each tenant has its leaves."""
         old, new = tenants(self.network, self.before), tenants(self.network, self.after)
         leaves: dict[str, dict[str, None]] = {}
         for cable in self.network.cables:
@@ -159,8 +162,8 @@ class PlanConfigs:
     def _unknown(self, device: str, effect: WaveEffect) -> Iterator[str]:
         """Yield the changed statements of a device whose disruption is unknown.
 
-        These statements are not understood, or change fields without a known effect. Statements in a system's table of
-        disruptions are left out.
+        These are statements that railweave does not know, and statements that change fields without a known effect.
+        Statements in a system's table of disruptions are left out.
         """
         if device not in self._target:
             return
@@ -190,8 +193,8 @@ class PlanConfigs:
     def _stated_by(self, device: str, places: Sequence[str]) -> dict[str, str]:
         """Return, by field, the first statement that changes the field, with its line and the number of further such statements.
 
-        If no statement changes the field, the text has only the name of the field. The line of a removed statement is
-        that in the running text, any other line is that in the text after the change.
+        If no statement changes the field, the text has only the name of the field. For a removed statement, the line
+        number is that in the running text. For any other statement, it is that in the text after the change.
         """
         if not places:
             return {}
@@ -218,7 +221,7 @@ class PlanConfigs:
         return stated
 
     def _other_way(self, devices: Sequence[Sequence[str]]) -> tuple[bool, str]:
-        """Return (True if intermediate steps of the design avoid these cuts and risks, a sentence about the steps)."""
+        """Return True if intermediate steps of the design avoid these cuts and risks, else False, and a sentence about the steps."""
         networks = [self.before, *stages(self.before, self.after), self.after]
         pairs = [(number, old, new) for number, (old, new) in enumerate(pairwise(networks), 1)]
         for _, old, new in pairs:
@@ -241,7 +244,7 @@ class PlanConfigs:
         return {cable.b.device for cable in self.network.cables_of(server) if cable.a.port in nics}
 
     def told(self, waves: Sequence[Wave]) -> tuple[Wave, ...]:
-        """Return the waves with lines about the servers that move between tenants, and the reasons to refuse a wave.
+        """Return the waves with lines about the servers that move between tenants. A wave may get reasons to be refused.
 
         A wave is refused if it leaves a server in the VRFs of two tenants, or if it lets tenants reach each other.
         """
@@ -298,7 +301,7 @@ def _avoidable(effect: WaveEffect) -> bool:
 
 
 def _renumbered(before: DeviceConfig, after: DeviceConfig) -> bool:
-    """Return whether a session with a configured neighbor expects a different AS number after the plan."""
+    """Return whether, after the plan, a session with a configured neighbor expects a different AS number."""
     numbers = [
         {
             session.link: session.peer_as
@@ -382,7 +385,7 @@ def _moved(server: str, old: Tenants, new: Tenants) -> list[str]:
 
 
 def _moving(server: str, old: Tenants, new: Tenants) -> str:
-    """Return a clause on the move of a server between tenants. It names the NICs unless all of them move."""
+    """Return a clause about a server's move between tenants. The clause names the NICs that move, unless all of them move."""
     nics = _moved(server, old, new)
     if set(nics) == set(old[server]):
         return f"{server} moves from {_named(old, server)} to {_named(new, server)}"
@@ -396,7 +399,7 @@ def _named(of: Tenants, server: str) -> str:
 
 
 class _Planned(NamedTuple):
-    """The change of a device, the state of what it runs, and that of what it runs afterwards if this is not its design."""
+    """The change of a device, the state of its running configuration, and the state after the change if that is not its design."""
 
     change: DeviceChange
     now: DeviceCheck
@@ -432,9 +435,9 @@ def make_plan(
     former: Mapping[str, DeviceConfig] | None = None,
     progress: Callable[[str], None] = silent,
 ) -> Plan:
-    """Plan the changes that bring switches to their design. Raises ``InputError`` for unknown names in ``only``, and an unknown step.
+    """Plan the changes that bring switches to their design. Raises ``InputError`` for unknown names in ``only``, and for an unknown step.
 
-    - ``only``: the switches to change; empty: all.
+    - ``only``: the switches to change; empty means all.
     - ``configs``: the wanted configurations of switches, if they differ from the network's own, for example in a lab.
     - ``former``: configurations of some switches. Such a switch gets only the difference from its former to its wanted
       configuration; its other differences from the design are pending.
@@ -513,7 +516,7 @@ def plan_back(
     - ``revision``: the number of the revision.
     - ``most``: the largest share of the network that a wave may take out of service.
 
-    Statements outside the design are restored too. For the other parameters see ``make_plan``.
+    Statements outside the design are restored too. The other parameters are explained at ``make_plan``.
     """
     designed = Subject(network, configs)
 
@@ -567,7 +570,7 @@ def _plan(
     live: bool,
     back_to: int | None = None,
 ) -> Plan:
-    """Return a plan of the changes, dated now. ``ordered``: the waves in their order; for the rest, see ``Plan``."""
+    """Return a plan of the changes, dated now. ``ordered`` has the waves in their order. The other parameters are fields of ``Plan``."""
     design = hashlib.sha256(network.to_json()).hexdigest()
     made = datetime.now(UTC).isoformat(timespec="seconds")
     outside = {
@@ -578,7 +581,7 @@ def _plan(
 
 
 def _outside(nos: str) -> tuple[str, ...]:
-    """Return the subjects that affect traffic but are not in a system's configuration, because the underlying Linux host has them."""
+    """Return the subjects that affect traffic but are not in a system's configuration, because the Linux host below the system has them."""
     if nos == SERVER:
         return ()
     fields = [name for name, reason in catalog().systems[nos].reads.unsaid.items() if reason == _OF_THE_HOST]
@@ -597,7 +600,7 @@ def _rendered(config: DeviceConfig) -> dict[str, str]:
 
 
 def _asked(nos: str, rendered: Mapping[str, str]) -> dict[str, str]:
-    """Return the texts of the files that a plan compares."""
+    """Return the texts of those files that a plan compares."""
     transaction = system(nos).transaction
     asked = transaction.FILES.values() if transaction else ()
     return {file: text for file, text in rendered.items() if file in asked}

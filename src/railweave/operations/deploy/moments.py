@@ -1,7 +1,8 @@
 """The effect of a plan's waves on traffic, computed from the configurations after each wave and during the wave.
 
-For each of these states, routes are computed and the checks of ``railweave verify`` are run. A change that routing and
-checks do not see, such as a timer, is either in a system's table of disruptions or unknown.
+For each of these states, routes are computed and the checks of ``railweave verify`` are run. A change that affects
+neither routes nor checks, such as a change of a timer, is looked up in the system's table of disruptions. If the table
+lacks the change, its effect is unknown.
 """
 
 from __future__ import annotations
@@ -35,7 +36,12 @@ if TYPE_CHECKING:
     from railweave.model.network.model import Network
 
 NOTHING, ROUTES, UNKNOWN = "nothing", "routes", "unknown"
-"""The kinds of configuration fields (``FIELDS``): fields without effect on traffic, fields whose effect routing and checks compute, and fields whose effect is not computed."""
+"""The kinds of configuration fields in ``FIELDS``.
+
+- ``NOTHING``: fields without effect on traffic.
+- ``ROUTES``: fields whose effect routing and checks compute.
+- ``UNKNOWN``: fields whose effect is not computed.
+"""
 FIELDS = (
     (r".*\bdescription|.*\.order", NOTHING),
     (r"management\.security\.edge_ports.*", UNKNOWN),
@@ -58,12 +64,12 @@ FIELDS = (
 A kind other than ``NOTHING``, ``ROUTES`` and ``UNKNOWN`` is a subject that the plan names.
 """
 UNROUTED = {NOTHING, "BFD", "graceful restart", "traffic classes"}
-"""The kinds of fields that routing does not read: two networks that differ in nothing else have the same routes."""
+"""The kinds of fields that routing does not use. Two networks that differ only in such fields have the same routes."""
 _FIELDS = [(re.compile(pattern), kind) for pattern, kind in FIELDS]
 ALL_HALVES = 64
-"""The largest number of switches in a network for which states with one changed and one unchanged device are computed for every two devices of a wave."""
+"""A limit on the number of switches in a network. Up to this limit, states with one changed and one unchanged device are computed for every two devices of a wave."""
 _CUTS = {"unreachable"}
-"""Finding ids that are left out because a ``Cut`` already reports them."""
+"""The ids of findings that are left out because a ``Cut`` already reports them."""
 _NAMES = 3
 _Each = TypeVar("_Each")
 
@@ -98,14 +104,13 @@ class Cut(JsonObject):
 class WaveEffect(JsonObject):
     """The computed effect of one wave on traffic.
 
-    - ``states``: the number of states of the network whose routes were computed for this wave; 0 if the effect was not
-      computed.
+    - ``states``: the number of states of the network for which routes were computed; 0 if the effect was not computed.
     - ``cuts``: destinations that are lost for a time.
-    - ``effects``: the difference from before this wave: prefixes lost for good, moved and gained, colors, classes,
-      tenants.
-    - ``risks``: findings that neither the network before the plan nor the one after it has. Each has the number of the
+    - ``effects``: the differences that this wave makes: prefixes that are lost for good, move or are gained, and
+      changes of colors, classes and tenants.
+    - ``risks``: findings that exist only between waves, neither before nor after the plan. Each has the number of the
       wave after which it is gone.
-    - ``interrupted``: what the changes of this wave interrupt while they are made, such as sessions that reset, with
+    - ``interrupted``: the interruptions while the changes of this wave are made, such as sessions that reset, each with
       the devices.
     - ``subjects``: changed subjects that do not appear in routes, such as MTU, with the devices.
     - ``unknown``: changes whose disruption is unknown, as (device, statement). In results of ``Moments``, the name of
@@ -222,7 +227,7 @@ def _some(names: Iterable[str]) -> str:
 class _Destination:
     """A destination of traffic: the prefix of a gateway before the plan, and its prefix after the plan.
 
-    If no gateway has the prefix, both are equal.
+    If no gateway has the prefix, the two prefixes are equal.
     """
 
     before: str
@@ -236,9 +241,9 @@ class _Destination:
 def _destinations(before: DeviceConfig, after: DeviceConfig) -> Iterator[tuple[str, _Destination]]:
     """Yield each prefix of a device's gateways before the plan, with the destination to which it belongs.
 
-    If a gateway loses prefixes and gets others, each lost prefix is paired with a new one, in order. Servers are then
-    reached by either of the two. A prefix that the gateway keeps is paired with itself. So is a lost prefix for which
-    no new one is left; it is lost for good.
+    If a gateway loses prefixes and gets others, each lost prefix is paired with a new prefix, in order. Servers are
+    then reached by either of the two. A prefix that the gateway keeps is paired with itself. If there are fewer new
+    than lost prefixes, the remaining lost prefixes are paired with themselves too; they are lost for good.
     """
     later = {(gateway.name, gateway.vrf): gateway.prefixes for gateway in after.gateways}
     for gateway in before.gateways:
@@ -280,7 +285,10 @@ class _Reached:
 
 @dataclass(frozen=True)
 class _State:
-    """The network after a wave: the devices that have changed, the reached destinations (or the reason why routes are unknown), and the findings."""
+    """The network after a wave: the devices that have changed, the destinations that switches reach, and the findings.
+
+    If the routes are unknown, the reason takes the place of the destinations.
+    """
 
     done: frozenset[str]
     reached: _Reached | str
@@ -292,7 +300,7 @@ STAGES = (
     "every device accepts old and new route targets, prefixes, AS numbers, DSCPs and packet sizes, and gateways have old and new addresses",
     "every device offers the new ones, and still accepts the old",
 )
-"""The intermediate steps of ``stages``, in words. After these steps, the design itself removes the old route targets and prefixes."""
+"""The descriptions of the intermediate steps of ``stages``. After these steps, the design itself removes the old route targets and prefixes."""
 
 
 def stages(
@@ -428,7 +436,7 @@ class Moments:
         self._sources = {name for name, config in before.items() if config.gateways or config.vrfs} or set(before)
 
     def effects(self, *, meanwhile: bool = True) -> list[WaveEffect]:
-        """Return the effect of each wave. ``meanwhile``: also compute states in which only some devices of a wave have changed."""
+        """Return the effect of each wave. If ``meanwhile`` is True, states in which only some devices of a wave have changed are computed too."""
         states: list[_State] = []
         done: frozenset[str] = frozenset()
         subject = self._subject(done)
@@ -481,9 +489,9 @@ class Moments:
     def _meanwhile(self, wave: int, states: Sequence[_State]) -> tuple[dict[str, tuple[str, ...]], int, Effects]:
         """Compute the states of the network in which only some devices of a wave have changed.
 
-        Return (lost destinations, number of states, effects of the wave). Lost destinations are reached before and after
-        the wave, but not in one of these states. Each has the places that do not reach it. If the routes of a state cannot
-        be computed, ``Effects.unsettled`` gives the reason.
+        Return (lost destinations, number of states, effects of the wave). Lost destinations are reached before and
+        after the wave, but not in one of these states. Each lost destination has the places that do not reach it. If
+        the routes of a state cannot be computed, ``Effects.unsettled`` gives the reason.
         """
         was, now, moved = states[wave - 1], states[wave], states[wave].effects
         cut: dict[str, dict[str, None]] = {}
@@ -539,7 +547,7 @@ class Moments:
     def _subject(self, done: Iterable[str]) -> Subject:
         """Return the network in which the devices of ``done`` have changed, and no others.
 
-        It shares the routes of the last one if both differ only in fields that routing does not read.
+        If it differs from the network returned last only in fields that routing does not use, both share their routes.
         """
         subject = Subject(self._network, {**self._before, **{name: self._after[name] for name in done}})
         rerouting = frozenset(self._rerouting.intersection(done))
@@ -600,7 +608,7 @@ class Moments:
 
 
 def _lossless(network: Network, configs: Mapping[str, DeviceConfig]) -> dict[str, frozenset[tuple[int, int | None]]]:
-    """Return, by fabric, the (DSCP, priority) pairs that are lossless on every switch of the fabric that has lossless classes."""
+    """Return, by fabric, the (DSCP, priority) pairs that are lossless on every switch that has lossless classes."""
     everywhere: dict[str, frozenset[tuple[int, int | None]]] = {}
     for name, config in configs.items():
         classes = config.qos.classes.values() if config.qos else ()
@@ -614,8 +622,8 @@ def _lossless(network: Network, configs: Mapping[str, DeviceConfig]) -> dict[str
 def _halves(devices: Sequence[str], *, everyone: bool) -> Iterator[frozenset[str]]:
     """Yield sets of devices. For every two devices A and B, one set contains A and not B, and one contains B and not A.
 
-    Each set is given by a binary digit of the device's number. Without ``everyone``, only the first digit is used, so
-    that only about half of the pairs are separated.
+    A binary digit of the devices' numbers divides them into two such sets. Without ``everyone``, only the first digit
+    is used, so that only about half of the pairs are separated.
     """
     digits = (len(devices) - 1).bit_length() if devices else 0
     for digit in range(digits if everyone else min(digits, 1)):
@@ -624,9 +632,9 @@ def _halves(devices: Sequence[str], *, everyone: bool) -> Iterator[frozenset[str
 
 
 def _risks(wave: int, states: Sequence[_State]) -> Iterator[tuple[str, int]]:
-    """Yield (finding, wave) for findings after a wave that exist neither before nor after the whole plan.
+    """Yield (finding, number) for findings after wave ``wave`` that exist neither before nor after the whole plan.
 
-    The finding is gone after the wave with the returned number.
+    ``number`` is the number of the wave after which the finding is gone.
     """
     for text in sorted(states[wave].wrong - states[0].wrong - states[-1].wrong):
         yield text, next(later for later in range(wave + 1, len(states)) if text not in states[later].wrong)

@@ -68,12 +68,12 @@ class Drain(JsonObject):
 
 @dataclass(frozen=True)
 class Upgrade(JsonObject):
-    """The upgrade part of a plan: it installs ``image`` on the switches in the plan's waves. All of them run the operating system ``system``.
+    """The upgrade in a plan. It installs ``image`` on the switches in the plan's waves, all of which run the operating system ``system``.
 
     - ``versions``: for each switch to upgrade, its release when the plan was made; empty if it is unknown.
     - ``drained``: the devices that were already drained; they stay drained.
-    - ``force``: drain even if a drain would otherwise be refused.
-    - ``commands``: the commands that every switch gets, in order.
+    - ``force``: True to drain even if a drain would otherwise be refused.
+    - ``commands``: the commands that are run on every switch, in order.
     - ``lines``: the notes for the operator.
     - ``refused``: the reasons why the upgrade cannot be applied.
     """
@@ -153,7 +153,8 @@ def part(network: Network, word: str) -> tuple[str, str]:
 def cells(network: Network, word: str, serial: str, mac: str) -> dict[tuple[str, str], dict[str, str]]:
     """Return the new cells of the inventory, by device and interface, and by column.
 
-    ``word``: the part that was replaced. Raises ``InputError`` if the serial number or MAC address does not suit it.
+    ``word`` is the part that was replaced. Raises ``InputError`` if the serial number or MAC address is not valid for
+    this part.
     """
     key = part(network, word)
     if mac and not key[1]:
@@ -172,10 +173,10 @@ def differences(old: str, new: str, file: str, context: int = 0) -> Iterator[str
 
 
 def follows(before: Network, after: Network, word: str) -> Iterator[str]:
-    """Yield lines on how new hardware changes each file of a build, and the cables to plug in.
+    """Yield lines about how new hardware changes each file of a build, and about the cables to plug in.
 
-    The files are address, cabling and rack tables, switch configurations and server files. ``word``: the part that was
-    replaced.
+    The files are address, cabling and rack tables, switch configurations and server files. ``word`` is the part that
+    was replaced.
     """
     from railweave.outputs.folder.differences import diff
     from railweave.outputs.rendering.tables import addresses_csv, cabling_csv, racks_csv
@@ -205,16 +206,15 @@ FORM = 2
 class Plan:
     """A plan.
 
-    - ``fabric``: the path of the fabric file; ``design``: the digest of its design; ``made``: the time of planning
-      (ISO 8601).
-    - ``live``: True if the plan is based on the devices' own texts, including secrets. Only such a plan can be
-      applied.
+    - ``fabric``: the path of the fabric file; ``design``: the digest of its design; ``made``: the time of planning (ISO
+      8601).
+    - ``live``: True if the plan is based on the devices' own texts, including secrets. Only such a plan can be applied.
     - ``silent``: devices that are not in the plan because their state is unknown, with the reason.
     - ``back_to``: the revision that the plan rolls back; None for other plans.
     - ``drain``: the parts that the plan takes out of service or returns, if it is a drain or undrain.
-    - ``upgrade``: the release that the plan installs, if it is an upgrade. It then changes no configuration.
+    - ``upgrade``: the release that the plan installs, if it is an upgrade. Such a plan changes no configuration.
     - ``replacement``: the change of the inventory, if hardware was replaced.
-    - ``trial``: the name of the trial, if the plan is a trial, which is always rolled back
+    - ``trial``: the name of the trial, if the plan is a trial, a change that is always rolled back
       (``operations.deploy.trial``).
     - ``conflicts``: a line for each device that is also under maintenance or changed by a different plan. The plan can
       be applied all the same.
@@ -298,7 +298,7 @@ class Plan:
         return {**self._body(), "digest": self.digest, "refused": self.refused}
 
     def _in_order(self) -> list[tuple[int, DeviceChange]]:
-        """Return the devices that change, in the order of waves, each with the number of its wave; 0 if it is in none."""
+        """Return the devices that change, in the order of waves. Each has the number of its wave; 0 if the device is in no wave."""
         waves = {name: number for number, wave in enumerate(self.waves, 1) for name in wave.devices}
         return sorted(((waves.get(name, 0), change) for name, change in self.changed.items()), key=lambda pair: pair[0])
 

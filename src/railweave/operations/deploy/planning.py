@@ -61,7 +61,7 @@ class RunningFabric:
         return self.path.read_text(encoding="utf-8")
 
     def designed_as(self, text: str) -> Network:
-        """Return the network that would be designed if the fabric file had the given text."""
+        """Return the network as designed from the given text of the fabric file."""
         return designed_as(self.path, text, self.hardware)
 
     def running(self, site: Site, names: Collection[str]) -> tuple[Texts, dict[str, str]]:
@@ -114,9 +114,9 @@ def plan_to_design(
     limits: PlanLimits,
     device: Sequence[str],
 ) -> Plan:
-    """Plan the changes that bring the devices of a running network to its design. ``servers``: include servers.
+    """Plan the changes that bring the devices of a running network to its design. If ``servers`` is True, servers are included.
 
-    For the other parameters see ``making.make_plan``.
+    The other parameters are explained at ``making.make_plan``.
     """
     network = fabric.network(device)
     with in_force(network.catalog):
@@ -181,13 +181,13 @@ def plan_from_capture(
 
 
 def _beside(nos: str, answers: Mapping[str, str]) -> dict[str, str]:
-    """Return the answers of a device that its transaction takes for files, by file name: the settings of the host below it."""
+    """Return, by file name, the answers of a device that describe settings of the Linux host below its operating system. The device's transaction treats these answers as files."""
     changed_by = system(nos).transaction
     return {file: answers[name] for name, file in changed_by.FILES.items() if name in answers} if changed_by else {}
 
 
 def _by_file(nos: str, texts: Mapping[str, str]) -> dict[str, str]:
-    """Return saved texts by the file names that the renderer uses."""
+    """Return saved texts under the file names that the renderer uses."""
     changed_by = system(nos).transaction
     files: Mapping[str, str] = changed_by.FILES if changed_by else {}
     names = {path: Path(path).name for path in texts}
@@ -233,10 +233,11 @@ def plan_before(fabric: RunningFabric, number: int, *, only: Sequence[str], most
 
 
 def plan_replacement(fabric: RunningFabric, subject: str, serial: str, mac: str, *, also_pending: bool = False) -> Plan:
-    """Plan all changes that follow from replacing a switch, server or NIC. Raises ``InputError`` for an invalid name or value.
+    """Plan all changes that are needed because a switch, server or NIC was replaced. Raises ``InputError`` for an invalid name or value.
 
-    - ``serial``, ``mac``: the values of the new part; empty if unchanged.
-    - ``also_pending``: include the other differences of the switches that change. A replaced switch always gets its whole configuration.
+    - ``serial``, ``mac``: the serial number and the MAC address of the new part; empty if unchanged.
+    - ``also_pending``: True to include the other differences from the design of the switches that change. A replaced
+      switch always gets its whole configuration.
     """
     before = fabric.network()
     file = companion(fabric.path, INVENTORY)
@@ -280,7 +281,7 @@ def plan_replacement(fabric: RunningFabric, subject: str, serial: str, mac: str,
 
 
 def _with_inventory(fabric: RunningFabric, inventory: str, subject: str) -> Network:
-    """Return the network with another text of the inventory. Raises ``InputError`` if a value is invalid.
+    """Return the network designed with a different text of the inventory. Raises ``InputError`` if a value is invalid.
 
     The error does not show the path of the temporary file that is used.
     """

@@ -1,6 +1,6 @@
 """Recovery of an interrupted ``deploy apply``.
 
-The state or the release of each device is read, then the unfinished wave is finished or rolled back.
+First the configuration or the release of each device is read. Then the unfinished wave is finished or rolled back.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ class DeviceCondition:
 async def truths(devices: Mapping[str, Device], *, at_once: int = 64) -> list[DeviceCondition]:
     """Return the state of each device of a plan, without changing anything.
 
-    ``at_once``: the largest number of devices to query at the same time.
+    ``at_once`` is the largest number of devices to query at the same time.
     """
     free = asyncio.Semaphore(at_once)
 
@@ -98,9 +98,10 @@ async def truths(devices: Mapping[str, Device], *, at_once: int = 64) -> list[De
 
 
 async def taken_back(rollout: Rollout, steps: Sequence[Step], why: str) -> None:
-    """Roll back every wave that has begun, last wave first. ``steps``: the journal of the rollout. ``why``: the reason to record.
+    """Roll back every wave that has begun, last wave first.
 
-    All waves are tried. Then ``StoppedError`` is raised if a wave could not be rolled back.
+    ``steps`` are the steps of the rollout in the journal, and ``why`` is the reason to record. All waves are tried.
+    Then ``StoppedError`` is raised if a wave could not be rolled back.
     """
     failed: list[StoppedError] = []
     for number in sorted({step.wave for step in steps if step.verb == "commit"}, reverse=True):
@@ -116,8 +117,8 @@ async def unfinished(rollout: Rollout, steps: Sequence[Step], *, again: bool) ->
     """End the unfinished wave of an interrupted rollout. With ``again``, carry out the remaining waves too.
 
     If any device of the wave had begun to confirm, the wave had passed its check, so it is finished. Otherwise the wave
-    is rolled back. A trial is never kept: all its waves are rolled back, and nothing is left to do. ``steps``: the
-    journal of the rollout. Raises ``StoppedError`` if a wave fails or cannot be rolled back.
+    is rolled back. A trial is never kept: all its waves are rolled back, and nothing is left to do. ``steps`` are the
+    steps of the rollout in the journal. Raises ``StoppedError`` if a wave fails or cannot be rolled back.
     """
     if rollout.plan.trial:
         await taken_back(rollout, steps, "a trial was interrupted")
@@ -142,7 +143,7 @@ async def unfinished(rollout: Rollout, steps: Sequence[Step], *, again: bool) ->
 async def states(
     site: Site, names: Collection[str], *, attempts: int = 1
 ) -> tuple[dict[str, DeviceState], dict[str, str]]:
-    """Return the state of switches by name, and the reason for each switch that did not answer. Configurations are not read."""
+    """Return the state of switches by name, and the reason for each switch that did not answer. Running configurations are not read."""
     asked = {name: site.asked[name] for name in names}
     questions = [device.of_state() for device in asked.values()]
     with TemporaryDirectory() as place:

@@ -68,7 +68,7 @@ class Rollout:
 
     - ``devices``: the devices that the plan changes.
     - ``revision``: the number of this rollout in the journal.
-    - ``seconds``: the rollback timer: the time for which a device waits for its confirmation.
+    - ``seconds``: the duration of the rollback timer, for which a device waits for its confirmation.
     - ``gate``: the check of the network before and after each wave.
     - ``say``: a function that receives a progress line.
     - ``drained``: a function that is awaited before a wave that affects servers. It returns the reason why the servers
@@ -213,7 +213,7 @@ class Rollout:
     ) -> tuple[dict[str, Any], dict[str, str]]:
         """Run ``work`` on devices, many at once. Return the results and the error texts, each by device.
 
-        ``verb``: the step to write to the journal for each device; None: write nothing.
+        ``verb`` is the step to write to the journal for each device; None means that nothing is written.
         """
         free = asyncio.Semaphore(self.at_once)
         failed: dict[str, str] = {}

@@ -66,7 +66,7 @@ def held(
 
 
 async def _in_force(rollout: Rollout) -> None:
-    """Change and check every wave, without confirming any. Raises ``StoppedError`` if a wave fails; each step is in the journal."""
+    """Change and check every wave, without confirming any of them. Each step is in the journal. Raises ``StoppedError`` if a wave fails."""
     await rollout.rehearse()
     for number, wave in enumerate(rollout.plan.waves, 1):
         now, then = rollout.texts(number, done=False), rollout.texts(number, done=True)

@@ -1,4 +1,4 @@
-"""Plans of upgrades: the release, its image, the batches of switches, the losses, and changes to rendered configurations."""
+"""Plans of upgrades: the release, its image, the batches of switches, the losses, and differences in generated configurations."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def restarts(network: Network, names: Collection[str], release: str) -> dict[str
 
 
 def rendered_otherwise(network: Network, names: Collection[str], release: str) -> Iterator[str]:
-    """Yield lines on how configurations would differ if the named switches were designed for ``release``.
+    """Yield lines about the differences between the present configurations and those generated for ``release``, for the named switches.
 
     Switches with the same differences share their lines.
     """
@@ -138,9 +138,9 @@ def plan_upgrade(
     """Plan the installation of a release on switches, batch by batch. Raises ``InputError`` for wrong input.
 
     - ``given``: the image, as a file or a URL. With ``root`` (for a lab), it is the root folder of another FRR release.
-    - ``at_once``: the largest number of switches of a batch; ``most``: the largest share of the network (0 to 1) that a
+    - ``at_once``: the largest number of switches of a batch. ``most``: the largest share of the network (0 to 1) that a
       batch may put at risk.
-    - ``force``: accept losses for which a drain would otherwise be refused.
+    - ``force``: True to accept losses for which a drain would otherwise be refused.
     """
     network = fabric.network()
     with in_force(network.catalog):
@@ -192,7 +192,7 @@ def plan_upgrade(
 def _commands(image: Image, nos: str, given: str, *, root: bool) -> tuple[Sequence[str], list[str]]:
     """Return the commands for each switch, and a reason if railweave cannot install the image on this system.
 
-    ``given``: the option ``--image``. ``root``: True for a root folder of a lab.
+    ``given`` is the value of the option ``--image``. ``root`` is True if the image is a root folder of a lab.
     """
     by_system = system(nos).upgrade
     if by_system is None:
@@ -229,8 +229,8 @@ def _losses(
 ) -> tuple[list[str], list[str]]:
     """Return the losses while batches are out of service: first as lines to show, then as reasons to refuse the plan.
 
-    Only one batch of each kind is examined, because batches of one kind are alike. ``drained``: the devices that are
-    already drained.
+    Only one batch of each kind is examined, because the losses of all batches of a kind are the same. ``drained`` has
+    the devices that are already drained.
     """
     lines, refused, seen = list[str](), list[str](), set[str]()
     text = fabric.text()

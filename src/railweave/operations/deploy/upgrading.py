@@ -1,8 +1,8 @@
 """Execution of an upgrade, batch by batch: drain, install, restart, compare with the state before, and return to service.
 
-Each stage of each device is recorded in the journal before it begins, so that after an interruption the journal shows
-the stages that may have been done. Every stage may be repeated. If a device does not return to its earlier state, it
-stays drained, and no later stage begins.
+Each stage of each device is recorded in the journal before it begins. After an interruption, the journal therefore
+shows the stages that may have been done. Every stage may be repeated. If a device does not return to its earlier state,
+it stays drained, and no later stage begins.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class Switch:
     async def install(self, image: Image) -> None:
         """Install the image, after copying it to the switch if it is a local file.
 
-        Raises ``RefusedError`` if the file has changed since the plan was made, or if the switch refuses.
+        Raises ``RefusedError`` if the file has changed since the plan was made, or if the switch refuses the image.
         """
         if image.file:
             from railweave.live.reach.telling import copied
@@ -86,7 +86,7 @@ class Switch:
 
 
 def machine(site: Site, device: str, seconds: float) -> Machine:
-    """Return the machine that upgrades a switch. ``seconds``: the time limit for its answers.
+    """Return the machine that upgrades a switch. ``seconds`` is the time limit for its answers.
 
     Raises ``InputError`` if railweave cannot install releases of the switch's system.
     """
@@ -107,7 +107,7 @@ def machine(site: Site, device: str, seconds: float) -> Machine:
 class SwitchCondition(JsonObject):
     """The state of a switch, to be compared before and after its restart.
 
-    - ``boot``: an identifier that changes with each boot.
+    - ``boot``: the identifier of the current boot, which changes with each boot.
     - ``sessions``: for each established BGP session by neighbor, the number of prefixes by address family.
     - ``bfd``: the BFD sessions that are up.
     - ``heard``: the LLDP neighbor of each port.
@@ -201,7 +201,7 @@ def restarted(before: str, now: str) -> bool:
 
 
 CLOCK_S = 30
-"""Seconds by which two reports of the same boot time may differ (EOS: ``bootupTimestamp``)."""
+"""The number of seconds by which two reports of the same boot time may differ (EOS: ``bootupTimestamp``)."""
 
 
 STATE = "state.json"
@@ -337,7 +337,7 @@ class Upgrading:
     ) -> None:
         """Carry out step ``verb`` at the same time on all devices of a batch that have not completed it.
 
-        ``work``: the coroutine function for one device. Raises ``StoppedError`` with the failures.
+        ``work`` is the coroutine function for one device. Raises ``StoppedError`` with the failures.
         """
         over = self._done(number, "return" if verb == "restart" else verb)  # whether one has restarted, it says itself
         left = [name for name in names if name not in over]

@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 _ROLES = ("super-spine", "dci", "spine", "leaf")
 """The order in which roles change. Leaves come last, because they open the sessions to the other roles."""
 UNUSED = "what it disrupts carries nothing of the design"
-"""The risk line of a wave that disrupts only ports without a designed cable."""
+"""The line about risk of a wave that disrupts only ports without a designed cable."""
 UNDISTURBED = "no effect on traffic, computed for {}"
-"""The risk line of a wave whose effect was computed and is empty. The placeholder is the number of computed states of the network."""
+"""The line about risk of a wave whose effect was computed and is empty. The placeholder is the number of computed states of the network."""
 NOT_COMPUTED = "effect on traffic not computed: {}"
-"""The risk line of a wave whose effect was not computed, with the reason."""
+"""The line about risk of a wave whose effect was not computed, with the reason."""
 SERVERS_ONLY = "only servers change, whose traffic no route of a switch shows"
 
 
@@ -81,11 +81,15 @@ class Wave:
 class PlanLimits:
     """The limits of a plan.
 
-    - ``most``: the largest share of the network (0 to 1) that a wave may put at risk. ``canary``: begin with a single device.
-    - ``allow_cut``: the tenants, VNIs (``VNI 100``) and fabrics that may be cut between waves; None: all.
-    - ``step``: the number of the intermediate step to plan (``moments.stages``), from 1; 0: the design itself.
-    - ``acknowledged``: the acknowledged devices; a newly booted device that is not among them is refused. None: refuse none.
-    - ``one_wave``: the reason to change all devices in a single wave, whatever that puts at risk; empty: do not.
+    - ``most``: the largest share of the network (0 to 1) that a wave may put at risk. ``canary``: True to begin with a
+      single device.
+    - ``allow_cut``: the tenants, VNIs (``VNI 100``) and fabrics that may lose connections between waves; None means
+      all.
+    - ``step``: the number of the intermediate step to plan (``moments.stages``), counted from 1; 0 means the design
+      itself.
+    - ``acknowledged``: the acknowledged devices. A newly booted device that is not among them is refused. None means
+      that no device is refused for this reason.
+    - ``one_wave``: the reason to change all devices in a single wave, whatever the risk; empty means several waves.
     """
 
     most: float = 0.5
@@ -141,13 +145,14 @@ def waves(
 ) -> tuple[Wave, ...]:
     """Order changed devices into waves: a single device first, then devices of one plane, path color or rail.
 
-    No wave puts more than ``most`` (0 to 1) of the network at risk. A device counts as out if its change disrupts anything; if the change
-    disrupts only some ports, only those ports count. A device that exceeds ``most`` by itself gets a separate wave, which is refused.
+    No wave puts more than ``most`` (0 to 1) of the network at risk. A device counts as out if its change disrupts
+    anything; if the change disrupts only some ports, only those ports count. A device that exceeds ``most`` by itself
+    gets a separate wave, which is refused.
 
-    Servers that only lose routes and rules come before the switches, which may then remove those paths. All other servers come after the
-    switches, when their new paths exist.
+    Servers that only lose routes and rules come before the switches, which may then remove those paths. All other
+    servers come after the switches, when their new paths exist.
 
-    - ``canary``: begin with a wave of a single device.
+    - ``canary``: True to begin with a wave of a single device.
     - ``together``: sets of devices that must share a wave.
     - ``at_once``: the largest number of devices in a wave; None means no limit.
     """
@@ -178,7 +183,7 @@ def waves(
 
 
 def _out(change: DeviceChange) -> frozenset[str]:
-    """Return the ports of a device that are out during its change; empty if the whole device is out."""
+    """Return the ports of a device that are out of service during its change; empty if the whole device is out of service."""
     every = all(disruption.ports for disruption in change.disrupts)
     return frozenset(port for disruption in change.disrupts for port in disruption.ports) if every else frozenset()
 
@@ -264,7 +269,7 @@ def _wave(
 def _risk(network: Network, control: ControlPlane, out: Mapping[str, frozenset[str]], *, routes: bool = False) -> Risk:
     """Return the loss while devices, or some of their ports, are out. With ``routes``, also count lost routes, which is slower.
 
-    ``out``: for each device, the ports that are out; empty for the whole device.
+    ``out`` has, for each device, the ports that are out of service; empty for the whole device.
     """
     every: dict[str, float] = {}
     alive: dict[str, float] = {}

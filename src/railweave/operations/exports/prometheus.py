@@ -55,7 +55,7 @@ def _alert(name: str, expression: str, rule: Rule, summary: str, *, wait: str = 
     """Return a Prometheus alert for a finding of railweave's checks.
 
     The alert has the texts of the rule, and the rule's id as its label ``rule``, so that Alertmanager recognizes that
-    both report the same fault. ``wait``: how long the expression must hold.
+    both report the same fault. ``wait`` is the time for which the expression must hold before the alert fires.
     """
     return {
         "alert": name,

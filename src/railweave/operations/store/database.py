@@ -44,7 +44,7 @@ KEYS = {
 }
 
 Statement = tuple[str, "Sequence[Sequence[Any]]"]
-"""A statement, and the rows of values with which it is executed, once per row."""
+"""An SQL statement, and the rows of values with which it is executed, once per row."""
 
 
 class Database(Protocol):
@@ -84,7 +84,7 @@ $$ BEGIN RAISE EXCEPTION 'rows of a store are never changed'; END $$
 
 
 class Postgres:
-    """A PostgreSQL database, named by its address ``postgresql://USER@HOST/NAME``. Passwords are best kept in ~/.pgpass."""
+    """A PostgreSQL database, named by its address ``postgresql://USER@HOST/NAME``. It is best to keep passwords in ~/.pgpass."""
 
     def __init__(self, address: str) -> None:
         self.where = _PASSWORD.sub(lambda match: f"{match[1]}@" if match[1] else "", address)
@@ -150,7 +150,7 @@ APPLICATION = 0x72775354
 
 
 class Sqlite:
-    """A store in an SQLite file. With ``make``, the file is opened for writing, and created if missing; else it is only read."""
+    """A store in an SQLite file. If ``make`` is True, the file is opened for writing, and created if missing; else the file is only read."""
 
     def __init__(self, path: Path, *, make: bool) -> None:
         self.where = str(path)

@@ -139,7 +139,7 @@ def _end(run: Run) -> Cell:
 
 
 FORMS = (".csv", ".json")
-"""The file name endings of the formats in which runs can be written."""
+"""The endings of file names, one for each format in which runs can be written."""
 
 
 @dataclass(frozen=True)
@@ -162,7 +162,7 @@ class StoredRuns:
         return {"schema": SCHEMA, "runs": [run.to_json() for run in self.runs]}
 
     def written(self, file: Path) -> str:
-        """Return the text of a file, whose ending selects the form: the samples as CSV, or everything as JSON."""
+        """Return the text for a file. The file's ending selects the format: CSV has the samples, JSON has all data."""
         return (
             samples_table(self.runs).as_csv() if file.suffix == ".csv" else json.dumps(self.to_json(), indent=1) + "\n"
         )

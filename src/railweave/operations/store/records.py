@@ -129,5 +129,5 @@ class Run:
 
 
 def pairs(given: Mapping[str, str]) -> Pairs:
-    """Return a mapping as pairs, sorted by name."""
+    """Return a mapping as (name, value) pairs, sorted by name."""
     return tuple(sorted(given.items()))

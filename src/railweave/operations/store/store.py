@@ -26,7 +26,7 @@ _PREDICTION = "INSERT INTO predictions VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 
 @contextlib.contextmanager
 def opened(where: Path | str, *, make: bool = False) -> Generator[Store]:
-    """Open the store at a path or a ``postgresql://`` address. With ``make``, open for writing, and create the store if missing.
+    """Open the store at a path or a ``postgresql://`` address. If ``make`` is True, open it for writing, and create it if missing.
 
     Raises ``SpecError`` if there is no store to read, and ``OutputError`` if the database cannot be used.
     """
@@ -53,8 +53,8 @@ _FIX = "`railweave bench import FILE --store STORE` makes one"
 def runs_of(word: str, beside: str = "") -> list[Run]:
     """Return the runs that a command-line argument names.
 
-    ``beside``: another argument, whose store is searched if ``word`` is only a run id. Raises ``InputError`` if the
-    store has no run with that id, and the errors of ``opened``.
+    ``beside`` is another argument of the command. If ``word`` is only a run id, the store that ``beside`` names is
+    searched. Raises ``InputError`` if the store has no run with that id, and the errors of ``opened``.
     """
     store, hashed, run = word.rpartition("#")
     if not hashed or Path(word).exists():
@@ -113,7 +113,8 @@ class Store:
     def _known(self, ids: Sequence[str]) -> set[str]:
         """Return the ids that are already in the store.
 
-        Several queries are used, because a query may have only so many values (SQLite: SQLITE_MAX_VARIABLE_NUMBER).
+        Several queries are used, because the number of values in a query is limited (SQLite:
+        SQLITE_MAX_VARIABLE_NUMBER).
         """
         known: set[str] = set()
         for first in range(0, len(ids), _AT_ONCE):
@@ -128,7 +129,7 @@ class Store:
         return [(_pairs(settings), bool(json.loads(failures))) for settings, failures in rows]
 
     def runs(self, *, ids: Sequence[str] = ()) -> list[Run]:
-        """Return complete runs in the order of storing. ``ids``: beginnings of the ids of the runs to return; empty means all runs."""
+        """Return complete runs in the order of storing. ``ids`` has the beginnings of the ids of the runs to return; empty means all runs."""
         rows = self._database.read(
             "SELECT id, tool, title, file, file_digest, line, began, kept, hosts, ranks, settings, facts, failures, notes "
             "FROM runs ORDER BY number"
@@ -198,7 +199,7 @@ def _statements(run: Run) -> list[Statement]:
 
 
 def _plain(given: object) -> object:
-    """Return a text in which characters that PostgreSQL or a file cannot store are replaced: NUL, and unpaired surrogates.
+    """Return a text with replacements for the characters that PostgreSQL or a file cannot store: NUL, and unpaired surrogates.
 
     Other values are returned unchanged.
     """

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 DEFAULT_THRESHOLD = 7
 """The default index of the dynamic threshold: alpha = 2^(index - 7) (facts of Broadcom's switches)."""
 LONGEST_PAUSES = 10
-"""The multiple of the longest pause in a healthy network after which a watchdog may act. The value is assumed, because no source states one."""
+"""A multiple of the longest pause in a healthy network. A watchdog may act only on pauses that are longer. The value is assumed, because no source states one."""
 MOST_DETECTION = 10
 """The largest number of consecutive polls that a fabric file can require before the watchdog acts."""
 MOST_RECOVERY_MS = 1500
@@ -43,12 +43,12 @@ _LIKE: dict[RoleName, tuple[str, ...]] = {
     "super-spine": ("super_spine", "spine", "leaf"),
     "dci": ("dci", "spine", "leaf"),
 }
-"""For each role, the keys of the fabric file that apply to it: the first key that the file has."""
+"""For each role, the sections of the fabric file whose values apply to it. The first section that the file has is used."""
 
 
 @dataclass(frozen=True, slots=True)
 class Derived(JsonObject):
-    """A field of the fabric file, and the range that a rule gives for it.
+    """A field of the fabric file, and the range that a rule computes for it.
 
     - ``path``: the path of the field below the fabric.
     - ``have``: the file's value, or None for the system's default.
@@ -121,7 +121,7 @@ def headroom(network: Network) -> list[Derived]:
 
 
 def _shared(worst: Headroom) -> tuple[float, str]:
-    """Return (the size in bytes of the buffer that partitions divide, the source of the size)."""
+    """Return the size in bytes of the buffer that the partitions divide, and the source of this size."""
     if worst.published_bytes is not None:
         return worst.published_bytes * 100 / max(
             1, worst.partition_percent
@@ -343,7 +343,7 @@ def _range(value: Derived) -> str:
 def ruled(fabric: Path, document: Any, text: str, values: Sequence[Derived]) -> RuleResult:  # noqa: ANN401 - plain YAML
     """Return the values, with the patch that writes them into the fabric file. Raises ``InputError`` if the fabric file cannot be patched.
 
-    ``document``, ``text``: the parsed file and its text.
+    ``document`` is the parsed file, and ``text`` its text.
     """
     wanted = in_file(document, values)
     new = amended(text, str(fabric), wanted) if wanted else text
@@ -352,7 +352,7 @@ def ruled(fabric: Path, document: Any, text: str, values: Sequence[Derived]) -> 
 
 
 def by_rule(network: Network, fabric: Path, rule: Callable[[Network], list[Derived]], *, apply: bool) -> RuleResult:
-    """Return the values that a rule derives for a fabric file. With ``apply``, write them into the file.
+    """Return the values that a rule derives for a fabric file. If ``apply`` is True, write them into the file.
 
     Raises ``OutputError`` if the file cannot be written.
     """

@@ -43,7 +43,7 @@ MOST_GPUS = 64
 class Rehearsal:
     """The servers of a rehearsal (a simulation of the proposed change), chosen from ``of`` similar servers of a fabric.
 
-    ``tenant``: empty without tenants.
+    ``tenant`` is empty in a network without tenants.
     """
 
     fabric: str
@@ -58,11 +58,12 @@ class Rehearsal:
 
 
 def rehearsal(network: Network, fabric: str, tenant: str | None = None, servers: int | None = None) -> Rehearsal:
-    """Return the servers of a fabric for a rehearsal. ``servers``: the number of servers; None means as many as ``MOST_GPUS`` allows.
+    """Return the servers of a fabric for a rehearsal.
 
-    A collective needs servers of the same kind, and tenants cannot reach each other. So the servers are from the
-    group with the most NICs, among groups of at least two servers. With ``tenant``, only groups of that tenant are
-    considered. Raises ``InputError`` if the tenant is unknown or there is no such group.
+    ``servers`` is the number of servers; None means as many as ``MOST_GPUS`` allows. A collective needs servers of the
+    same kind, and tenants cannot reach each other. So the servers are from the group with the most NICs, among groups
+    of at least two servers. With ``tenant``, only groups of that tenant are considered. Raises ``InputError`` if the
+    tenant is unknown or there is no such group.
     """
     known = [tenant.name for tenant in network.fabric(fabric).tenants]
     if tenant is not None and tenant not in known:
@@ -89,11 +90,11 @@ def rehearsal(network: Network, fabric: str, tenant: str | None = None, servers:
 
 
 STEP = 5
-"""Percentage points by which a step moves a fill level or a partition (EVPN test report, Table 9: decrements of 5)."""
+"""The percentage points by which a step moves a fill level or a partition (EVPN test report, Table 9: decrements of 5)."""
 LEAST_LOSSY = 5
-"""The smallest percentage of the buffer for lossy classes. Assumed."""
+"""The smallest percentage of the buffer for lossy classes. The value is assumed."""
 WORSE = 0.99
-"""The fraction of the earlier speed below which a step counts as harmful, unless the step also reduces packet drops."""
+"""The fraction of the earlier speed below which a step is regarded as harmful, unless the step also reduces packet drops."""
 ORDER = (DROPS, INPUT_DROPS, RESOURCE, STORM, PFC, SERVER, ECN)
 _ROWS = {
     DROPS.id: "tail drops and egress queue peak buffer occupancy",
@@ -108,7 +109,7 @@ _QUEUE, _PRIORITY = re.compile(r"\bqueue (\d+)"), re.compile(r"\bpriority (\d+)"
 
 @dataclass(frozen=True, slots=True)
 class Move(JsonObject):
-    """A change of one field, from the value ``have`` to ``wanted``. ``path`` is the field's place in the fabric file."""
+    """A change of one field from the value ``have`` to the value ``wanted``. ``path`` is the field's place in the fabric file."""
 
     JSON = ("field", "have", "wanted")
 
@@ -144,7 +145,7 @@ class Symptom(JsonObject):
 
 @dataclass(frozen=True)
 class Diagnosis(JsonObject):
-    """The symptoms in the order in which to fix them, and a step for the first symptom that a field change fixes.
+    """The symptoms in the order in which to fix them, and a step (one change of one field) for the first symptom that such a change fixes.
 
     - ``before``, ``after``: the simulator's results with the file's values and with the proposed step, by seed; empty
       without a rehearsal.
@@ -245,7 +246,7 @@ def _said(runs: Sequence[Sample]) -> str:
 def symptoms(network: Network, document: Any, findings: Sequence[Finding], *, slow_jobs: bool) -> list[Symptom]:  # noqa: ANN401 - plain YAML
     """Return the symptoms that counter findings show, in the order in which to fix them.
 
-    ``slow_jobs``: True if jobs are slow. Only then are ECN marks a symptom.
+    ``slow_jobs`` is True if jobs are slow. Only in this case are ECN marks a symptom.
     """
     observed: list[Symptom] = []
     for rule in ORDER:
@@ -272,9 +273,9 @@ def _moves(network: Network, document: Any, rule: str, findings: Sequence[Findin
 
 
 def _next(rule: str, qos: Qos, description: str) -> list[tuple[tuple[str, ...], int, int]]:
-    """Return the field changes for a symptom, as path in the fabric file, present value and next value; empty if none can change.
+    """Return the field changes that may fix a symptom; empty if no field can be changed. Each has the path in the fabric file, the present value and the next value.
 
-    ``description``: the text of the finding.
+    ``description`` is the text of the finding.
     """
     buffers = qos.buffers
     if rule == RESOURCE.id:
@@ -302,10 +303,10 @@ def _next(rule: str, qos: Qos, description: str) -> list[tuple[tuple[str, ...], 
 
 
 def not_seen(result: CheckResult) -> tuple[str, ...]:
-    """Return sentences about the counters that a check compared and did not see, and about the devices that did not answer.
+    """Return sentences about counters that a check should have compared but did not see, and about devices that did not answer.
 
-    Counters that the check allowed to stay unseen are left out. There is also a sentence if the systems show no
-    counters at all.
+    Counters that the check allowed to stay unseen are left out. If the systems show no counters at all, a sentence
+    states this.
     """
     sentences = [f"{finding.where}: {finding.what}" for finding in result.findings if finding.id == NOT_SEEN.id]
     silent = [finding.where for finding in result.findings if finding.id == SILENT.id and finding.severity == "error"]
@@ -334,7 +335,7 @@ def diagnosed(
 ) -> Diagnosis:
     """Return the diagnosis with its next step. Raises ``InputError`` if the file cannot be patched.
 
-    - ``rehearse``: a function that simulates the network with some values changed; None means no simulation.
+    - ``rehearse``: a function that simulates the network with some values changed, or None for no simulation.
     - ``rehearsed``: a text about the servers of the simulation.
     """
     step = step_of(observed)

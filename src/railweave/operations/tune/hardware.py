@@ -75,7 +75,7 @@ TITLES: dict[Kind, str] = {
 
 
 class GuardrailError(RailweaveError):
-    """The error for a guardrail that was exceeded: a counter increased by more than its limit. The message names the counter."""
+    """The error for an exceeded guardrail, a limit of the study: a counter increased by more than the limit. The message names the counter."""
 
 
 @dataclass(frozen=True)
@@ -133,7 +133,7 @@ class Counters:
     def broken(self, then: StateReading, now: StateReading) -> str:
         """Return a text about the guardrail that was exceeded and its counter; empty if no guardrail was exceeded.
 
-        If a switch no longer answers, this also counts as an exceeded guardrail.
+        A switch that no longer answers is also treated as an exceeded guardrail.
         """
         if now.silent:
             name, why = next(iter(now.silent.items()))
@@ -186,8 +186,8 @@ def plan_of(
 ) -> BenchPlan:
     """Return a plan that runs every collective of a study once per seed, one after another, on the network with the trial's values.
 
-    - ``own_network``: the design without the trial's values. If these values change a job's environment, the runs set
-      the changed variables themselves.
+    - ``own_network``: the design without the trial's values. If the trial's values change a job's environment, the runs
+      set the changed variables themselves.
     - ``label``: a text that is part of the names of runs.
 
     Raises ``InputError`` at the line of a collective that cannot be run.
@@ -240,7 +240,7 @@ def _test(file: StudyFile, number: int, asked: TunedCollective, own_network: Net
 
 
 def _job(file: StudyFile, asked: TunedCollective, network: Network) -> Job | None:
-    """Return the job of a collective; None if its servers do not form exactly one job."""
+    """Return the job of a collective. Return None if the servers of the collective do not form exactly one job."""
     tenants = {tenant.name for fabric in network.fabrics for tenant in fabric.tenants}
     if tenants and asked.tenant not in tenants:
         message = f"there is no tenant {asked.tenant!r}" if asked.tenant else "the tenant of the job is missing"
@@ -258,7 +258,7 @@ def _job(file: StudyFile, asked: TunedCollective, network: Network) -> Job | Non
 
 
 def _changed(own_network: Network, network: Network, server: str, tenant: str) -> dict[str, str]:
-    """Return the environment variables of a job on a server that have other values because of a trial, with these values."""
+    """Return the environment variables of a job on a server whose values differ because of a trial, with the trial's values."""
     before, after = (_environment(design, server, tenant) for design in (own_network, network))
     return {name: value for name, value in after.items() if before.get(name) != value}
 
@@ -299,14 +299,14 @@ COUNTED: tuple[Kind, ...] = ("drops", "pauses", "marks")
 
 
 class Runs(Protocol):
-    """A function that runs benchmarks on a network while its configuration is applied."""
+    """A function that runs benchmarks on a network while a trial's configuration is applied."""
 
     def __call__(
         self, network: Network, plan: BenchPlan, meanwhile: Callable[[], Awaitable[None]] | None
     ) -> Sequence[Run]:
         """Run the benchmarks of a plan and return the runs as they are stored.
 
-        ``meanwhile``: a function that runs at the same time. If it fails, the runs end and its error is raised.
+        ``meanwhile`` is a function that runs at the same time. If it fails, the runs end and its error is raised.
         """
         ...
 
@@ -407,7 +407,7 @@ class HardwareEvaluator:
     ) -> list[Sample] | list[FailedCombination]:
         """Run benchmarks while a trial's values are in force. If no device needs a change, only run the benchmarks.
 
-        ``words``: the values as text. Raises ``GuardrailError``, and ``StoppedError`` as
+        ``words`` has the values as text. Raises ``GuardrailError`` if a guardrail is exceeded, and ``StoppedError`` as
         ``operations.deploy.trial.held`` does.
         """
         site = self._way.site(network)
@@ -485,7 +485,7 @@ class HardwareEvaluator:
         return samples
 
     def _change(self, site: Site, words: str) -> Plan:
-        """Return the plan that brings a trial's network into force from the file's own. Raises ``StoppedError`` if a device is silent."""
+        """Return the plan that changes the network from the file's own values to those of a trial. Raises ``StoppedError`` if a device does not answer."""
         switches = [name for name, config in site.configs.items() if self._site.configs.get(name) != config]
         servers = [
             name
@@ -523,7 +523,7 @@ class HardwareEvaluator:
     def _at_own(self, when: str) -> None:
         """Raise ``InputError`` if a switch does not run the fabric file's own design, or does not answer.
 
-        ``when``: the beginning of the error's text.
+        ``when`` is the beginning of the error's text.
         """
         self._way.say("asking every switch whether it runs the fabric file's own values")
         site = self._site

@@ -60,14 +60,14 @@ def sample_of(value: Mapping[str, Any]) -> Sample:
 
 @dataclass(frozen=True)
 class RefusedCombination:
-    """A combination that the design refuses, with the reason in ``why``."""
+    """A combination of values that the design refuses. ``why`` is the reason."""
 
     why: str
 
 
 @dataclass(frozen=True)
 class FailedCombination:
-    """A combination that failed on hardware and is not tried there again. ``why``: the reason.
+    """A combination of values that failed on hardware and is not tried there again. ``why`` is one of these reasons:
 
     - A counter rose by more than its guardrail, the limit that the study sets for it. The text names the counter.
     - A device refused the change.
@@ -89,7 +89,8 @@ class Evaluator(Protocol):
     """An evaluator of trials. Results are in request order, and each depends only on its own request.
 
     ``simulated`` runs the simulator. ``hardware`` applies a combination to the switches with a rollback timer, runs
-    benchmarks while it watches counters, and then restores the file's own values. A study uses both in the same way.
+    benchmarks while it watches counters, and then restores the file's own values. A study uses both evaluators in the
+    same way.
     """
 
     def measure(self, wanted: Sequence[TrialRequest]) -> Sequence[Sample | RefusedCombination | FailedCombination]:
@@ -102,7 +103,7 @@ class Evaluator(Protocol):
 
 
 def jain(shares: Sequence[float]) -> float:
-    """Return Jain's fairness index: 1 if all n shares are equal, 1/n if one share is everything (R. Jain, D. Chiu, W. Hawe, 1984)."""
+    """Return Jain's fairness index: 1 if all n shares are equal, 1/n if one share is 1 and the others are 0 (R. Jain, D. Chiu, W. Hawe, 1984)."""
     squares = sum(share * share for share in shares)
     return sum(shares) ** 2 / (len(shares) * squares) if squares else 1.0
 
@@ -119,7 +120,7 @@ def designed(
 ) -> Network | RefusedCombination:
     """Return the network of a fabric file with some values replaced, or the reason why the design refuses them.
 
-    ``values``: the new values by path. ``device``, ``hardware``: see ``api.load``.
+    ``values`` has the new values by path. ``device`` and ``hardware`` are explained at ``api.load``.
     """
     document = replace(source.document, value=with_values(source.document.value, values))
     try:

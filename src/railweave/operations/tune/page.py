@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 TOP, BOTTOM, SIDE = 46.0, 26.0, 64.0
 HEIGHT = 330.0
 COLUMN = 170.0
-"""Pixels between two axes of the parallel coordinates plot, which scrolls in a narrow window."""
+"""The number of pixels between two axes of the parallel coordinates plot, which scrolls in a narrow window."""
 MOST_LABELS = 9
-"""Largest number of labels on an axis."""
+"""The largest number of labels on an axis."""
 
 
 def parallel(outcome: Outcome) -> str:
@@ -62,7 +62,7 @@ def parallel(outcome: Outcome) -> str:
 def _part(outcome: Outcome, trial: Trial, least: float, span: float) -> float:
     """Return the position of a trial's result between the worst (0) and the best (1) result.
 
-    ``least``, ``span``: the lowest result, and the difference to the highest.
+    ``least`` is the lowest result, and ``span`` the difference between the highest and the lowest.
     """
     part = (outcome.scores[trial.number].values[0] - least) / span
     return part if aims_of(outcome.study.goal)[0].more else 1 - part
@@ -147,7 +147,7 @@ WHERE = {
     "bench": "on hardware.",
     "both": "of the simulator; its best were measured on hardware.",
 }
-"""The end of the sentence on where trials were measured, by evaluator."""
+"""The ends of the sentence that states where trials were measured, by evaluator."""
 
 
 def tuning_html(result: Result) -> str:

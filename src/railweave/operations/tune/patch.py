@@ -1,7 +1,7 @@
 """Changes of individual values in a fabric file's text. Comments, order and everything else stay unchanged.
 
-Each value is replaced at its place in the text. The result is then parsed and compared with the request. So aliases and
-unusual forms are refused instead of being written wrongly.
+Each value is replaced at its place in the text. The result is then parsed and compared with the request. If the two
+differ, for example because of a YAML alias, the change is refused.
 """
 
 from __future__ import annotations

@@ -33,7 +33,7 @@ MEANING = {
 }
 """The sentence for each verdict. The placeholder ``fresh`` is replaced by the kind of run: new simulator seeds, or runs on hardware."""
 PATCH, PAGE = "fabric.patch", "report.html"
-"""The patch of the fabric file and the page, in a study's folder."""
+"""The names of two files in a study's folder: the patch of the fabric file, and the page."""
 MOST_FAILED = 5
 """The largest number of failed trials that the text lists."""
 
@@ -44,7 +44,7 @@ class Result:
 
     - ``patch``: a diff of the fabric file for ``patch -p0``.
     - ``amended``: the whole text of the fabric file with the patch applied.
-    - ``beside``: the proposed values of parameters that a fabric file does not have.
+    - ``beside``: the proposed values of parameters that are not in a fabric file.
     - ``folder``: the folder with the files of the study.
 
     ``patch`` and ``amended`` are empty if the file's own values are kept.
@@ -75,7 +75,7 @@ class Result:
 
     @property
     def fresh(self) -> str:
-        """The kind of runs on which the winner was confirmed."""
+        """The kind of the runs that confirmed the best values: simulations with new seeds, or runs on hardware."""
         return "seeds" if self.outcome.study.evaluator == "sim" else "runs on hardware"
 
     @property
@@ -167,7 +167,7 @@ class Result:
 
     @property
     def parts_table(self) -> Table:
-        """A table with a row for each collective or job: its result with the file's own values, and with the proposed values."""
+        """A table with a row for each collective or job: the result with the file's own values, and the result with the proposed values."""
         job = self.outcome.study.goal.job is not None
         unit = "ms" if job else "GB/s"
         return Table(
@@ -225,7 +225,7 @@ class Result:
         return "\n".join(lines)
 
     def _words(self, values: Mapping[str, Setting]) -> str:
-        """Return the values that differ from the fabric file's, as text."""
+        """Return those values as text that differ from the fabric file's."""
         own_values = {
             knob.name: value
             for knob, value in zip(self.outcome.space.knobs, self.outcome.space.own_values, strict=True)
@@ -323,7 +323,7 @@ def trials_json(outcome: Outcome) -> list[dict[str, Any]]:
 
 
 def result_of(outcome: Outcome, fabric: Path, text: str, values: Mapping[str, Setting] | None, folder: Path) -> Result:
-    """Return the result, with a patch that writes the proposed values, or ``values``, into a fabric file's text.
+    """Return the result, with a patch that writes ``values`` into a fabric file's text; None means the proposed values.
 
     Raises ``InputError`` if the form of the file does not allow the changes.
     """

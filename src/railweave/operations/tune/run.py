@@ -47,7 +47,7 @@ class Candidate:
 
 @dataclass(frozen=True)
 class HardwareResult(JsonObject):
-    """The result of a candidate on hardware: a score, or the reason of its failure, including a broken guardrail's counter."""
+    """The result of a candidate on hardware: a score, or the reason of its failure, for example the counter of an exceeded guardrail."""
 
     JSON = (
         "trial=candidate.number",
@@ -68,7 +68,7 @@ class HardwareResult(JsonObject):
 class Confirmation:
     """The comparison of the best values with the file's own values on fresh seeds.
 
-    - ``values``: the proposed value of each knob, without those that made no difference.
+    - ``values``: the proposed value of each knob (a field to vary), without the knobs that made no difference.
     - ``needless``: the knobs that were set back to the file's value.
     - ``own_samples``, ``own_score``: the results of the file's own values; ``best``, ``best_score``: the results of the
       proposed values.
@@ -182,7 +182,7 @@ def _fresh(study: Study) -> range:
 
 
 def _samples(study: Study, values: Mapping[str, Setting], evaluator: Evaluator) -> tuple[tuple[Sample, ...], str]:
-    """Return the samples of some values on fresh seeds, and the reason if the values failed or were refused; empty if not."""
+    """Return the samples of some values on fresh seeds. If the values failed or were refused, also return the reason, else an empty text."""
     answers = evaluator.measure([TrialRequest(values, seed) for seed in _fresh(study)])
     failed = next((answer.why for answer in answers if not isinstance(answer, Sample)), "")
     return tuple(answer for answer in answers if isinstance(answer, Sample)), failed
@@ -196,7 +196,7 @@ def _broken(study: Study, winner: Mapping[str, Setting], before: tuple[Sample, .
 
 
 def _as_good(study: Study, before: Sequence[Sample], after: Sequence[Sample]) -> bool:
-    """Return whether the samples ``after`` keep the limits and are at most ``NO_LOSS`` worse than ``before`` in every objective."""
+    """Return whether the samples ``after`` exceed no limit and are at most ``NO_LOSS`` worse than ``before`` in every objective."""
     if not scoring.scored(study.goal, study.limits, after).feasible:
         return False
     for aim in scoring.aims_of(study.goal):
@@ -296,7 +296,7 @@ def run_study(
 ) -> Outcome:
     """Run or continue a study, and confirm its result. If ``hardware`` is given, the result is confirmed on hardware.
 
-    ``database``: the file with the search's state. Raises ``StoppedError`` if the study is interrupted, and
+    ``database`` is the file with the search's state. Raises ``StoppedError`` if the study is interrupted, and
     ``InputError`` for a goal that cannot be run.
     """
     searcher = Searcher(database, study, space, digest)
@@ -422,7 +422,7 @@ def _frontier(
 
 
 def _best(study: Study, scores: Mapping[int, scoring.Score], trials: Sequence[Trial], good: Sequence[int]) -> list[int]:
-    """Return the trials to confirm on hardware, best first, each combination once."""
+    """Return the trials to confirm on hardware, best first, with each combination only once."""
     aims = scoring.aims_of(study.goal)
     first: dict[Chosen, int] = {}
     for number in sorted(good, key=lambda candidate: (scoring.best_first(aims, scores[candidate]), candidate)):
@@ -440,8 +440,8 @@ def _batch(
 ) -> list[Trial]:
     """Measure a batch of trials. If trials may be pruned, measure seed by seed.
 
-    The decision to prune a trial depends only on earlier batches (``told``). ``measured``: the results so far by
-    combination and seed; these are not measured again.
+    The decision to prune a trial (to stop it early) depends only on earlier batches (``told``). ``measured`` has the
+    results so far by combination and seed; these are not measured again.
     """
     simulated = study.evaluator != "bench"  # on hardware all runs of a combination are made while it is in force
     pruning = (

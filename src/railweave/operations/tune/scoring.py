@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 ANY = 1 << 62
-"""The value of a limit that is never exceeded, for limits that are not set."""
+"""The value of a limit that is not set. No result exceeds it."""
 
 
 def as_measured(study: Study) -> Study:
@@ -42,7 +42,7 @@ class Aim:
 
     @property
     def hopeless(self) -> float:
-        """A value worse than any measured value, for combinations that the design refuses."""
+        """A value that is worse than any measured value. Combinations that the design refuses get this value."""
         return 0.0 if self.more else 1e15
 
 

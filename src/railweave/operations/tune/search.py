@@ -1,8 +1,8 @@
 """The search of a study with Optuna, which stores trials in an SQLite file, and the importance of knobs.
 
-Trials are proposed in batches of a fixed size. After a whole batch is measured, its results are reported to Optuna in trial order. The
-sampler of each trial is created from the study's seed and the trial's number. So the proposals depend only on the study file: not on the
-number of processes, the duration of runs, or interruptions.
+Trials are proposed in batches of a fixed size. After a whole batch is measured, its results are reported to Optuna in
+trial order. The sampler of each trial is created from the study's seed and the trial's number. So the proposals depend
+only on the study file. They do not depend on the number of processes, the duration of runs, or interruptions.
 """
 
 from __future__ import annotations
@@ -45,15 +45,15 @@ State = Literal["open", "complete", "pruned", "refused", "failed"]
 """
 
 MOST_REPEATS = 3
-"""The largest number of trials, as a multiple of the budget. A measured combination that is proposed again needs no run, but counts as a trial."""
+"""The largest number of trials, as a multiple of the budget. A combination that was already measured and is proposed again needs no run, but counts as a trial."""
 
 PENALTY = 1e-3
-"""The factor by which a value is made worse for CMA-ES if its combination breaks a limit, because CMA-ES has no limits."""
+"""The factor by which a value is made worse for CMA-ES if its combination exceeds a limit, because CMA-ES itself has no limits."""
 
 
 @dataclass(frozen=True)
 class Trial:
-    """A proposed combination, and its result so far. ``samples``: one for each seed that was measured, in the order of seeds."""
+    """A proposed combination, and its result so far. ``samples`` has a sample for each seed that was measured, in the order of seeds."""
 
     number: int
     chosen: Chosen
@@ -225,8 +225,8 @@ LEAST_FREEDOM = 5
 GROUPS = (8, 4, 2)
 """The largest numbers of groups into which the values of a knob are combined, tried in this order.
 
-Neighboring values are combined if not every combination was measured. The first of these numbers is used with which the
-fit has fewer effects than half the number of trials, so that the remaining trials can estimate the noise.
+Neighboring values are combined if not every combination was measured. The first number is used for which the fit has
+fewer effects than half the number of trials. The remaining trials can then estimate the noise.
 """
 DRAWS = 5_000
 RESAMPLES = 200
@@ -253,8 +253,8 @@ class Importance:
 def importance(space: Space, aim: Aim, trials: Iterable[Trial]) -> dict[str, Importance]:
     """Return the importance of knobs by name: the fraction of the differences between complete trials that a knob explains.
 
-    Knobs that have only one value in the trials are left out. So are knobs whose effect cannot be told from chance or from
-    the effect of other knobs.
+    Knobs that have only one value in the trials are left out. Knobs whose effect cannot be distinguished from chance,
+    or from the effect of other knobs, are left out too.
     """
     measured = {
         trial.chosen: [value_of(aim, sample) for sample in trial.samples]
@@ -289,8 +289,8 @@ def importance(space: Space, aim: Aim, trials: Iterable[Trial]) -> dict[str, Imp
 def _of_grid(names: list[str], values: NDArray[np.float64], rng: np.random.Generator) -> dict[str, Importance]:
     """Return the importance of knobs by analysis of variance, if every combination was measured.
 
-    ``values``: an axis for each knob, and a last axis for the seeds. A seed is a block, because all combinations use
-    the same seeds.
+    ``values`` has an axis for each knob, and a last axis for the seeds. In the analysis, a seed is a block, because all
+    combinations use the same seeds.
     """
     means: NDArray[np.float64] = values.mean(axis=-1)
     count, many = means.size, values.shape[-1]
@@ -339,7 +339,7 @@ def _fitted(
 ) -> dict[str, Importance]:
     """Return the importance of knobs by a linear fit that has an effect for each value of each knob.
 
-    ``levels``: for each knob, the index of its value in each trial.
+    ``levels`` has, for each knob, the index of its value in each trial.
     """
     whole = float(((values - values.mean()) ** 2).sum())
     columns = [np.eye(int(level.max()) + 1)[level] for level in levels]

@@ -78,7 +78,7 @@ class ParallelSimulator:
 
 
 def placed(study: StudyFile, error: InputError) -> list[Any]:
-    """Return the problems of an error, placed at the lines of the study file that cause them."""
+    """Return the problems of an error. Each gets the line of the study file that causes it."""
     problems: list[Any] = []
     for problem in error.problems:
         place = problem.place

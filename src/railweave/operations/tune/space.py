@@ -49,7 +49,7 @@ class Knob:
     ordered: bool
 
     def place(self, value: object) -> int | None:
-        """Return the index of a value, or None if the knob does not have the value. 128us and 128 are the same value."""
+        """Return the index of a value, or None if it is not one of the knob's values. The values 128us and 128 are equal."""
         wanted = _number(value)
         for number, candidate in enumerate(self.values):
             if candidate == value or (wanted is not None and _number(candidate) == wanted):
@@ -63,7 +63,10 @@ Chosen = tuple[int, ...]
 
 @dataclass(frozen=True)
 class Space:
-    """All knobs of a study. ``own_values``: the value of each knob in the fabric file, including defaults; None if unknown."""
+    """All knobs of a study.
+
+    ``own_values`` has the value of each knob in the fabric file, including defaults; None if it is unknown.
+    """
 
     knobs: tuple[Knob, ...]
     own_values: tuple[Setting | None, ...]
@@ -261,14 +264,14 @@ def _known_to_engine(name: str, knob: Knob) -> None:
 def shown(values: Mapping[str, Setting], names: Sequence[str] | None = None) -> str:
     """Return values as text, such as ``min_fill=55, max_fill=90``, under short names (``short_names``).
 
-    ``names``: all names among which the short names must be unique; None means the names in ``values``.
+    ``names`` are all names among which the short names must be unique; None means the names in ``values``.
     """
     short = short_names(list(names or values))
     return ", ".join(f"{short[name]}={value}" for name, value in values.items())
 
 
 def short_names(names: Sequence[str]) -> dict[str, str]:
-    """Return, for each path, its shortest end that no other path shares."""
+    """Return, for each path, the shortest part at its end that no other path ends with."""
     shortest: dict[str, str] = {}
     for name in names:
         parts = name.split(".")

@@ -1,4 +1,4 @@
-"""The run of studies with their files: selects the evaluator, runs the search, and writes the results into the study's folder."""
+"""The run of studies with their files. The module selects the evaluator, runs the search, and writes the results into the study's folder."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ if TYPE_CHECKING:
 
 
 CONNECT_S = 10
-"""Seconds to wait for the head of a cluster to answer."""
+"""The seconds to wait for the head of a cluster to answer."""
 LOCAL = "local"
-"""The word to give as the cluster's address so that Ray starts and stops workers on this machine."""
+"""The address that makes Ray start and stop workers on this machine."""
 
 
 class RayEvaluator:
@@ -188,12 +188,12 @@ def evaluated(
 
 
 def simulator_of(task: Task, workers: int | None, ray: str | None) -> ParallelSimulator | RayEvaluator:
-    """Return the simulator: on this machine or, if ``ray`` is an address, in a Ray cluster. ``workers``: the number of processes."""
+    """Return the simulator: on this machine or, if ``ray`` is an address, in a Ray cluster. ``workers`` is the number of processes."""
     return ParallelSimulator(task, workers or os.cpu_count() or 1) if ray is None else RayEvaluator(task, workers, ray)
 
 
 JOURNAL, RESULT = "journal.jsonl", "result.json"
-"""Files of a study in its folder, besides the page and the patch."""
+"""The names of two files in a study's folder: all trials, and the result."""
 
 
 def folder_of(study: Path) -> Path:
@@ -215,8 +215,9 @@ def study_in(
 ) -> Result:
     """Run a study and write its files into a folder. With ``apply``, write the proposed values into the fabric file.
 
-    ``fresh``: discard earlier trials. ``take``: the number of the trial whose values are proposed; None means the best
-    trial. Raises ``InputError`` if there is no such trial, and ``OutputError`` if a file cannot be written.
+    If ``fresh`` is True, earlier trials are discarded. ``take`` is the number of the trial whose values are proposed;
+    None means the best trial. Raises ``InputError`` if there is no such trial, and ``OutputError`` if a file cannot be
+    written.
     """
     fabric = task.study.fabric
     text = fabric.read_text(encoding="utf-8")

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 Change = Literal["opened", "changed", "closed"]
 _COUNT = re.compile(r"(?<![\w:./%-])\d{1,3}(?:,?\d{3})*(?:\.\d+)?(?!\.?\d|[\w:/-])")
-"""A number that is not part of a name or an address."""
+"""The pattern of a number that is not part of a name or an address."""
 _QUEUE = re.compile(r"\b(?:queue|priority) \d+")
 MOST_CLOSED = 2000
 """The largest number of closed anomalies that are kept."""
@@ -59,9 +59,9 @@ _Key = tuple[str, str, str]
 
 @dataclass
 class Anomalies:
-    """All anomalies of a network: open ones in ``now``, closed ones in ``over``.
+    """All anomalies of a network: open anomalies in ``now``, closed ones in ``over``.
 
-    ``devices``: the names of the network's devices, by which the device of a finding is recognized.
+    ``devices`` has the names of the network's devices, by which the device of a finding is recognized.
     """
 
     devices: frozenset[str]

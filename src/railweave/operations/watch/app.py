@@ -1,7 +1,8 @@
-"""The HTTP server of ``railweave watch``: the console for browsers, ``/metrics`` for Prometheus, and JSON, all read-only.
+"""The HTTP server of ``railweave watch``: the console for browsers, ``/metrics`` for Prometheus, and JSON. All of them are read-only.
 
-Connections and times are limited. Beyond loopback, readers need a password (RFC 7617), which browsers and Prometheus can send, or a proxy
-that identifies them. Put TLS in front of the server in that case.
+The number of connections and the time of a request are limited. If the server listens beyond loopback, readers need a
+password (RFC 7617), which browsers and Prometheus can send, or a proxy that identifies them. In that case, put TLS in
+front of the server.
 """
 
 from __future__ import annotations
@@ -53,7 +54,8 @@ STREAMS = "/events"
 class LimitedProtocol(H11Protocol):
     """A connection of the console.
 
-    ``most`` is the listener's limit of connections, and ``opened`` has the listener's open connections, oldest first (see ``limited``).
+    ``most`` is the largest number of connections of the listener, and ``opened`` has its open connections, oldest
+    first.
     """
 
     most: ClassVar[int] = MOST
@@ -63,7 +65,7 @@ class LimitedProtocol(H11Protocol):
     """True while a request is being answered."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Accept the connection. If there are too many, cut off the oldest connection that is not being answered."""
+        """Accept the connection. If there are too many, abort the oldest connection that is not being answered."""
         super().connection_made(transport)
         self.opened[self] = None
         if len(self.opened) > self.most:
@@ -136,7 +138,7 @@ DEVICE = "/devices/"
 def shown(console: Console, where: str, query: Mapping[str, str], *, markup: bool = True) -> PageView | None:
     """Return the page at a path, or None if there is no such page.
 
-    ``where``: the path. Without ``markup``, build only the live values of the page.
+    ``where`` is the path. If ``markup`` is False, only the live values of the page are built.
     """
     values = Values(markup=markup)
     if where == "/":
@@ -225,8 +227,8 @@ def app(
 
     - ``password``: the password that readers need, with any user name.
     - ``proxy``: the proxy that identifies readers, in place of a password.
-    - ``runs``: a store of benchmark runs.
-    - ``most``: the largest number of connections of its listener.
+    - ``runs``: a store of benchmark runs, which the console shows.
+    - ``most``: the largest number of connections of the listener.
     """
     roles = {name: watched.role for name, watched in watching.collector.devices.items()}
     design = intended(watching.validator.expected, roles)  # it does not change while a network is watched

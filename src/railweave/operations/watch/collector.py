@@ -1,4 +1,4 @@
-"""The collector: receives the numbers of all devices at the same time, and writes them to the store at every step."""
+"""The collector: it receives the numbers of all devices at the same time, and writes them to the store at every step."""
 
 from __future__ import annotations
 
@@ -44,11 +44,11 @@ class WatchedDevice:
     """Further sources of numbers. The device counts as up without them."""
     asked: DeviceState | None = None
     configuration: dict[str, str] = field(default_factory=dict[str, str])
-    """The last running configuration of a switch, by question, without secrets; empty before its first answer."""
+    """The last running configuration of a switch, by query, without secrets; empty before its first answer."""
     host: HostState | None = None
     """The last answer of a server, in place of ``asked``; None before its first answer."""
     streams: bool = True
-    """True if the device streams its numbers; False if they come from its answers to questions."""
+    """True if the device streams its numbers; False if they come from its answers to queries."""
 
     @property
     def reached(self) -> SubscriptionState:
@@ -74,7 +74,7 @@ class Figures:
     kept: int = 0
     steps: int = 0
     late_s: float = 0
-    """The longest delay, in seconds, with which a step began."""
+    """The longest delay in seconds with which a step has begun."""
 
 
 def _fail(device: WatchedDevice, reached: SubscriptionState, error: Exception) -> None:

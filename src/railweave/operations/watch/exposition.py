@@ -46,7 +46,7 @@ def exposed(devices: Iterable[WatchedDevice], anomalies: Mapping[tuple[str, str]
 
 
 def whole(standing: NetworkStanding) -> str:
-    """Return the metric of the whole network as text: 1 if it is as designed, 0 if not, NaN if this is not known."""
+    """Return the metric of the whole network as text: 1 if the network is as designed, 0 if not, NaN if the state is unknown."""
     state = {"as designed": "1", "not as designed": "0", "not known": "NaN"}[standing.state]
     designed, left = "railweave_network_as_designed", "railweave_network_devices_not_known"
     lines = [

@@ -1,6 +1,6 @@
 """The layout of one kind of device: the index of each series in the device's arrays, and a cache from encoded paths to indexes.
 
-Switches with the same operating system name their ports alike and share a layout. So 100,000 series of 192 switches
+Switches with the same operating system use the same port names and share a layout. So 100,000 series of 192 switches
 need only a few thousand paths in memory, and a few arrays per switch. The index of a series is called its place.
 """
 
@@ -51,7 +51,7 @@ class Layout:
         return len(self.series)
 
     def below(self, elements: Elements) -> dict[bytes, int]:
-        """Return the places of encoded paths below the prefix ``elements``. ``learn`` adds new paths to the same mapping."""
+        """Return the places of encoded paths below the prefix ``elements``. The function ``learn`` adds new paths to the same mapping."""
         return self._below.setdefault(elements, {})
 
     def place(self, series: Series) -> int:
@@ -75,8 +75,8 @@ class Layout:
     def learn(self, prefix: Elements, path: bytes, *, container: bool) -> int:
         """Decode a new path, add it to the cache, and return its place.
 
-        ``container``: True if the path leads to a JSON table. Its place is then a number below ``IGNORED``, for use
-        with ``leaves``.
+        ``container`` is True if the path leads to a JSON table. The returned place is then a number below ``IGNORED``,
+        for use with ``leaves``.
         """
         if self._paths >= MOST:
             return IGNORED
@@ -109,12 +109,12 @@ class Layout:
     def under(self, elements: Elements) -> list[int]:
         """Return the places of the series whose paths begin with ``elements``. An element without keys matches every entry of its list.
 
-        This is used when a device deletes a path.
+        This function is used when a device deletes a path.
         """
         return [place for place, owner in self._owners.items() if _begins(owner, elements)]
 
     def leaves(self, container: int, value: object) -> list[tuple[int, object]]:
-        """Return the place and the value of each leaf of a JSON table. ``container``: the number from ``learn``."""
+        """Return the place and the value of each leaf of a JSON table. ``container`` is the number that ``learn`` returned."""
         elements, node = self._containers[container]
         leaves: list[tuple[int, object]] = []
         self._walk(elements, node, value, leaves)

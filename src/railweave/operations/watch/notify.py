@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 MOST_WAITING = 5000
 """The largest number of changes that are queued while a receiver does not answer. The oldest are dropped first."""
 REPEAT_S = 60
-"""Seconds after which open anomalies are sent again, because Alertmanager resolves alerts that are not repeated for some minutes."""
+"""The seconds after which open anomalies are sent again. Alertmanager resolves alerts that are not repeated for some minutes."""
 
 
 class Notifier:
@@ -38,7 +38,7 @@ class Notifier:
         self._lasting = those
 
     def tell(self, changes: Sequence[tuple[Change, Anomaly]]) -> None:
-        """Queue changes for sending."""
+        """Queue changes of anomalies for sending."""
         self._waiting.extend(changes)
         if changes:
             self._there.set()

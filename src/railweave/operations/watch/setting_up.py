@@ -44,7 +44,7 @@ class SubscriptionState:
 
     - ``since``: the time when the subscription last came up or went down.
     - ``known``: True if the subscription was ever up.
-    - ``heard``: the time of the last number (monotonic clock).
+    - ``heard``: the time at which the last number arrived (monotonic clock).
     - ``why``: the reason why the subscription is down.
     - ``tries``: the number of attempts that have ended.
     """
@@ -74,7 +74,8 @@ class SubscriptionState:
 def silent_after(every_s: float, least_s: float) -> float:
     """Return the seconds without a number after which a device counts as down.
 
-    For example, they are 13 with an interval of 10. ``least_s``: the shortest interval that the device can have.
+    For example, the result is 13 for an interval of 10. ``least_s`` is the shortest interval in seconds that the device
+    supports.
     """
     interval = max(every_s, least_s)
     return interval + max(1.0, 0.3 * interval)
@@ -183,15 +184,15 @@ def _leaves(errors: BaseExceptionGroup[ReachError]) -> list[ReachError]:
 
 
 CONFIGURATION_S = 30.0
-"""The smallest number of seconds between questions for a running configuration, whose answer may have a megabyte."""
+"""The shortest time in seconds between two queries for a running configuration. An answer may be as large as a megabyte."""
 
 
 class Poller:
-    """The source that polls a device with questions.
+    """The source that polls a device with queries.
 
-    - ``quick``: the names of the questions to ask at every interval; may be empty. Other questions are asked every
-      ``rarely_s`` seconds, and questions for the running configuration at most every ``CONFIGURATION_S`` seconds.
-    - ``take``: a function that reads the answers, by question name, and returns their numbers.
+    - ``quick``: the names of the queries to send at every interval; may be empty. Other queries are sent every
+    ``rarely_s`` seconds, and queries for the running configuration at most every ``CONFIGURATION_S`` seconds.
+    - ``take``: a function that reads the answers, by query name, and returns their numbers.
     """
 
     def __init__(
@@ -270,7 +271,7 @@ if TYPE_CHECKING:
     Walk = Callable[[Target, str], Awaitable[Table]]
 
 NAMES_S = 600.0
-"""Seconds between queries for port names, because port numbers may change when a device restarts."""
+"""The seconds between queries for port names, because port numbers may change when a device restarts."""
 
 
 class SnmpSource:
@@ -327,7 +328,7 @@ class SnmpSource:
 
 
 def snmp_numbers(column: Column, table: Table, names: Mapping[int, str]) -> list[tuple[Series, float]]:
-    """Return the numbers of a column. ``names``: the names of ports by SNMP index.
+    """Return the numbers of a column. ``names`` has the names of ports by SNMP index.
 
     Rows of other ports, and values that are not numbers, are left out.
     """
@@ -356,8 +357,8 @@ def watched(
 ) -> list[WatchedDevice]:
     """Return the watched devices, each with its sources of numbers. Raises ``RailweaveError`` if a library is missing.
 
-    ``every_s``: the sampling interval. ``rarely_s``: the interval of rare questions. The devices start one after
-    another within one interval, so their samples do not arrive all at once.
+    ``every_s`` is the sampling interval, and ``rarely_s`` the interval of rare queries, both in seconds. The devices
+    start one after another within one interval, so their samples do not arrive all at once.
     """
     layouts: dict[str, Layout] = {}
     gate = asyncio.Semaphore(AT_ONCE)

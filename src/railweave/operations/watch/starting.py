@@ -67,7 +67,7 @@ def watching_of(
 ) -> WatchedNetwork:
     """Return the watched network of a site. Raises ``InputError`` if the site has no devices, and ``OutputError`` if the store cannot be used.
 
-    ``fabric``: the fabric file. ``line``: a function that returns the file and line of a part of the fabric file.
+    ``fabric`` is the fabric file. ``line`` is a function that returns the file and line of a part of the fabric file.
     """
     if not site.asked:
         raise InputError([Problem(Argument("watch"), "the network has no switch", "add one to the fabric file")])
@@ -166,7 +166,7 @@ def serving_of(listen: str, password: str | None, proxy: str | None, runs: str |
 
 
 def _free(listen: str, host: str, port: int) -> None:
-    """Raise ``InputError`` if the server cannot listen on an address, before the address is announced."""
+    """Raise ``InputError`` if the server cannot listen on an address. This is tested before the address is printed."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     with socket.socket(family, socket.SOCK_STREAM) as tried:
         tried.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # as the server does
@@ -196,7 +196,7 @@ def check_urls(given: Mapping[str, str | None]) -> None:
 
 
 def address_of(option: str, given: str, more: str = "") -> tuple[str, int]:
-    """Return the address and port in an option's value. Raises ``InputError`` if the value is not ADDRESS:PORT."""
+    """Return the address and port in the value ``given`` of an option. Raises ``InputError`` if the value is not ADDRESS:PORT."""
     host, _, port = given.rpartition(":")
     try:
         address = ipaddress.ip_address(host.strip("[]"))

@@ -70,8 +70,8 @@ def folded(
 ) -> tuple[NDArray[np.uint32], NDArray[np.float32]]:
     """Combine several blocks of one device into one. Return the series and their numbers.
 
-    ``folds``: by series id, the operation: mean, maximum or minimum. ``sparse``: by series id, True if zeros of the
-    series are not stored. Such a series counts as zero in the blocks without it.
+    ``folds`` has, by series id, the operation: mean, maximum or minimum. ``sparse`` has, by series id, True if zeros of
+    the series are not stored. Such a series is treated as zero in blocks that lack it.
     """
     read = [unpacked(block) for block in blocks]
     series, place = np.unique(np.concatenate([block_series for block_series, _ in read]), return_inverse=True)
@@ -158,7 +158,7 @@ class Store:
     def write(self, rounds: Iterable[tuple[Layout, Round]], now: float | None = None) -> int:
         """Write rounds, combine the blocks of ended time steps into those of the next tier, and delete old blocks.
 
-        Return the number of samples written. ``now``: the time in seconds since 1970; None means the present.
+        Return the number of samples written. ``now`` is the time in seconds since 1970; None means the present.
         """
         kept = 0
         now = time() if now is None else now

@@ -1,10 +1,9 @@
 """PFC storms and their origins: pauses are followed hop by hop, from each paused port to the device that pauses it.
 
 A port that receives PFC frames must stop sending. Its data fills the switch's buffer, and the switch pauses the ports
-that feed it. So pauses spread against the direction of traffic, and the head of a storm is a device that pauses
-others and is not paused itself. If the head is a server, its NIC does not accept the traffic that arrives. If the
-head is a switch, more traffic arrives for one of its ports than the port can send, because of an incast or a slow
-link.
+that feed it. So pauses spread against the direction of traffic, and the head of a storm is a device that pauses others
+and is not paused itself. If the head is a server, its NIC does not accept traffic as fast as it arrives. If the head is
+a switch, more traffic arrives for one of its ports than the port can send, because of an incast or a slow link.
 """
 
 from __future__ import annotations

@@ -47,7 +47,7 @@ def numbers(
 ) -> tuple[NDArray[np.uint64], NDArray[np.float64]]:
     """Decode values into 64-bit integers and floats, and return both; a float is NaN if the value is not a number.
 
-    ``metrics``: the metric of each value.
+    ``metrics`` has the metric of each value.
     """
     counts = np.zeros(len(values), np.uint64)
     floats = np.full(len(values), np.nan)
@@ -76,9 +76,9 @@ def numbers(
 
 
 def _number(metric: str, value: bytes | float | str) -> float | None:
-    """Decode a value that is not a varint: a word, JSON, or a decimal. None: it is not a number or does not fit in 64 bits.
+    """Decode a value that is not a varint: a word, JSON, or a decimal.
 
-    Integers stay integers.
+    Return None if the value is not a number or does not fit in 64 bits. Integers stay integers.
     """
     if isinstance(value, bytes):
         if value[:1] in (b"\x52", b"\x5a"):
@@ -138,9 +138,9 @@ class Round:
 
 
 class Stream:
-    """The numbers of one device. ``counts`` and ``numbers``: the last values of the series, by place in the layout.
+    """The numbers of one device. ``counts`` and ``numbers`` have the last values of the series, by place in the layout.
 
-    NaN means that there is no value yet.
+    A value is NaN if no number has arrived yet.
     """
 
     def __init__(self, device: str, layout: Layout) -> None:
@@ -165,7 +165,7 @@ class Stream:
         self._newest_at = 0.0
 
     def take(self, notification: Any, now: float) -> None:  # noqa: ANN401 - a RawNotification of protobuf
-        """Store the updates of a notification, to be decoded at the end of the round. ``now``: the time of arrival.
+        """Store the updates of a notification, to be decoded at the end of the round. ``now`` is the time of arrival.
 
         Only new paths and JSON tables are decoded here.
         """
@@ -237,7 +237,7 @@ class Stream:
                 self._put(place, leaf, stamp, now)
 
     def offer(self, samples: Iterable[tuple[Series, float]], stamp: int, now: float) -> None:
-        """Store numbers that did not arrive by gNMI, such as those from answers to queries. ``stamp``: their time in ns since 1970."""
+        """Store numbers that did not arrive by gNMI, such as those from answers to queries. ``stamp`` is their time in ns since 1970."""
         for series, number in samples:
             place = self.layout.place(series)
             if place != IGNORED:

@@ -40,7 +40,7 @@ MOST_CHARACTERS = 1000
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """The pattern that recognizes a kind of message. It may have the groups ``port`` and ``peer``. ``source``: its documentation."""
+    """The pattern that recognizes a kind of message. The pattern may have the groups ``port`` and ``peer``. ``source`` is the document that describes the message."""
 
     kind: Kind
     pattern: re.Pattern[str]
@@ -147,7 +147,7 @@ class Syslog:
         }
         self._last: dict[str, deque[Event]] = {address: deque(maxlen=MOST_OF_DEVICE) for address in addresses}
         self._writers: dict[asyncio.StreamWriter, bool] = {}
-        """The TCP connections, longest silent first. The value is True if the connection belongs to a device of the network."""
+        """The TCP connections; the connection that has been silent longest comes first. The value is True if the connection belongs to a device of the network."""
 
     async def run(self) -> None:
         """Receive until cancelled. Raises ``OutputError`` if the port cannot be opened."""
@@ -203,7 +203,7 @@ class Syslog:
         return self._by_address.get((getattr(parsed, "ipv4_mapped", None) or parsed).compressed)
 
     def events(self, device: str = "", kind: str | None = None) -> list[Event]:
-        """Return the latest messages, newest first, of ``device`` (empty: all devices) and of ``kind`` (None: all kinds)."""
+        """Return the latest messages, newest first, of ``device`` (empty means all devices) and of ``kind`` (None means all kinds)."""
         rows: Iterable[deque[Event]] = (
             [self._last[device]] if device in self._last else () if device else self._last.values()
         )
@@ -250,9 +250,9 @@ class _Datagrams(asyncio.DatagramProtocol):
 
 
 async def _message(reader: asyncio.StreamReader, first: bytes) -> bytes | None:
-    """Return the next message of a TCP connection, whose first byte was already read; None if nothing more can be read.
+    """Return the next message of a TCP connection; None if the connection has ended. The message's first byte was already read.
 
-    By RFC 6587, a message has its length before it, or a line break after it.
+    By RFC 6587, a message is preceded by its length, or followed by a line break.
     """
     if first.isdigit() and first != b"0":
         count = first

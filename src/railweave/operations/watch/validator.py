@@ -66,10 +66,10 @@ class NetworkSnapshot:
     """The known state of the network at one time.
 
     - ``silent``: the devices that do not answer, with the reason.
-    - ``unanswered``: for each device, the questions that it did not answer, with the reason.
+    - ``unanswered``: for each device, the queries that it did not answer, with the reason.
     - ``pauses``: received PFC frames per second, by device and port.
     - ``behind``: the seconds by which the clock of each device is behind this machine's.
-    - ``configurations``: the running configuration of each device, by question, without secrets.
+    - ``configurations``: the running configuration of each device, by query, without secrets.
     """
 
     time: float
@@ -167,19 +167,19 @@ class Validator:
         self._questions = {name: state_questions(network, configs[name]) for name in self.expected}
         self._line = line
         self.seen = summary(())
-        """The numbers of objects of each subject were expected, right, wrong and not seen at the last comparison."""
+        """The table of subjects from the last comparison: how many objects of each subject were expected, right, wrong and not seen."""
         self._earlier: deque[NetworkSnapshot] = deque()
         self._commits: dict[str, float] = {}
         self._configs = configs
         self._running: dict[str, Mapping[str, str]] = {}
-        """The running configuration that each device was first seen with, or had after its last deploy."""
+        """The running configuration of each device as it was first read, or as it was after the device's last deploy."""
         self._checks: dict[str, tuple[Mapping[str, str], DeviceCheck]] = {}
-        """The last running configuration of each device that was compared with its design, with the result."""
+        """For each device, the last running configuration that was compared with the design, and the result of the comparison."""
 
     def findings(self, now: NetworkSnapshot, *, deployed: Collection[str] = ()) -> list[Finding]:
         """Return the present findings, with the most severe first. Never raises an error.
 
-        ``deployed``: the devices that ``deploy`` is working on, or was until recently. A device whose answers cannot
+        ``deployed`` has the devices that ``deploy`` is working on, or was until recently. A device whose answers cannot
         be compared counts as not answering.
         """
         try:
@@ -202,7 +202,7 @@ class Validator:
             return [NOT_COMPARED.finding(self.network.name, f"nothing could be compared: {cause(error)}, after {why}")]
 
     def _odd(self, now: NetworkSnapshot, name: str) -> str:
-        """Return the reason why a device's answers cannot be compared, or an empty string if they can."""
+        """Return the reason why a device's answers cannot be compared, or an empty text if they can be compared."""
         states = {name: now.states[name]} if name in now.states else {}
         hosts = {name: now.hosts[name]} if name in now.hosts else {}
         try:
@@ -273,7 +273,7 @@ class Validator:
         return changed_lines("".join(self._running[name].values()), "".join(texts.values()))
 
     def _moved(self, now: NetworkSnapshot, deployed: Collection[str]) -> Iterator[Deviation]:
-        """Yield a deviation for each commit that was not made by a deploy, on devices whose configuration is not read.
+        """Yield a deviation for each commit that was not made by a deploy. Only devices whose configuration is not read are examined.
 
         After a deploy has changed a device, its new configuration becomes the reference.
         """

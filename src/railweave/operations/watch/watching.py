@@ -31,7 +31,7 @@ SHOWN = 3
 
 @dataclass(frozen=True, slots=True)
 class NetworkStanding(JsonObject):
-    """The state of the whole network. ``not_known`` are the devices that the last check could not compare with the design."""
+    """The state of the whole network. ``not_known`` has the devices that the last check could not compare with the design."""
 
     state: Word
     devices: int
@@ -48,7 +48,7 @@ class NetworkStanding(JsonObject):
 
 
 def standing(expected: Collection[str], compared: Collection[str], anomalies: Iterable[Anomaly]) -> NetworkStanding:
-    """Return the state of a network. ``expected``: all devices to compare. ``compared``: those that were compared."""
+    """Return the state of a network. ``expected`` has all devices to compare, and ``compared`` those that were compared."""
     severities = [anomaly.finding.severity for anomaly in anomalies]
     errors, warnings = severities.count("error"), severities.count("warning")
     not_known = tuple(device for device in expected if device not in compared)
@@ -57,7 +57,7 @@ def standing(expected: Collection[str], compared: Collection[str], anomalies: It
 
 
 DEPLOYED_S = 60
-"""Seconds after the end of a deploy step for which its device still counts as being changed."""
+"""The seconds after the end of a deploy step for which its device is still treated as being changed."""
 
 
 @dataclass

@@ -30,7 +30,7 @@ def against_prediction(
 
     - Several runs of the same test share one row, with their median and the prediction of the latest run.
     - ``more``: settings that follow from the network (``located``), by run id.
-    - ``accounts``: predictions made now, by run id, for runs that were stored without a prediction.
+    - ``accounts``: new predictions, by run id, for runs that were stored without a prediction.
     """
     measured = numbers(runs, more)
     by_id = {run.id: run for run in runs}
@@ -128,7 +128,7 @@ MOST_EARLIER = 4
 """The largest number of earlier runs that a curve shows. The latest of them are chosen."""
 
 Group = tuple[str, str, str, str, tuple[tuple[str, str], ...]]
-"""The key of a curve: the place of the run, the operation, in-place or out-of-place, the quantity, and all labels except the name of the row.
+"""The key of a curve: the place of the run, the operation, in-place or out-of-place, the quantity, and all labels except the row's name.
 
 Table rows that differ only in size belong to the same curve.
 """
@@ -170,7 +170,8 @@ def curves(
 ) -> list[Curve]:
     """Return a curve for each operation, place and set of GPUs for which a run has several sizes.
 
-    ``before``: runs that are earlier than all of ``runs``. ``more``, ``accounts``: see ``against_prediction``.
+    ``before`` has runs that are earlier than all of ``runs``. ``more`` and ``accounts`` are explained at
+    ``against_prediction``.
     """
     by_group: dict[Group, dict[str, dict[int, float]]] = {}
     ordered = {run.id: run for run in (*before, *runs)}
@@ -225,7 +226,7 @@ def _predicted(
 ) -> tuple[tuple[float, float, float] | None, ...]:
     """Return, for each size, the predicted value and the low and high ends of its band; None without a prediction.
 
-    They come from the latest run that has predictions for the curve.
+    These values come from the latest run that has predictions for the curve.
     """
     for run in reversed(runs):
         by_size: dict[int, tuple[float, float, float]] = {}

@@ -1,10 +1,10 @@
 """An estimate of which NIC, server, cable or switch best explains the slow pairs of a mesh.
 
-Every pair of a mesh crosses parts: two NICs, their servers, leaves, cables, spines. A collective crosses its servers,
-which may be more than two, and their leaves. The estimate assumes one faulty part at a time: all or some of the pairs
-that cross the part are slow, and all other pairs are not. Only some are slow if, for example, a hash places each pair
-on one of eight parallel cables, and the choice is unknown. The part that makes the measured rates most likely is named
-first, and the second most likely part is named as its runner-up.
+Every pair of a mesh crosses parts: two NICs, their servers, leaves, cables, spines. A collective crosses its servers
+(two or more) and their leaves. The estimate assumes one faulty part at a time: all or some of the pairs that cross the
+part are slow, and all other pairs are not. Only some are slow if, for example, a hash places each pair on one of eight
+parallel cables, and the choice is unknown. The part that makes the measured rates most likely is named first, and the
+second most likely part is named as its runner-up.
 
 If a switch or cable fails, its traffic takes other paths and slows the traffic there. So pairs that ran in the same
 round over the same leaf as a slow pair may be slow because of the same part. Such pairs are fitted separately, with a
@@ -41,7 +41,7 @@ KINDS = ("NIC", "link", "cables", "server", "leaf", "switch", "color", "rail")
 
 @dataclass(frozen=True, slots=True)
 class Part(JsonObject):
-    """A part of the network. ``also`` names other parts that the same pairs cross, so that the rates cannot tell which one is faulty."""
+    """A part of the network. ``also`` names other parts that the same pairs cross, so that the rates do not show which of these parts is faulty."""
 
     kind: str
     name: str
@@ -68,7 +68,7 @@ class Parts:
     meeting: NDArray[np.int64]
 
     def of(self, place: int) -> NDArray[np.int64]:
-        """Return the indexes of the pairs that cross a part. ``place``: the index of the part."""
+        """Return the indexes of the pairs that cross a part. ``place`` is the index of the part."""
         return self.pair[self.part == place]
 
 
@@ -135,9 +135,9 @@ def crossings(pairs: Sequence[Pair]) -> Parts:
 
 
 FEWEST = 2
-"""The smallest number of pairs from which a median is taken."""
+"""The smallest number of pairs of which a median is computed."""
 MOST_PARTS = 3
-"""Maximum number of parts of each kind to report."""
+"""The largest number of parts of each kind to report."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,11 +215,11 @@ NARROWEST = 0.01
 Without this minimum, pairs in a simulator would have a deviation of 0.
 """
 STRAY = 0.01
-"""Fraction of the pairs that may be slow for unrelated reasons."""
+"""The fraction of the pairs that may be slow for unrelated reasons."""
 LEAST = 0.05
 """The smallest slowdown, as a fraction, for which a part is named."""
 NEAR = 20
-"""The number of most likely parts for which pairs in the same round and on the same leaf are examined too."""
+"""The number of most likely parts for which the pairs that met their slow pairs (same round, same leaf) are examined too."""
 MET = 0.8
 """The weight of pairs that met a part's slow pairs (same leaf, same round), relative to pairs that cross the part.
 
@@ -227,7 +227,7 @@ With a weight of 1, a failed spine and the spine that takes over its traffic wou
 well.
 """
 STEPS = 40
-"""Number of expectation-maximization steps. The fit converges in about ten."""
+"""The number of expectation-maximization steps. The fit converges in about ten steps."""
 ENOUGH = 8.0
 """The smallest rise of the log-likelihood, beyond the logarithm of the number of parts, for which a part is named.
 
@@ -253,7 +253,7 @@ class Suspect(JsonObject):
     score: float
 
     def to_text(self) -> str:
-        """Return the text to print after the part's name: how many pairs cross the part, and the rate that they get."""
+        """Return the text to print after the part's name: how many pairs cross the part, and the rate of these pairs."""
         slow = "" if self.share > 0.9 else f", {self.share:.0%} of them"
         return f"the {self.pairs} pairs that cross it{slow} get {self.level:.0%} of the usual"
 
@@ -262,9 +262,9 @@ class Suspect(JsonObject):
 class Estimate:
     """The result of the estimate over all pairs. Rates are fractions of the prediction, or of the median of comparable pairs.
 
-    - ``usual``: the median of the pairs; ``noise``: their standard deviation. Both are fractions, not Gbit/s.
-    - ``suspects``: the suspected parts, in order. A slow pair that one suspect explains is not used for later
-      suspects.
+    - ``usual``: the median rate of the pairs; ``noise``: the standard deviation of the rates. Both are fractions, not
+      Gbit/s.
+    - ``suspects``: the suspected parts, in order. A slow pair that one suspect explains is not used for later suspects.
     - ``runners_up``: for each suspect, the second-best explanation of the same pairs; None if no other part explains
       any of them.
     """
@@ -285,7 +285,7 @@ class Estimate:
 
 
 def estimate(pairs: Sequence[Pair], most: int = 5) -> Estimate:
-    """Return the suspected parts, at most ``most``, with the other results. Pairs without a comparable rate are left out."""
+    """Return the suspected parts, at most ``most``, with the other results of the estimate. Pairs without a comparable rate are left out."""
     given = [(pair, pair.relative) for pair in pairs if pair.relative is not None]
     if not given:
         return Estimate(0, 1.0, 0.0)
@@ -364,7 +364,7 @@ def _met(
 class _Fit:
     """The fitted values of each part.
 
-    ``slow`` has a value for each crossing instead: the probability that the part makes the pair slow.
+    ``slow`` has a value for each crossing, not for each part: the probability that the part makes the pair slow.
     """
 
     level: Numbers
@@ -419,7 +419,7 @@ class _Fit:
         return cls(level, share, score, slow)
 
     def suspect(self, parts: Parts, place: int, more: float) -> Suspect:
-        """Return a part with its fitted values. ``more``: the score from pairs that only met its slow pairs (``_met``)."""
+        """Return a part with its fitted values. ``more`` is the score from pairs that only met the part's slow pairs (``_met``)."""
         score = float(self.score[place]) + more
         return Suspect(
             parts.parts[place], exp(self.level[place]), float(self.share[place]), len(parts.of(place)), score
@@ -442,7 +442,7 @@ MOST_SENTENCES = 4
 def with_causes(
     rows: Iterable[Row], pairs: Sequence[Pair], estimate: Estimate, accounts: Mapping[str, RunPrediction]
 ) -> list[Row]:
-    """Return the rows with their likely causes added. ``accounts``: predictions made now, by run id."""
+    """Return the rows with their likely causes added. ``accounts`` has new predictions, by run id."""
     by_run = {pair.run: pair for pair in pairs}
     explained: list[Row] = []
     for row in rows:
@@ -471,7 +471,7 @@ def _suspects(pairs: Sequence[Pair], estimate: Estimate) -> list[str]:
 
 
 def _fraction(row: Row, pairs: Sequence[Pair]) -> list[str]:
-    """Return sentences with likely causes if a row gets about half, a third or a quarter of its expected rate; else an empty list."""
+    """Return sentences with likely causes if a row has about half, a third or a quarter of its expected rate; else an empty list."""
     if row.ratio is None:
         return []
     for count, word in WORDS.items():

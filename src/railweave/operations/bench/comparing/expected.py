@@ -1,7 +1,7 @@
-"""Comparison of results in benchmark outputs with the results that the servers should get, without a fabric file.
+"""Comparison of results in benchmark outputs with the results that are expected of the servers, without a fabric file.
 
 The prediction assumes a network without oversubscription. A result below the prediction therefore has its cause in the
-servers, or in a network that is slower than this.
+servers, or in a network that is slower than the assumed one.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ PAIR_SERVERS = 2
 
 @dataclass(frozen=True, slots=True)
 class CheckedNumber(JsonObject):
-    """A measured number, and the number that the servers should get.
+    """A measured number, and the number that is expected of the servers.
 
     - ``of``: the run and the number. ``measured``: the number in ``unit``.
     - ``expected``, ``low``, ``high``: the prediction and its band; None if nothing is predicted.
@@ -75,7 +75,7 @@ class CheckedNumber(JsonObject):
 
 @dataclass(frozen=True, slots=True)
 class NumberCheck(JsonObject):
-    """The check of all numbers in an output. ``servers``: a sentence about the assumed servers."""
+    """The check of all numbers in an output. ``servers`` is a sentence about the assumed servers."""
 
     JSON = ("good", "verdict", "servers", "numbers", "notes")
 
@@ -130,13 +130,13 @@ class NumberCheck(JsonObject):
 
 @dataclass(frozen=True)
 class AssumedServers:
-    """The servers that a prediction assumes. ``network`` returns a network with a given number of these servers."""
+    """The servers that a prediction assumes. ``network`` is a function that returns a network with a given number of these servers."""
 
     gpus: int
     network: Callable[[int], Network]
 
     def to_text(self) -> str:
-        """Return the model of the servers and their NICs and GPU links, as a phrase."""
+        """Return a phrase that names the model of the servers, their NICs and their GPU links."""
         network = self.network(1)
         server = network.servers[0]
         model = network.catalog.servers[server.model]
@@ -231,7 +231,7 @@ def _collective(run: Run, assumed: AssumedServers) -> Iterator[CheckedNumber]:
 
 
 def _servers(run: Run, assumed: AssumedServers, operation: str, size: int) -> tuple[str, int]:
-    """Return (the reason why a collective cannot be checked, empty if it can; the number of its servers)."""
+    """Return the reason why a collective cannot be checked (empty if it can), and the number of its servers."""
     hosts = len(set(run.hosts))
     if operation not in COLLECTIVES:
         named = operation or "The operation is not named: give it by --operation"

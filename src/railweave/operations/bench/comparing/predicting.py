@@ -1,4 +1,4 @@
-"""New predictions for stored runs on a network, with the simulator's reasons for the limit of each run."""
+"""New predictions for stored runs on a network, with sentences on the bottleneck that the simulator found for each run."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ QUANTITIES = ("busbw_gbytes_per_s", "average_busbw_gbytes_per_s", "time_us")
 UNSTATED = {"all-reduce": 1 << 30, "all-to-all": 256 << 20}
 """The size in bytes for which a table's average over unstated sizes is predicted, as in docs/validation.md."""
 UNEVEN = 1.5
-"""The ratio of an uplink's traffic to the mean traffic of its switch's uplinks from which the uplink is reported as shared."""
+"""The ratio of an uplink's traffic to the mean traffic of its switch's uplinks above which the uplink is reported as shared."""
 
 Asked = tuple[str, int, tuple[tuple[str, Any], ...]]
 """A request for a prediction: collective, size in bytes, and options of ``railweave sim``."""
@@ -93,10 +93,11 @@ def question_of(run: Run, sample: Sample, network: Network) -> Asked | None:
 
 
 def _of_ranks(run: Run, ranks: int, hosts: int) -> dict[str, Any]:
-    """Return the options for the numbers of GPUs and processes per server. ``ranks``, ``hosts``: the numbers of the run.
+    """Return the options for the numbers of GPUs and processes per server. ``ranks`` and ``hosts`` are the numbers of ranks and of servers of the run.
 
     A rank of nccl-tests is a GPU. A process has a number of ranks equal to its threads times its GPUs per thread. If
-    ranks are not evenly divided, the result has only ``uneven``, the reason for no prediction.
+    the ranks are not evenly divided, the result has only the key ``uneven``, with the reason why there is no
+    prediction.
     """
     gpus, rest = divmod(ranks, hosts)
     if rest or not gpus:
@@ -108,9 +109,9 @@ def _of_ranks(run: Run, ranks: int, hosts: int) -> dict[str, Any]:
 
 
 def _of_table(told: Mapping[str, str], network: Network) -> dict[str, Any]:
-    """Return the prediction options that follow from a table row, given as texts by column name.
+    """Return the prediction options that follow from a table row. ``told`` has the texts of the row by column name.
 
-    The result is empty if the row is from a different network, or has too little information.
+    The result is empty if the row is from a different network, or does not contain enough information.
     """
     qps = told.get("qps_per_connection") or told.get("qps", "")
     nodes, uplinks = told.get("nodes", ""), told.get("uplinks_per_leaf", "")
@@ -124,7 +125,7 @@ def _of_table(told: Mapping[str, str], network: Network) -> dict[str, Any]:
 
 
 def _uplinks(network: Network) -> set[int]:
-    """Return the set of the numbers of uplinks that leaves have."""
+    """Return the different numbers of uplinks that the leaves of a network have."""
     leaves = {switch.name for switch in network.switches if switch.role == "leaf"}
     counts = dict.fromkeys(leaves, 0)
     for cable in network.cables:
@@ -158,9 +159,7 @@ def _answer(network: Network, asked: Asked) -> tuple[Predicted, tuple[str, ...]]
 def sharing(predicted: Predicted) -> list[str]:
     """Return a sentence if queue pairs of several NICs share the busiest uplink while other uplinks of the switch have less traffic.
 
-    Otherwise, the list is empty.
-
-    The sentence states how much the sharing slows these queue pairs.
+    The sentence states how much the sharing slows these queue pairs. Otherwise, the list is empty.
     """
     if predicted.measured is None:
         return []

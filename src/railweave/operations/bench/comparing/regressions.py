@@ -1,4 +1,4 @@
-"""Comparison of runs with earlier runs of the same tests: numbers that are worse by more than the tolerance and by more than chance explains."""
+"""Comparison of runs with earlier runs of the same tests. A number is worse if it differs by more than the tolerance and by more than chance explains."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
     from railweave.operations.store.records import Run
 
 PRIOR = 4.0
-"""The degrees of freedom with which the usual scatter of all rows is included in a row's variance.
+"""The degrees of freedom with which the usual scatter of all rows is added to the variance of one row.
 
-It is needed because three repeats show little about the scatter of one row.
+Without this addition, three repeats would show little about the scatter of one row.
 """
 LEAST = 0.002
-"""Minimum standard deviation of a row, as a fraction. Results have three digits, so equal results of repeated runs are coincidence."""
+"""The smallest standard deviation of a row, as a fraction. Results have only three digits, so repeated runs may have equal results by coincidence."""
 
 
 def usual_deviation(rows: Sequence[Sequence[float]]) -> float | None:
@@ -36,7 +36,7 @@ def chance_of_slower(before: Sequence[float], after: Sequence[float], usual: flo
 
     ``least`` is a fraction. The test is a one-sided t-test of logarithms. Its variance is the variance of both rows,
     combined with ``usual``, which counts as ``PRIOR`` degrees of freedom (a moderated t-test: G. Smyth, Linear models
-    and empirical Bayes methods, 2004). Numbers must be above 0, and higher is better. The result is 1 if neither side
+    and empirical Bayes methods, 2004). Numbers must be above 0, and higher is better. The result is 1 if neither row
     has two numbers and the usual scatter is unknown.
     """
     earlier, other = [log(value) for value in before], [log(value) for value in after]
@@ -81,14 +81,14 @@ def adjusted(chances: Sequence[float]) -> list[float]:
 
 
 HOST_MEMORY = 0.85
-"""The fraction of the rate from GPU memory below which the rate from host memory has a cause in the server. In the guide it is 0.73."""
+"""The fraction of the rate from GPU memory below which a rate from host memory has a cause in the server. In the Thor2 guide, the fraction is 0.73."""
 
 
 def host_memory_notes(runs: Iterable[Run]) -> list[str]:
-    """Return a note if perftest is slow from host memory and fast from GPU memory, in tests that are otherwise alike.
+    """Return a note if perftest is slow from host memory and fast from GPU memory, in tests that do not differ otherwise.
 
-    NIC and network are the same in both tests, so host memory is the limit. The usual cause is that memory
-    interleaving is off in the BIOS: about 235 instead of 320 Gb/s (Thor2 guide, section 5.1, question 8).
+    NIC and network are the same in both tests, so host memory is the limit. The usual cause is that memory interleaving
+    is off in the BIOS: about 235 instead of 320 Gb/s (Thor2 guide, section 5.1, question 8).
     """
     rates: dict[tuple[str, str], dict[int, dict[str, list[float]]]] = {}
     for run in runs:
@@ -117,7 +117,7 @@ def host_memory_notes(runs: Iterable[Run]) -> list[str]:
 SURE = 0.05
 """The largest accepted probability that a comparison reports a row as worse although no row is worse."""
 FEWEST = 2
-"""Minimum number of runs on each side to call a row worse. A single run says nothing about the scatter."""
+"""The smallest number of runs on each side with which a row may be called worse. A single run shows nothing about the scatter."""
 
 
 def regressions(
@@ -130,7 +130,8 @@ def regressions(
 
     - A row is worse if its median is worse by more than ``tolerance`` and this is unlikely to be chance. The test of
       chance needs ``FEWEST`` runs on each side.
-    - If a row is worse but one side has fewer than ``fewest`` runs, its verdict is that there are too few repeats.
+    - If a row is worse but ``before`` or ``now`` has fewer than ``fewest`` runs, its verdict is that there are too few
+      repeats.
     """
     rows = [_row(key, before.get(key, ()), now.get(key, ()), tolerance, fewest) for key in sorted({*before, *now})]
     scatter = {

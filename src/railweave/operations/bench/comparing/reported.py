@@ -75,10 +75,8 @@ def compare_runs(
 ) -> BenchComparison:
     """Return the comparison of runs (``now``) with earlier runs (``before``).
 
-    ``more``: settings that follow from the network; ``accounts``: predictions made now.
-
-    ``more`` and ``accounts`` have run ids as keys. ``tolerance``: the fraction by which a number may be worse; None
-    means ``TOLERANCE``.
+    ``more`` has settings that follow from the network, and ``accounts`` has new predictions; both have run ids as keys.
+    ``tolerance`` is the fraction by which a number may be worse; None means ``TOLERANCE``.
     """
     allowed = TOLERANCE if tolerance is None else tolerance
     rows = [*regressions(numbers(before, more), numbers(now, more), allowed, fewest=1), *failed(now)]
@@ -96,7 +94,7 @@ def compare_predicted(
 ) -> BenchComparison:
     """Return the comparison of runs with their stored predictions, or with new predictions (``accounts``) if none were stored.
 
-    ``notes``: sentences to include in the result. For the other parameters see ``against_prediction``.
+    ``notes`` has sentences to include in the result. The other parameters are explained at ``against_prediction``.
     """
     given = accounts or {}
     rows = against_prediction(runs, tolerance, more, given)
@@ -153,9 +151,9 @@ TUNED = {
     "reassign_prob_threshold": "reassignment threshold",
     "reassign_quality_delta": "reassignment quality-delta",
 }
-"""Columns and settings that describe the tuning of switches, with the names that the test reports use."""
+"""The columns and settings that describe the tuning of switches, with the names that the test reports use."""
 MODELS = ("model", "benchmark")
-"""Columns that name the model, for tables without an operation."""
+"""The columns that name the model, for tables without an operation."""
 
 _Row = tuple[str, str, tuple[tuple[str, str], ...]]
 
@@ -164,7 +162,7 @@ _Row = tuple[str, str, tuple[tuple[str, str], ...]]
 class Completion:
     """A row of a completion-time table.
 
-    - ``profile``: the traffic profile: the model by itself or with other traffic.
+    - ``profile``: the traffic profile, which is the model by itself or with other traffic.
     - ``tuned``: the tuning of the switches, and other settings that distinguish the row.
     - ``seconds``, ``least``, ``most``: the median, minimum and maximum over ``runs`` runs.
     """
@@ -275,9 +273,9 @@ def _others(run: Run, sample: Sample) -> tuple[tuple[str, str], ...]:
 
 
 def _profile(told: Mapping[str, str]) -> str:
-    """Return the traffic profile in the words of the reports: ``Only Model``, or the model with its background load.
+    """Return the traffic profile in the notation of the reports: ``Only Model``, or the model with its background load.
 
-    ``told``: the columns and settings of the row.
+    ``told`` has the columns and settings of the row.
     """
     load = next(
         (text for name, text in told.items() if name.startswith("background") and text not in {"", "none"}), "0"
@@ -320,7 +318,7 @@ class StoreReport(JsonObject):
 
     @property
     def compared(self) -> bool:
-        """True if a number was compared: with a prediction, with the baseline, or with other pairs."""
+        """True if at least one number was compared: with a prediction, with the baseline, or with other pairs."""
         beside = any(row.before is not None and row.now is not None for row in self.regressions or ())
         return beside or bool(self.predicted.rows or self.predicted.estimate.pairs)
 
@@ -341,10 +339,10 @@ def reported(
     accounts: Mapping[str, RunPrediction] | None = None,
     notes: Sequence[str] = (),
 ) -> StoreReport:
-    """Return the report of runs. ``before``: the runs of the baseline; None if there is no baseline.
+    """Return the report of runs. ``before`` has the runs of the baseline; None if there is no baseline.
 
-    For the other parameters see ``compare_predicted``. Runs that belong to the baseline are not compared with the
-    baseline.
+    The other parameters are explained at ``compare_predicted``. Runs that belong to the baseline are not compared with
+    the baseline.
     """
     earlier = {run.id for run in before or ()}
     later = [run for run in runs if run.id not in earlier]
@@ -391,7 +389,7 @@ def of_network(
 ) -> tuple[dict[str, dict[str, str]], dict[str, RunPrediction], list[str]]:
     """Return (settings of runs that follow from the network, predictions of runs, notes on runs without a prediction).
 
-    The first two have run ids as keys.
+    The settings and the predictions have run ids as keys.
     """
     if network is None:
         return {}, {}, []
@@ -402,9 +400,10 @@ def of_network(
 
 
 def located(runs: Iterable[Run], network: Network) -> dict[str, dict[str, str]]:
-    """Return, by run id, the settings of runs that are missing in their output but that a plan would have recorded.
+    """Return, by run id, the settings that a plan would have recorded for a run, but that the run's output lacks.
 
-    The settings of perftest are ``server``, ``client``, ``color``, ``links`` and ``leaves``. Collectives have only ``leaves``.
+    The settings of perftest are ``server``, ``client``, ``color``, ``links`` and ``leaves``. Collectives have only
+    ``leaves``.
     """
     given = list(runs)
     wanted = [run for run in given if run.tool == "perftest"]
@@ -443,7 +442,7 @@ def _leaves_of_collectives(runs: Sequence[Run], network: Network) -> dict[str, d
 
 
 ENDS = (("client", "local GID"), ("server", "remote GID"))
-"""The ends of a perftest run and the GID of each. Both ends print the same test; the end that printed this output counts as the client."""
+"""The two ends of a perftest run, each with the name of its GID in the output. Both ends print the same test; the end that printed this output counts as the client."""
 
 
 def _owners(network: Network) -> dict[str, tuple[str, str]]:
@@ -474,7 +473,7 @@ def _way(
 
 
 def _links(path: QueuePairPath) -> str:
-    """Return the links of a pinned path, or an empty string. For parallel links that a hash selects from, return the two switches."""
+    """Return the links of a pinned path; empty if the path is not pinned. For parallel links that a hash selects from, return the two switches."""
     if not path.pinned_to:
         return ""
     return " ".join(hop[0].link if len(hop) == 1 else next(iter(by_ends(hop))) for hop in path.hops)

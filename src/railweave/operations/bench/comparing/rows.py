@@ -1,4 +1,4 @@
-"""Numbers of runs as rows with verdicts. Each number has a key, by which numbers of different runs can be compared.
+"""Numbers of runs as rows with verdicts. Numbers of different runs are compared if they have the same key.
 
 For each key, a run has one number: the median of its samples. The steps of a run are not repeats, because a cause
 that slows a run slows all its steps.
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 QUANTITY = "bandwidth_gbps"
 FEWEST = 3
-"""The smallest number of comparable pairs from which a median is taken, if nothing was predicted."""
+"""The smallest number of comparable pairs of which a median is computed, if nothing was predicted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,8 +64,8 @@ class Pair:
 def pairs_of(runs: Iterable[Run], more: Mapping[str, Mapping[str, str]] | None = None) -> list[Pair]:
     """Return the perftest runs whose two NICs are known, and the collectives whose servers are known, as pairs.
 
-    The settings ``server`` and ``client`` of a perftest run name the NICs. The output of nccl-tests names the servers. ``more``:
-    further settings by run id, as ``located`` returns them.
+    The settings ``server`` and ``client`` of a perftest run name the NICs. The output of nccl-tests names the servers.
+    ``more`` has further settings by run id, as ``located`` returns them.
     """
     pairs: list[Pair] = []
     for run in runs:
@@ -81,7 +81,7 @@ _ONE_DEVICE = re.compile(r"=?([A-Za-z][\w-]*)(?::\d+)?")
 
 
 def _collective(run: Run, told: Mapping[str, str]) -> Pair | None:
-    """Return a run of nccl-tests or rccl-tests as a pair; None if its servers are unknown, or if it is of one GPU."""
+    """Return a run of nccl-tests or rccl-tests as a pair; None if its servers are unknown, or if it used only one GPU."""
     hosts = tuple(dict.fromkeys(run.hosts))
     if run.tool not in {"nccl-tests", "rccl-tests"} or not hosts or run.ranks == 1:
         return None
@@ -188,7 +188,7 @@ FASTER = (
     "bandwidth_gbps",
     "throughput_per_s",
 )
-"""Quantities for which more is better."""
+"""The quantities for which more is better."""
 SLOWER = (
     "latency_avg_us",
     "latency_typical_us",
@@ -198,20 +198,21 @@ SLOWER = (
     "time_to_train_s",
     "completion_time_s",
 )
-"""Quantities for which less is better."""
+"""The quantities for which less is better."""
 COARSE = 0.1
-"""The bus bandwidth in GB/s below which its printed value has too few digits, so that the time is compared instead."""
+"""The bus bandwidth in GB/s below which its printed value has too few digits. Times are compared instead."""
 RESULTS = ("algorithm", "protocol", "channels", "timestamp", "at", "samples")
-"""Labels of nccl-tests and of training that are results of a run. All other labels are inputs of a run, and distinguish rows."""
+"""The labels of nccl-tests and of training that are results of a run. All other labels are inputs of a run, and distinguish rows."""
 REMARKS = ("note", "flag", "source", "table", "timestamp", "unit", "unit_in_source")
-"""Columns of tables that do not distinguish rows."""
+"""The columns of tables that do not distinguish rows."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class Key(JsonObject):
-    """The key of a measured number. ``where`` is the planned run, the pair of NICs or the number of GPUs; empty if unknown.
+    """The key of a measured number.
 
-    ``size_bytes`` is -1 if the number has no size.
+    ``where`` is the planned run, the pair of NICs or the number of GPUs; empty if unknown. ``size_bytes`` is -1 if the
+    number has no size.
     """
 
     JSON = ("where", "operation", "size_bytes=known_size", "place", "quantity", "labels=named_labels")
@@ -224,7 +225,7 @@ class Key(JsonObject):
     labels: tuple[tuple[str, str], ...] = ()
 
     def to_text(self) -> str:
-        """Return the key as a line of text. A table row with a name appears under that name."""
+        """Return the key as a line of text. A table row that has a name is shown with that name."""
         size = "" if self.size_bytes < 0 else written(self.size_bytes)
         labels = self.labels_text and f"({self.labels_text})"
         return " ".join(filter(None, (self.where and f"{self.where}:", self.operation, size, self.place, labels)))
@@ -247,7 +248,7 @@ class Key(JsonObject):
 
 @dataclass(frozen=True, slots=True)
 class Number:
-    """The result of one run."""
+    """A measured number of one run."""
 
     run: str
     value: float
@@ -256,7 +257,7 @@ class Number:
 def ratio(key: Key, before: float, after: float) -> float | None:
     """Return the ratio of ``after`` to ``before``, or the inverse if less is better, so that a ratio above 1 is always better.
 
-    Return None if it is undefined.
+    Return None if the ratio is undefined.
     """
     up, down = (after, before) if key.quantity in FASTER else (before, after)
     quotient = up / down if down > 0 else None
@@ -264,10 +265,10 @@ def ratio(key: Key, before: float, after: float) -> float | None:
 
 
 def where(run: Run, more: Mapping[str, str] | None = None) -> str:
-    """Return a text that distinguishes a run from others of the same operation.
+    """Return a text that distinguishes a run from other runs of the same operation.
 
-    It is the name of the planned run, the pair of NICs, or the number of GPUs. ``more``: settings that follow from
-    the network.
+    The text is the name of the planned run, the pair of NICs, or the number of GPUs. ``more`` has settings that follow
+    from the network.
     """
     told = {**(more or {}), **dict(run.settings)}
     if told.get("planned run"):
@@ -281,7 +282,7 @@ def where(run: Run, more: Mapping[str, str] | None = None) -> str:
 def numbers(runs: Iterable[Run], more: Mapping[str, Mapping[str, str]] | None = None) -> dict[Key, list[Number]]:
     """Return the numbers of each key, one per run, in the order of the runs. Keys are sorted.
 
-    ``more``: settings that follow from the network, by run id.
+    ``more`` has settings that follow from the network, by run id.
     """
     by_key: dict[Key, list[Number]] = {}
     for run in runs:
@@ -296,7 +297,7 @@ def numbers(runs: Iterable[Run], more: Mapping[str, Mapping[str, str]] | None = 
 
 
 def key_of(sample: Sample | Prediction, place: str, tool: str = "") -> Key:
-    """Return the key of a sample or a prediction. ``place``: the result of ``where`` for its run. ``tool``: the tool of the run."""
+    """Return the key of a sample or a prediction. ``place`` is the result of ``where`` for its run, and ``tool`` the tool of the run."""
     told: tuple[tuple[str, str], ...] = getattr(sample, "labels", ())
     labels = tuple(
         (name, text)
@@ -331,7 +332,7 @@ def _main(by_key: dict[Key, list[Number]]) -> list[Key]:
 
 
 TOLERANCE = 0.05
-"""Default fraction by which a number may be worse."""
+"""The default fraction by which a number may be worse."""
 
 Verdict = Literal["same", "better", "worse", "too few repeats", "failed", "only before", "only now"]
 
@@ -340,9 +341,10 @@ Verdict = Literal["same", "better", "worse", "too few repeats", "failed", "only 
 class Row(JsonObject):
     """A comparison of one key: before and now, or predicted and measured.
 
-    - ``before``, ``now``: medians, or None; ``repeats``: the number of runs of each.
+    - ``before``, ``now``: the medians, or None. ``repeats``: the number of runs behind each median.
     - ``low``, ``high``: the band of a prediction.
-    - ``ratio``: now relative to before; above 1 is better for every quantity.
+    - ``ratio``: the ratio of ``now`` to ``before``, inverted if less is better, so that a value above 1 is better for
+      every quantity.
     - ``chance``: the probability of such a result by chance, over all rows; None if it was not computed.
     - ``tolerance``: the allowed fraction below the band, in a comparison with a prediction.
     - ``likely``: likely causes of a low result. ``runs``: the ids of the runs that ``now`` was calculated from.
@@ -376,7 +378,7 @@ class Row(JsonObject):
 
 UNITS = (("_gbytes_per_s", "GB/s"), ("_gbps", "Gb/s"), ("_per_s", "a second"), ("_us", "us"), ("_s", "s"))
 CLASSES = {"worse": "worse", "failed": "failed", "better": "better", "too few repeats": "few"}
-"""CSS classes of the verdict cells."""
+"""The CSS classes of the verdict cells."""
 ORDER = ("failed", "worse", "too few repeats", "better", "same", "only now", "only before")
 
 
@@ -436,5 +438,5 @@ def _value(value: float | None) -> Cell | None:
 
 
 def _wide(row: Row) -> bool:
-    """Return whether a row has a band wider than a single value."""
+    """Return whether the band of a row is wider than a single value."""
     return row.low is not None and row.high is not None and row.low < row.high

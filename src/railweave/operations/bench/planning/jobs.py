@@ -23,8 +23,8 @@ class Scope:
 
     - ``part``: the part of the plan; ``what``: a description of the servers.
     - ``label``: distinguishes scopes of the same part (a server, a stripe); empty if the part has only one.
-    - ``alike``: a value that is equal for scopes with as many servers of the same kind, placed in the same way on
-      stripes.
+    - ``alike``: a value that is equal for scopes with equally many servers of the same kind that are distributed over
+      stripes in the same way.
     """
 
     part: str
@@ -39,7 +39,7 @@ class Job:
     """Servers that can run a job together: of the same tenant and model, with equal numbers of GPUs and NICs.
 
     - ``label``: distinguishes the job from the network's other jobs; empty if there are no others.
-    - ``gbps``: the total speed of a server's NICs.
+    - ``gbps``: the total speed of a server's NICs in 10^9 bit/s.
     """
 
     label: str
@@ -80,7 +80,7 @@ class Job:
         return [Scope("cluster", "", "all servers", self.hosts, (self.label, "cluster"))] if len(self.hosts) > 1 else []
 
     def alternating(self) -> list[Scope]:
-        """Return a scope with all servers, alternating between stripes, so that every hop of a ring crosses the spines."""
+        """Return a scope with all servers in an order that alternates between stripes, so that every hop of a ring crosses the spines."""
         if len(self.hosts) < 2:
             return []
         hosts = tuple(alternating({host: self.stripe_of[host] for host in self.hosts}))

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 FEWEST, MOST = 4, 1_000
 """The smallest and the largest number of messages per queue pair that are simulated."""
 BYTES = 8 << 20
-"""The number of bytes per queue pair that are simulated, if these are between ``FEWEST`` and ``MOST`` messages.
+"""The number of bytes per queue pair that are simulated, if this gives between ``FEWEST`` and ``MOST`` messages.
 
 With this number, the delays of the first and last message are negligible.
 """
@@ -86,25 +86,25 @@ def write_bandwidth_gbps(
 
 
 BYTES_A_NUMBER = 4
-"""The bytes per element. By default, nccl-tests uses ``float``."""
+"""The bytes per element. By default, nccl-tests uses the type ``float``."""
 
 MOST_PACKET_HOPS = 60_000_000
 """The estimated number of packet hops of a prediction above which flows are simulated instead of packets.
 
-Beyond that, a packet simulation takes more than about ten seconds per number, and a plan has hundreds of numbers.
+Above this number, a packet simulation takes more than about ten seconds per result, and a plan has hundreds of results.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A number to predict: the result of a run at one message size. The run stands for all equivalent runs."""
+    """A number to predict: the result of a run at one message size. The run represents all equivalent runs."""
 
     run: RunRequest
     size_bytes: int
 
     @property
     def key(self) -> Hashable:
-        """A key that is equal for questions with the same answer."""
+        """A key that is equal for questions that have the same answer."""
         test = self.run.test
         if isinstance(test, Perftest):
             test_key: Hashable = (test.program, test.qps, test.both_ways)
@@ -154,16 +154,16 @@ def options(question: Question) -> Mapping[str, Any]:
 
 
 LARGE_ERROR, OTHER_ERROR = 0.012, 0.103
-"""The relative errors of perftest predictions: for large messages over a single path, and for all others.
+"""The relative errors of perftest predictions: first for large messages over a single path, then for all other runs.
 
 For the published rows with large messages (``pt-8388608``, docs/validation.md) the error was 0.1 %, and repeated runs
-of the reports differ by 1.2 %. Over all rows the largest error was 10.3 % (``pt-16384``). Over a long link it was 9
-%. If a hash selects links, the prediction covers only one outcome of the hash.
+of the reports differ by 1.2 %. Over all rows the largest error was 10.3 % (``pt-16384``). Over a long link it was 9 %.
+If a hash selects links, the prediction covers only one outcome of the hash.
 """
 LARGE = "packet engine, seed 1; the published row of large messages was as near, and repeated runs of reports are"
 OTHER = "packet engine, seed 1; five published rows of ib_write_bw were as near"
 RATE_FREE_BYTES = 64 << 10
-"""The message size from which a NIC's message rate is no limit.
+"""The message size from which the message rate of a NIC does not limit the bandwidth.
 
 Smaller sizes are predicted only if the message rate of the NIC is known.
 """
@@ -176,7 +176,7 @@ BUS, AVERAGE, SLOPE = "busbw_gbytes_per_s", "average_busbw_gbytes_per_s", "slope
 def predictions(
     routed: Routed, places: Sequence[Place], runs: Sequence[RunRequest], progress: Callable[[str], None] = silent
 ) -> list[tuple[Prediction, ...]]:
-    """Return the predictions of each run. ``progress`` receives progress messages.
+    """Return the predictions of each run. ``progress`` is called with progress messages.
 
     Raises ``InputError`` if the simulator cannot answer a question.
     """
@@ -261,7 +261,7 @@ def _of_pair(run: RunRequest, known: Mapping[Hashable, float]) -> tuple[Predicti
 def _of_job(run: RunRequest, test: NcclTests, known: Mapping[Hashable, Predicted]) -> tuple[Prediction, ...]:
     """Return the predictions of a collective: bus bandwidth by size and place, the mean that nccl-tests prints, and the slope.
 
-    ``known``: the simulator's predictions by question key.
+    ``known`` has the simulator's predictions by question key.
     """
     all_of = [known[Question(run, size).key] for size in sizes_of(test)]
     if not all(predicted.complete for predicted in all_of):
@@ -295,7 +295,7 @@ def _of_job(run: RunRequest, test: NcclTests, known: Mapping[Hashable, Predicted
 def slope_gbytes(points: Sequence[tuple[float, float]], factor: float) -> float:
     """Return the bus bandwidth for very large messages in 10^9 byte/s: the slope of a line fitted to (bytes, microseconds).
 
-    ``factor``: the factor of bus bandwidth (``bus_factor``). The startup time of a message does not affect the slope
+    ``factor`` is the factor of bus bandwidth (``bus_factor``). The startup time of a message does not affect the slope
     (50 km article, Figure 4).
     """
     slope = linear_regression([size for size, _ in points], [time for _, time in points]).slope
@@ -374,7 +374,7 @@ def _test(run: PlannedRun) -> str:
 def _expected(runs: Sequence[PlannedRun]) -> str | None:
     """Return the range of the expected results as text, or None without predictions.
 
-    It is the range of the slopes or, without slopes, of the results at each run's largest predicted size.
+    The range is that of the slopes or, without slopes, that of the results at each run's largest predicted size.
     """
     slopes = [prediction.value for run in runs for prediction in run.predictions if prediction.quantity == SLOPE]
     if slopes:
@@ -402,17 +402,17 @@ PERFTEST_START_S, NCCL_START_S = 3.0, 15.0
 They include login, program start and address exchange, and for nccl-tests the setup of communicators.
 """
 ITERATIONS = 5_000
-"""Messages that ``ib_write_bw`` sends per size and queue pair."""
+"""The number of messages that ``ib_write_bw`` sends per size and queue pair."""
 MESSAGES_PER_S = 4e6
-"""The assumed rate of small messages per second if it is not predicted. It is about that of a Thor2."""
+"""The assumed rate of small messages per second if the rate is not predicted. It is about the rate of a Thor2 NIC."""
 NCCL_RUNS = 5 + 20
-"""Iterations of nccl-tests per size and place: warm-up plus measured."""
+"""The number of iterations of nccl-tests per size and place: warm-up plus measured iterations."""
 CHECKED = 2.0
-"""Assumed slowdown of nccl-tests when it checks the results (``-c 1``)."""
+"""The assumed factor by which checking the results (``-c 1``) slows nccl-tests down."""
 LEAST_US = 50.0
-"""Assumed minimum time in microseconds of a collective without a prediction."""
+"""The assumed shortest time in microseconds of a collective without a prediction."""
 LEAST_TIMEOUT_S, PATIENCE = 60, 5
-"""The minimum timeout in seconds, and the timeout as a multiple of the expected duration."""
+"""The shortest timeout in seconds, and the timeout as a multiple of the expected duration."""
 
 
 def estimate_s(run: RunRequest, predictions: Sequence[Prediction]) -> float:
@@ -444,7 +444,7 @@ def timeout_s(estimate: float) -> int:
 
 
 TOLERANCE = 0.05
-"""Default fraction by which a number may be below its band. Repeated runs in reports differ by 1.2 %; operators' tests fail at 5 %."""
+"""The default fraction by which a number may be below its band. Repeated runs in reports differ by 1.2 %; operators' tests fail at 5 %."""
 UNSURE = 0.15
 """The tolerance for predictions that no published result has verified. The value is the target in docs/validation.md."""
 
@@ -463,8 +463,8 @@ def plan(
 ) -> Plan:
     """Return the plan of a suite on a network of one fabric (``job_network``). Raises ``InputError`` for an unknown suite, part, server or memory.
 
-    - ``fabric``, ``design_digest``: see ``Plan``.
-    - ``hosts``: see ``prediction.simulation.job.ordered``.
+    - ``fabric``, ``design_digest``: as in ``Plan``.
+    - ``hosts``: the servers, in the form that ``prediction.simulation.job.ordered`` accepts.
     - ``memory``: the location of perftest's buffers.
     - ``parts``: the parts to include; if empty, all parts.
     - ``predict``: True to predict the result of each run.

@@ -40,7 +40,7 @@ class Rounds:
 
 
 def rounds(taken: Iterable[Collection[Hashable]]) -> list[int]:
-    """Return the round of each run, counted from 1. ``taken``: for each run, the resources that no other run of the round may use."""
+    """Return the round of each run, counted from 1. ``taken`` has, for each run, the resources that no other run of the round may use."""
     given = Rounds()
     return [given.first(resources) for resources in taken]
 
@@ -65,10 +65,10 @@ PROGRAM = "ib_write_bw"
 LARGEST = 8 << 20
 """The largest message size of ``-a``, in bytes."""
 PINNED_QPS, HASHED_QPS, FAR_QPS = 4, 16, 16
-"""Numbers of queue pairs: on a pinned path, on hashed paths, and between sites.
+"""The numbers of queue pairs: on a pinned path, on hashed paths, and between sites.
 
-Four are from the Thor 2 guide. With a hash, more queue pairs are needed to use several links. Between sites, 13 queue
-pairs fill a 400G link (50 km article).
+Four queue pairs are from the Thor 2 guide. With a hash, more queue pairs are needed to use several links. Between
+sites, 13 queue pairs fill a 400G link (50 km article).
 """
 
 TOLD_EVERY = 2_000
@@ -92,7 +92,7 @@ class Method:
 class Pairs:
     """A planner of perftest runs between the NICs of a network.
 
-    - ``memory``: the location of buffers; None for the GPUs next to the NICs.
+    - ``memory``: the location of buffers; None means the memory of the GPUs next to the NICs.
     - ``notes``: the runs that could not be planned, and why.
     """
 
@@ -231,10 +231,10 @@ def _neighbours(leaf: Sequence[Place]) -> Iterator[tuple[Place, Place]]:
 
 
 def _far_neighbours(alone: Sequence[Place], places: Sequence[Place]) -> Iterator[tuple[Place, Place]]:
-    """Yield a pair for each NIC that has no neighbor on its leaf. ``alone``: these NICs. ``places``: all NICs.
+    """Yield a pair for each NIC that has no neighbor on its leaf.
 
-    The partner is another such NIC, or else any NIC that may communicate with it. Partners of the same rail are
-    preferred.
+    ``alone`` has these NICs, and ``places`` all NICs. The partner is another NIC of ``alone``, or else any NIC with
+    which the NIC may communicate. Partners of the same rail are preferred.
     """
     waiting = list(alone)
     while waiting:
@@ -258,7 +258,7 @@ def _mesh(
     """Yield pairs of NICs between all pairs of leaves, each with the indexes of the two addresses to use.
 
     Pairs come in turns. Each leaf uses its NICs one after another, so a turn uses different NICs if there are enough.
-    ``first``: the index of the first path color, if each pair of leaves uses a single color.
+    ``first`` is the index of the first path color, if each pair of leaves uses a single color.
     """
     used: Counter[int] = Counter()
     pairs = first
@@ -283,8 +283,8 @@ def _choose(
 ) -> tuple[Place, Place, tuple[int, int]] | None:
     """Return the next NIC of one leaf, a NIC of the other leaf on a different server, and the indexes of their addresses.
 
-    Both addresses have the color. ``first``, ``second``: the numbers of the NICs that come next. None: there is no
-    such pair.
+    Both addresses have the color. ``first`` and ``second`` are the numbers of the next NICs to use on the two leaves.
+    Return None if there is no such pair.
     """
     place = here[first % len(here)]
     at = place.place_of(color)

@@ -95,13 +95,13 @@ def check_memory(asked: Memory | None, nic_places: Sequence[Place]) -> None:
 def parts(nic_places: Sequence[Place]) -> list[list[list[Place]]]:
     """Return groups of NICs that can test each other's paths.
 
-    A group is a list of leaves, and each leaf a list of NICs.
+    A group is a list of leaves, and each leaf is a list of NICs.
 
     The NICs of a group have the same fabric, plane, tenant and layer-2 network. They also have the same rail, except
     in two cases in which all rails form one group:
 
-    - each rail has only one leaf, because otherwise no run would cross the spines;
-    - all rails use the same leaves.
+    - Each rail has only one leaf. With a group per rail, no run would cross the spines.
+    - All rails use the same leaves.
     """
     whole: dict[tuple[str, str, str, str], dict[int, dict[str, list[Place]]]] = {}
     for place in nic_places:
@@ -148,7 +148,7 @@ Cable lengths inside a building do not affect the results.
 
 @dataclass(frozen=True)
 class Routed:
-    """A network with its control plane and the resulting routes."""
+    """A network with its control plane (the model of its routing protocols) and the resulting routes."""
 
     network: Network
     plane: ControlPlane
@@ -166,7 +166,7 @@ class Routed:
         return cls(network, plane, plane.routes())
 
     def kind(self, link: str) -> tuple[int, int, bool]:
-        """Return the properties of a link that affect performance: speed, delay in units of ``ALIKE_PS``, and True if between sites."""
+        """Return the properties of a link that affect performance: its speed, its delay in units of ``ALIKE_PS``, and True if it is between sites."""
         properties = self.kinds.get(link)
         if properties is None:
             cable = self.network.cable(link)
@@ -197,7 +197,7 @@ class PairPath:
 def way(routed: Routed, place: Place, other: Place, places: tuple[int, int]) -> PairPath | None:
     """Return the path between two NICs, or None if packets are lost in either direction.
 
-    ``places``: the index of the address to use, for each NIC.
+    ``places`` has the index of the address to use, for each NIC.
     """
     network, routes = routed.network, routed.routes
     here, there = (place.server.name, place.nic), (other.server.name, other.nic)

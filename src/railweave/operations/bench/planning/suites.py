@@ -38,7 +38,7 @@ class Sizes:
 
 @dataclass(frozen=True, slots=True)
 class RunSettings:
-    """The settings of a run: a ``label`` for its name, NCCL ``variables``, and ``lb`` and ``needs`` as in ``RunRequest``."""
+    """The settings of a run: a ``label`` for its name, NCCL ``variables``, and ``lb`` and ``needs`` with the same meaning as in ``RunRequest``."""
 
     label: str = ""
     variables: tuple[tuple[str, str], ...] = ()
@@ -64,7 +64,7 @@ def of_scope(
     part: str = "",
     slope: bool = False,
 ) -> RunRequest:
-    """Return a run for a scope, without its round, which ``numbered`` sets. ``part``: the part of the plan; if empty, the part of the scope."""
+    """Return a run for a scope. Its round is missing; ``numbered`` sets it. ``part`` is the part of the plan; if empty, the part of the scope."""
     test = NcclTests(
         collective,
         scope.hosts,
@@ -114,10 +114,10 @@ def _taken(run: RunRequest) -> Sequence[str]:
 
 
 SECONDS = 6
-"""Duration in seconds of a timed perftest run. Perftest ignores the first two and the last two seconds."""
+"""The duration in seconds of a timed perftest run. Perftest ignores the first two and the last two seconds."""
 SHORT, LONG = Method(SECONDS, both_ways=False), Method(SECONDS, both_ways=True)
 SWEEP = Method(None, both_ways=True)
-"""All message sizes, in both directions, as in the Thor 2 guide, section 2.8.2."""
+"""A measurement of all message sizes, in both directions, as in the Thor 2 guide, section 2.8.2."""
 
 FEW = Sizes(16 * MIB, GIB, 8)
 MANY = Sizes(2 * MIB, GIB, 8)
@@ -210,7 +210,7 @@ def _fifty_km(pairs: Pairs, jobs: Sequence[Job]) -> list[RunRequest]:
     """Return the runs of the 50 km article.
 
     The first runs measure rates by number of queue pairs. The others are all-reduces over several sizes with
-    different buffers, channels and queue pairs; the slope over the sizes gives the rate.
+    different buffers, channels and queue pairs. The slope of the time over the size gives the rate.
     """
     network = pairs.routed.network
     if not any(network.long_links(fabric.name) for fabric in network.fabrics):
@@ -300,7 +300,7 @@ def _knobs(_: Pairs, jobs: Sequence[Job]) -> list[RunRequest]:
 
 
 PARTNERS = 6
-"""The number of other servers that each server is paired with in ``pairs-of-servers``, if there are that many."""
+"""The number of other servers with which each server is paired in ``pairs-of-servers``, if there are that many."""
 
 
 def _pairs_of_servers(_: Pairs, jobs: Sequence[Job]) -> list[RunRequest]:
@@ -347,7 +347,7 @@ SUITES = {
 
 
 def suite_of(name: str) -> Suite:
-    """Return the suite with a name. Raises ``InputError`` if there is none."""
+    """Return the suite with a name. Raises ``InputError`` if no suite has this name."""
     if name not in SUITES:
         raise InputError([Problem(Option("--suite"), f"there is no suite {name!r}", f"there are {', '.join(SUITES)}")])
     return SUITES[name]

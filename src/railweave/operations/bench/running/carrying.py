@@ -33,7 +33,11 @@ PLANNED, PLAN = "planned run", "plan"
 
 @dataclass
 class ResultWriter:
-    """A writer of results. ``plan``: the plan's digest; ``outputs``: the folder for the programs' output, created with the first file."""
+    """A writer of results.
+
+    ``plan`` is the plan's digest. ``outputs`` is the folder for the programs' output; it is created with the first
+    file.
+    """
 
     store: Store
     plan: str
@@ -53,7 +57,7 @@ class ResultWriter:
     ) -> Run:
         """Store the result of a run, and return the run as stored. Raises ``OutputError`` if the result cannot be written.
 
-        ``came``: the result. ``began``, ``seconds``: start and duration.
+        ``came`` is the result of the run. ``began`` is its start time, and ``seconds`` its duration.
         """
         # A plan is a file that anybody may have written: no name in it leads out of the folder.
         name = "/".join(part for part in planned.name.split("/") if part not in {"", ".", ".."})
@@ -70,7 +74,7 @@ class ResultWriter:
 
 
 def _free(path: Path) -> tuple[Path, int]:
-    """Return (path, number of the attempt). If the path already exists, the number is added to its name."""
+    """Return a path that does not exist yet, and the number of the attempt. If ``path`` exists already, the number is added to its name."""
     attempt, candidate = 1, path
     while candidate.exists():
         attempt += 1
@@ -83,7 +87,7 @@ def made(
 ) -> Run:
     """Return the run to store, with the results in its output, the planned settings, and the failures.
 
-    ``file``: the name of the output file. ``began``, ``seconds``: start and duration.
+    ``file`` is the name of the output file. ``began`` is the start time, and ``seconds`` the duration.
     """
     digest = hashlib.sha256(came.text.encode(errors="replace")).hexdigest()
     kept = dt.datetime.now(dt.UTC).isoformat(timespec="seconds")
@@ -150,8 +154,8 @@ def with_servers(
 ) -> Environment:
     """Return the environment of a run: the environment of all runs, with the versions and check results of the run's servers added.
 
-    A version that is the same on all servers is stored once. Firmware is stored by server and device. ``surveyed``,
-    ``checked``: versions and check results by server.
+    A version that is the same on all servers is stored once. Firmware is stored by server and device. ``surveyed`` has
+    the versions by server, and ``checked`` the check results by server.
     """
     versions, firmware = dict(environment.versions), dict(environment.firmware)
     names = list(hosts)
@@ -173,16 +177,16 @@ def with_servers(
 
 
 AT_ONCE = 256
-"""The default limit on runs of a round that run at the same time. Each run needs a login to two servers."""
+"""The default for the largest number of runs of a round that run at the same time. Each run needs a login to two servers."""
 SURVEY_S = 30
-"""Timeout in seconds for a server to report its versions."""
+"""The time limit in seconds for a server to report its versions."""
 
 
 @dataclass(frozen=True)
 class RunOptions:
     """Options for the execution of runs.
 
-    - ``launch``: the launch of collectives.
+    - ``launch``: the settings for starting collectives.
     - ``perftest``: the folder of perftest on servers; if empty, perftest is found through PATH.
     - ``at_once``: the maximum number of simultaneous runs.
     - ``timeout_s``: a timeout in seconds; None for the timeouts of the plan.
@@ -240,8 +244,8 @@ async def carried_out(
     - ``checked``: the report of `host check`, by server.
     - ``done``: called with each run after it is stored.
 
-    A run that fails, or whose servers cannot be reached, is a result. Raises ``OutputError`` if a result cannot be stored; the runs in
-    progress are then stopped.
+    A run that fails, or whose servers cannot be reached, is stored as a result too. Raises ``OutputError`` if a result
+    cannot be stored; the runs in progress are then stopped.
     """
     kept: list[Run] = []
     try:
@@ -273,7 +277,7 @@ async def carried_out(
 
 
 async def _surveyed(runs: Sequence[PlannedRun], shells: Shells, ways: RunOptions) -> dict[str, dict[str, str]]:
-    """Return the survey of each server of these runs. It is empty for a server that does not answer."""
+    """Return the survey (the versions) of each server of these runs. It is empty for a server that does not answer."""
     programs = {run.test.program for run in runs if isinstance(run.test, Perftest)}
     program = min(programs, default="ib_write_bw")
     script = survey(f"{ways.perftest.rstrip('/')}/{program}" if ways.perftest else program)

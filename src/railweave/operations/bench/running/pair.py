@@ -34,7 +34,7 @@ PROGRAMS = {
 
 
 def perftest_words(test: Perftest, gpu: int | None, folder: str = "") -> list[str]:
-    """Return the command line of one end of a run. ``gpu``: the GPU of this end; ``folder``: the location of the program.
+    """Return the command line of one end of a run. ``gpu`` is the GPU of this end, and ``folder`` the location of the program.
 
     Device, GID and port are not included, because they are found on the server. The GPU is numbered by PCI slot: HIP
     always does so, CUDA only with ``CUDA_DEVICE_ORDER``.
@@ -74,12 +74,12 @@ def _in(folder: str, program: str) -> str:
 FIRST_PORT = 18600
 """The first TCP port that perftest servers listen on. The default of perftest is 18515."""
 START_S = 30
-"""The seconds within which the other end must listen."""
+"""The seconds within which the other end must begin to listen."""
 END_S = 10
 """The seconds within which the other end must exit after one end has exited."""
 _WRONG = re.compile(r"\berror\b|fail|cannot|couldn't|unable|not found|denied|refused|no such", re.IGNORECASE)
 LEFT = 30
-"""Number of output lines stored with a failed run. The output file has the whole output."""
+"""The number of output lines stored with a failed run. The output file has the whole output."""
 
 
 @dataclass(slots=True)
@@ -100,7 +100,7 @@ class RunResult:
 async def measured(test: Perftest, shells: Shells, *, number: int, limit_s: float, folder: str = "") -> RunResult:
     """Run a perftest between two NICs. Raises no error; a cancellation stops both ends and is raised.
 
-    - ``number``: the number of the run in its round; it determines the server's ports.
+    - ``number``: the number of the run in its round. It determines the ports that the server end tries.
     - ``limit_s``: the time limit; ``folder``: the location of perftest on servers.
 
     The client connects by the name of the server, over whichever network that name resolves to.
@@ -163,7 +163,7 @@ async def _did_not_listen(test: Perftest, listening: asyncio.Task[ScriptOutput],
 
 
 async def _ended(test: Perftest, listening: asyncio.Task[ScriptOutput], came: RunResult) -> None:
-    """Wait for the server end, and add its output to ``came``. If it does not end in time, the caller stops it."""
+    """Wait for the server end, and add its output to ``came``. If the server end does not end in time, the caller stops it."""
     done, _ = await asyncio.wait({listening}, timeout=0.5 if came.failures else END_S)
     if not done:
         return
@@ -219,18 +219,18 @@ Launcher = Literal["mpirun", "srun"]
 RANKS = "railweave host env"
 """The program that starts each rank. The rank's own program follows after ``--``.
 
-It sets values that only the server knows, as in ``mpirun.sh``.
+It sets variables whose values differ by server, as in ``mpirun.sh``.
 """
 RANKS_START_S = 60
-"""Seconds for MPI or Slurm to start the ranks, in addition to the run's time limit."""
+"""The seconds that MPI or Slurm may need to start the ranks, in addition to the run's time limit."""
 
 
 @dataclass(frozen=True, slots=True)
 class Launch:
-    """The launch of collectives.
+    """The settings for starting collectives.
 
     - ``launcher``: the program that starts the ranks.
-    - ``on``: the server where the launcher starts; empty for this machine, None for the first server of the run.
+    - ``on``: the server where the launcher is started; empty for this machine, None for the first server of the run.
     - ``scripts``: the text of ``mpirun.sh`` from the build folder, by server.
     - ``ranks``: the program that starts each rank; ``folder``: the folder of nccl-tests.
     - ``options``: further arguments for ``srun``.
@@ -250,12 +250,12 @@ class Launch:
             raise InputError([Problem(Option("--launcher"), f"{self.launcher!r} is none", fix)])
 
     def place(self, test: NcclTests) -> str:
-        """Return the server where the launcher of a run starts; empty for this machine."""
+        """Return the server where the launcher of a run is started; empty for this machine."""
         return test.hosts[0] if self.on is None else self.on
 
 
 def started(test: NcclTests, launch: Launch, limit_s: float) -> str:
-    """Return the script that runs a collective by its launcher, with ranks in the order of the plan.
+    """Return the script that runs a collective with its launcher. Ranks have the order of the plan.
 
     The script creates its files in a temporary folder, which it deletes at its end.
     """
@@ -297,6 +297,6 @@ async def launched(test: NcclTests, launch: Launch, shells: Shells, limit_s: flo
 
 
 def shown(test: NcclTests, launch: Launch) -> str:
-    """Return the command of a run for people to read, as ``--dry-run`` prints it."""
+    """Return the command of a run in readable form, as ``--dry-run`` prints it."""
     command = _line(test, launch).replace('"$f/hosts"', "HOSTS")
     return command.replace('"$f/mpirun.sh"', "mpirun.sh").replace('"$f/hostfile"', "HOSTFILE")

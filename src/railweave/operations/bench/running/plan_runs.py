@@ -48,7 +48,7 @@ class RunSelection:
     """A selection of a plan's runs.
 
     - ``runs``: the runs to execute.
-    - ``had``: runs that are left out because the store has them.
+    - ``had``: runs that are left out because they are already in the store.
     - ``needing``: runs that are left out because a setting must be changed first and the runs were not selected by
       name.
     """
@@ -155,9 +155,10 @@ def name_of(run: Run) -> str:
 
 
 def command(run: PlannedRun, launch: Launch, perftest: str = "") -> str:
-    """Return the command of a run for people to read.
+    """Return the command of a run in readable form.
 
-    For perftest it is the client's command, with placeholders for values that are found on its server.
+    For perftest, the result is the client's command, with placeholders for values that are found on the client's
+    server.
     """
     test = run.test
     if isinstance(test, Perftest):
@@ -176,7 +177,7 @@ class PlanRun:
     """A plan to carry out.
 
     - ``outputs``: the folder for the output of programs; ``environment``: the facts common to all runs.
-    - ``only``, ``again``, ``failed``: see ``chosen``.
+    - ``only``, ``again``, ``failed``: as in ``chosen``.
     """
 
     plan: Plan
@@ -235,7 +236,7 @@ def run_plan(
 
 
 async def _meanwhile(work: Coroutine[Any, Any, list[Run]], meanwhile: Callable[[], Awaitable[None]]) -> list[Run]:
-    """Execute runs while another function runs. It is cancelled when the runs have ended; if it fails, the runs are cancelled."""
+    """Execute runs while another function runs. The function is cancelled when the runs have ended. If the function fails, the runs are cancelled."""
 
     async def watch() -> None:
         await meanwhile()
@@ -284,7 +285,7 @@ def outputs_of(plan: Plan | Path | str, store: Path | str, outputs: Path | str |
 def _had(store: Path | str, digest: str, place: Path, *, make: bool) -> dict[str, bool]:
     """Return the plan's runs that the store has, by name; True if the latest attempt failed.
 
-    A missing file has no runs. ``make``: create missing tables of a database.
+    If the file does not exist, the result is empty. If ``make`` is True, missing tables of a database are created.
     """
     database = str(store).startswith(("postgresql://", "postgres://"))
     if not database and not Path(store).exists():
@@ -312,7 +313,7 @@ def scripts_of(network: Network, own_script: Path | None) -> dict[str, str]:
 
 
 def environment_of(network: Network, plan: Plan, fabric: Network | Path | str | None) -> Environment:
-    """Return the facts common to all runs: the design, the job variables, the plugin and the last revision of the switches."""
+    """Return the facts common to all runs: the design, the job variables, the plugin and the last revision of the switches' configurations."""
     variables: dict[str, str] = {}
     for server in network.servers:
         if server.name not in network.absent:
@@ -339,7 +340,7 @@ def _checked(
 ) -> dict[str, object]:
     """Run `railweave host check` on servers, and return each result: the count of each verdict and the faults.
 
-    For a server without an answer, the result is the reason.
+    For a server that does not answer, the result is the reason.
     """
     there = [name for name in names if name in {server.name for server in network.servers}]
     with in_force(network.catalog):

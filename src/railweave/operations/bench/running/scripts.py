@@ -1,8 +1,8 @@
 """Scripts for servers, as text for ``sh``. Nothing is copied to a server, and nothing remains there.
 
 Each script stops its programs when its standard input ends. The input ends with the connection: at Ctrl-C, when
-railweave is killed, or when the server detects a broken connection. If the server does not detect it, ``timeout`` ends
-the script.
+railweave is killed, or when the server detects a broken connection. If the server does not detect the broken
+connection, ``timeout`` ends the script.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 SAYS = "railweave: "
-"""Prefix of lines that a script prints itself, to distinguish them from the output of programs."""
+"""The prefix of lines that a script itself prints. It distinguishes them from the output of programs."""
 LISTENING = f"{SAYS}listening on port "
 NO_GID = 97
-"""Exit status if no GID has the planned address."""
+"""The exit status if no GID has the planned address."""
 NO_PORT = 98
-"""Exit status if no TCP port is free."""
+"""The exit status if no TCP port is free."""
 PORTS = 64
-"""Number of TCP ports to try, beginning with the first."""
+"""The number of TCP ports to try, beginning with the first."""
 GRACE_S = 5
 """The seconds between the request to a program to exit and its kill."""
 DEVICES = "/sys/class/infiniband"
@@ -92,7 +92,7 @@ exit $s
 def serving(address: str, device: str, words: Sequence[str], *, first: int, limit_s: float) -> str:
     """Return the script of perftest's server end.
 
-    The script finds the GID, takes a free TCP port starting at ``first``, and reports when perftest listens.
+    The script finds the GID, selects a free TCP port starting at ``first``, and reports when perftest listens.
     """
     line = f"$near {shlex.join(words)} -d $d -i $n -x $g -p $t"
     return (
@@ -114,7 +114,7 @@ def asking(address: str, device: str, words: Sequence[str], *, port: int, peer: 
 def guarded(line: str, limit_s: float, before: str = "") -> str:
     """Return a script that runs a command, and stops it when the script's input ends or after ``limit_s`` seconds.
 
-    ``line``: the command. ``before``: quick commands to run first.
+    ``line`` is the command. ``before`` has quick commands to run first.
     """
     return _BEGIN + before + _guarded(line, limit_s) + _AWAITED
 

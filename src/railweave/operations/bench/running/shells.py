@@ -26,13 +26,13 @@ if TYPE_CHECKING:
     from railweave.live.reach.target import Target
 
 AT_ONCE = 8
-"""Maximum number of scripts per connection. OpenSSH allows ten sessions per connection (MaxSessions)."""
+"""The largest number of scripts per connection. OpenSSH allows ten sessions per connection (MaxSessions)."""
 LOGINS = 16
-"""Maximum number of simultaneous logins, over all servers."""
+"""The largest number of simultaneous logins, over all servers."""
 KEPT = 384
-"""Maximum number of connections kept open for the next round. A process is often limited to 1,024 open files."""
+"""The largest number of connections kept open for the next round. A process is often limited to 1,024 open files."""
 HERE = ""
-"""The word that stands for this machine in place of a server's name."""
+"""The value that means this machine, in place of a server's name."""
 
 
 class Source(Protocol):
@@ -47,7 +47,7 @@ class Source(Protocol):
 class ScriptOutput:
     """The output of a script, its exit status, and its duration in seconds.
 
-    ``lost``: the reason why the end of the script is unknown; empty if it is known.
+    ``lost`` is the reason why the exit status is unknown; empty if it is known.
     """
 
     text: str = ""
@@ -66,7 +66,7 @@ class _Running:
 
 @dataclass(slots=True)
 class _Line:
-    """The SSH connections to a server (those of its jump hosts, then its own), and the number of scripts that use them."""
+    """The SSH connections to a server (first those to its jump hosts, then its own), and the number of scripts that use them."""
 
     connections: list[asyncssh.SSHClientConnection]
     used: int = 0
@@ -76,7 +76,7 @@ class _Line:
 class Shells:
     """Connections to the servers of a plan.
 
-    ``attempts``: the number of login attempts on a server that does not answer, with pauses of 1, 2, 4, … seconds
+    ``attempts`` is the number of login attempts on a server that does not answer, with pauses of 1, 2, 4, … seconds
     between them. After that, every run that needs the server fails at once.
     """
 
@@ -91,10 +91,10 @@ class Shells:
     async def ran(
         self, where: str, script: str, limit_s: float, seen: Callable[[str], None] | None = None
     ) -> ScriptOutput:
-        """Run a script to its end, or for at most ``limit_s`` seconds, and return its output. ``seen`` receives each line as the script prints it.
+        """Run a script to its end, or for at most ``limit_s`` seconds, and return its output. ``seen`` is called with each line as the script prints it.
 
-        If the connection is lost, the output received so far is kept. Raises ``ReachError`` if the server cannot be reached.
-        Cancelling the call ends the script.
+        If the connection is lost, the output received so far is kept. Raises ``ReachError`` if the server cannot be
+        reached. Cancelling the call ends the script.
         """
         outcome, parts, began = ScriptOutput(), list[bytes](), monotonic()
         try:
@@ -133,7 +133,8 @@ class Shells:
     async def _line(self, where: str) -> _Line:
         """Return an SSH connection to a server on which one more script can run, and count that script as running.
 
-        Open a connection if all existing ones are in full use. Raises ``ReachError`` if the server cannot be reached.
+        Open a new connection if all existing ones are in full use. Raises ``ReachError`` if the server cannot be
+        reached.
         """
         async with self._locks[where]:
             self._lines[where] = [line for line in self._lines[where] if not line.connections[-1].is_closed()]
@@ -189,7 +190,7 @@ async def _read(source: Source, parts: list[bytes], seen: Callable[[str], None] 
 async def _here(script: str) -> AsyncGenerator[_Running]:
     """Run a script on this machine in a separate session, while the context lasts.
 
-    So Ctrl-C reaches only railweave, which then ends the script.
+    The session is separate so that Ctrl-C reaches only railweave. railweave then ends the script.
     """
     pipe = asyncio.subprocess.PIPE
     process = await asyncio.create_subprocess_exec(

@@ -1,1 +1,1 @@
-"""Diagnosis of a run from its output, for the faults that chapters 5 and 8.7.3 of the Thor 2 guide describe."""
+"""Diagnosis of a run from its output. The diagnosed faults are those of chapters 5 and 8.7.3 of the Thor 2 guide."""

@@ -44,7 +44,7 @@ class Waiting:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """The progress of a rank in a process group: the numbers of its last enqueued and last completed operation.
+    """The progress of a rank in a process group: the numbers of the operations that it enqueued and completed last.
 
     None means that a number is unknown.
     """
@@ -61,7 +61,7 @@ class Progress:
 
 @dataclass(frozen=True, slots=True)
 class Absent:
-    """A rank or process that, according to a report, is late or has ended. ``text``: the text of the report. ``host``: may be empty."""
+    """A rank or process that, according to a report, is late or has ended. ``text`` is the text of the report. ``host`` may be empty."""
 
     file: str
     line: int
@@ -73,7 +73,7 @@ class Absent:
 
 @dataclass
 class Reports:
-    """All reports in texts about the progress of ranks. ``hosts``: the hosts of ranks; ``members``: the ranks of process groups."""
+    """All reports in texts about the progress of ranks. ``hosts`` has the hosts of ranks, and ``members`` the ranks of process groups."""
 
     waiting: list[Waiting] = field(default_factory=list[Waiting])
     progress: list[Progress] = field(default_factory=list[Progress])
@@ -81,7 +81,7 @@ class Reports:
     hosts: dict[int, str] = field(default_factory=dict[int, str])
     members: dict[str, set[int]] = field(default_factory=dict[str, set[int]])
     known: bool = False
-    """True if the text has a form that is read here, even if it reports no fault."""
+    """True if the text has a form that this module reads, even if the text reports no fault."""
 
     def join(self, other: Reports) -> None:
         """Add the reports of another text."""
@@ -97,7 +97,7 @@ class Reports:
 _N = r"([0-9]{1,9})"
 _GROUP = r"(?:PG (?:ID \S{1,80} PG GUID )?(?P<group>[^\s\]]{1,80})[^\]]{0,200}? )?"
 _GLOBAL = re.compile(r"\[rank([0-9]{1,9})\]")
-"""The rank in the whole job, before a message of PyTorch; "Rank" in the message is the rank in its process group."""
+"""The pattern of the rank in the whole job, which precedes a message of PyTorch. "Rank" in the message itself is the rank in its process group."""
 _TIMEOUT = re.compile(
     r"\[" + _GROUP + r"Rank (?P<rank>[0-9]{1,9})\][^\[]{0,40}Watchdog caught collective operation timeout: "
     r"WorkNCCL\(SeqNum=(?P<sequence>[0-9]{1,12}), OpType=(?P<operation>\w{1,40})"
@@ -206,7 +206,7 @@ def _lines(lines: Sequence[Line], file: str, reports: Reports) -> None:
 
 
 def _rank(line: Line, match: re.Match[str]) -> int:
-    """Return the rank in the job, from the line's prefix or else from "Rank" in the message, which is the rank in the process group."""
+    """Return the rank in the job, from the beginning of the message or the launcher's prefix. If both lack it, return the rank in the process group."""
     overall = _GLOBAL.search(line.text[: match.start()])
     return int(overall[1]) if overall else int(match["rank"]) if line.rank is None else line.rank
 
@@ -276,7 +276,7 @@ def _group(name: str, operations: Sequence[Mapping[str, Any]], file: str, rank: 
 
 
 def _inspector(lines: Sequence[Line], file: str, reports: Reports) -> None:
-    """Read the Inspector's output, a record on each line, and store the last operation of each rank."""
+    """Read the Inspector's output, which has a record on each line, and store the last operation of each rank."""
     last: dict[tuple[str, int], tuple[int, int]] = {}
     for line in lines:
         record = _parsed(line.text) if line.text.startswith("{") else {}

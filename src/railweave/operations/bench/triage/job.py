@@ -1,7 +1,7 @@
 """Triage rules that compare the hosts of a job: networks, devices, versions, variables, interfaces, speeds and the order of ranks.
 
-Each rule runs on one text, and compares its hosts with those of all logs of the same job, for example one file for each rank.
-The docstring of a rule's function states the rule.
+Each rule is applied to one text, and compares its hosts with those of all logs of the same job. For example, a job may
+have one log for each rank. The docstring of a rule's function states the rule.
 """
 
 from __future__ import annotations
@@ -49,13 +49,13 @@ def _all(case: Case, facts_of: Callable[[NcclLog], Iterable[Fact]]) -> dict[str,
 
 
 def _unnamed(case: Case) -> set[str]:
-    """Return the files that count as separate hosts although their logs name hosts, because a line without a host may be cut off."""
+    """Return the names of log files in which some lines name a host. Such a file name is not a host: a line without a host in the file may be cut off."""
     logs = case.job or ((case.log,) if case.log else ())
     return {log.file.rpartition("/")[2] for log in logs if any(source.host for _, source in log.sources)}
 
 
 def most_common(values: Iterable[str]) -> str:
-    """Return the value that more than half of ``values`` are equal to, or an empty string if there is none."""
+    """Return the value that more than half of ``values`` have; empty if there is none."""
     counts = Counter(values)
     value, number = counts.most_common(1)[0] if counts else ("", 0)
     return value if number * 2 > sum(counts.values()) else ""
@@ -206,7 +206,7 @@ def versions(case: Case) -> Iterator[FindingPlace]:
 
 
 _ITS_OWN = re.compile(r"_(?:FILE|HOSTID|COMM_ID|DUMP_\w+|TOPO_\w+)$|^NCCL_DEBUG|^NCCL_GRAPH")
-"""Variables that may differ between hosts."""
+"""The pattern of variables that may differ between hosts."""
 
 
 def _settings(log: NcclLog) -> tuple[Setting, ...]:
@@ -301,7 +301,7 @@ def bootstrap(case: Case) -> Iterator[FindingPlace]:
 
 
 def _ordinary(interfaces: Mapping[str, Interface]) -> list[tuple[str, list[str]]]:
-    """Return the interfaces that connect servers directly, each with the hosts that use it, the most frequent first."""
+    """Return the interfaces that connect servers directly, each with the hosts that use it. The most frequent interface is first."""
     hosts: dict[str, list[str]] = defaultdict(list)
     for host, interface in interfaces.items():
         if not _VIRTUAL.match(interface.name) and interface.name != "lo":

@@ -100,7 +100,7 @@ def memlock(case: Case) -> Iterator[FindingPlace]:
 
 
 FEW = 2
-"""Number of processors below which NCCL's proxy threads compete with each other and with the program."""
+"""The number of processors below which NCCL's proxy threads compete with each other and with the program."""
 
 
 @check(
@@ -353,7 +353,7 @@ _END = re.compile(
     r"|[Pp]rocess(?:es)? .{0,200}exited (?:on signal|with)|(?:mpirun|mpiexec|prterun).{0,200} (?:noticed|detected) that|srun: error: .{0,200}(?:[Ee]xited with exit code|Killed|Aborted|[Ss]ignal)"
     r"|exitcode *: -?[1-9]|Signal: (?:Aborted|Segmentation)|BAD TERMINATION|\bChildFailedError\b|slurmstepd: error|UCX +(?:ERROR|FATAL)\b"
 )
-"""The lines by which a program, a benchmark or a launcher reports that a job failed."""
+"""The pattern of lines by which a program, a benchmark or a launcher reports that a job failed."""
 
 
 def _ends(case: Case) -> Iterator[tuple[int, str]]:
@@ -412,7 +412,7 @@ _FAILED_ON = re.compile(
 
 
 def _host_in(reason: str, case: Case) -> str:
-    """Return the host that a failure message names. Empty if it names none, or names a host that occurs in no other line."""
+    """Return the host that a failure message names. Return an empty text if it names no host, or a host that occurs in no other line."""
     match = _FAILED_ON.match(reason)
     named = {source.host for _, source in case.log.sources} if case.log else set[str]()
     named |= {host for test in case.read.nccl_tests for host in test.hosts}
@@ -491,11 +491,11 @@ class TriageResult:
     read: ParsedText
     diagnoses: tuple[Diagnosis, ...]
     known: bool = True
-    """False if nothing in the text has a form that is read."""
+    """False if no part of the text has a form that triage reads."""
 
     @property
     def advice(self) -> str:
-        """Advice to set the NCCL variables that produce the messages needed for triage. Empty if the text has such messages."""
+        """Advice to set the NCCL variables that produce the messages needed for triage. Empty if the text already has such messages."""
         log = self.read.log
         judged = self.diagnoses or (log is not None and log.messages) or self.read.trainings or self.read.perftests
         return "" if judged else LOOKED_FOR
@@ -504,7 +504,7 @@ class TriageResult:
 def triage(text: str, file: str, design: wire.Design | None = None) -> TriageResult:
     """Diagnose a run from its output. Never raises an error.
 
-    ``file``: the name of the source in findings. ``design``: the design of the network, if there is one.
+    ``file`` is the name of the source in findings. ``design`` is the design of the network, or None.
     """
     return triage_job([(text, file)], design)[0]
 

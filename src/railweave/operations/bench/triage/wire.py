@@ -51,7 +51,7 @@ class Case:
     design: Design = field(default_factory=Design)
     job: tuple[NcclLog, ...] = ()
     reports: Reports | None = None
-    """Reports of the job's texts about the progress of ranks; None if the texts were not searched for them."""
+    """The reports of the job's texts about the progress of ranks; None if the texts were not searched for them."""
 
     @property
     def file(self) -> str:
@@ -64,7 +64,7 @@ class Case:
         return self.read.log
 
     def finding(self, line: int, description: str, where: str = "", *, fix: str | None = None) -> FindingPlace:
-        """Return a finding of the current check, at the line that shows it. ``where``: the name of a host; if empty, the finding names the file."""
+        """Return a finding of the current check, at the line that shows it. ``where`` is the name of a host; if it is empty, the finding names the file."""
         return FindingPlace(where or self.file.rpartition("/")[2] or self.file, description, self.file, line, fix=fix)
 
     @cached_property
@@ -117,15 +117,15 @@ def once(seen: Iterable[tuple[str, int]]) -> Iterator[tuple[str, int, int]]:
 
 
 def times(often: int) -> str:
-    """Return a suffix such as ``, 12 times``, or an empty string for a single occurrence."""
+    """Return a suffix such as ``, 12 times``. For a single occurrence, return an empty string."""
     return f", {often} times" if often > 1 else ""
 
 
 NO_MEMORY = NUMBERS["Cannot allocate memory"]
 LOCKED = r"\bibv_(?:reg_(?:dmabuf_)?mr|create_cq|create_qp)\w*"
-"""Calls that lock memory."""
+"""The pattern of calls that lock memory."""
 REGISTERS = r"(?:ibv|mlx5dv)_reg_(?:dmabuf_)?mr"
-"""Calls that register memory, of the host or of a GPU."""
+"""The pattern of calls that register memory, of the host or of a GPU."""
 UNREACHABLE = {NUMBERS[message] for message in ("Network is unreachable", "No route to host")}
 NO_NEIGHBOR = NUMBERS["Connection timed out"]
 NO_PATH = {*UNREACHABLE, NO_NEIGHBOR}
@@ -170,7 +170,7 @@ VENDOR_CODES = {
         )
     ),
 }
-"""The vendor's error codes by driver: bnxt_re's CQ_REQ_STATUS (roce_hsi.h), ionic's enum ionic_status (ionic_fw.h), mlx5's as published."""
+"""The meaning of vendor error codes, by driver. Sources: bnxt_re's CQ_REQ_STATUS (roce_hsi.h), ionic's enum ionic_status (ionic_fw.h), mlx5's codes as published."""
 
 
 @check(
@@ -282,7 +282,7 @@ def _of_perftest(case: Case) -> Iterator[FindingPlace]:
 
 
 def _with_seen(case: Case, message: LogMessage) -> str:
-    """Return the ends of the queue pair that a failed call names. If it names none, use the last queue pair that the same host printed before."""
+    """Return the two ends of the queue pair that a failed call names. If the call names none, use the last queue pair that the same host printed before."""
     if "ibv_modify_qp" not in message.text or case.log is None:
         return ""
     call = queue_pair_of(message.text)

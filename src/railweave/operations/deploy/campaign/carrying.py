@@ -201,7 +201,7 @@ def _looked(check: Check, names: list[str], texts: Mapping[str, Mapping[str, str
 
 
 async def _break(rows: Journal, number: int, devices: Mapping[str, Device], within: int) -> None:
-    """Rehearse the change on every switch, then commit it on all of them. ``within``: the seconds of the rollback timer."""
+    """Rehearse the change on every switch, then commit it on all of them. ``within`` is the duration of the rollback timer in seconds."""
 
     async def tried(name: str, device: Device) -> Device:
         running = await device.running()
@@ -219,7 +219,7 @@ async def _break(rows: Journal, number: int, devices: Mapping[str, Device], with
 
 
 async def _shut(site: Site, ports: Mapping[str, tuple[str, ...]], label: str, within: int) -> None:
-    """Shut ports with the system's own command. ``within``: the seconds after which each device opens them again by itself."""
+    """Shut ports with a command of the operating system. ``within`` is the number of seconds after which each device opens them again by itself."""
 
     async def shut_ports(name: str, device_ports: tuple[str, ...]) -> None:
         outage, session = await _outage(site, name)
@@ -301,7 +301,7 @@ def _restored(
 
 
 async def _back(rows: Journal, number: int, devices: Mapping[str, Device]) -> list[str]:
-    """Restore each switch, whether or not its change was committed. Return a line with the reason for each that could not be restored."""
+    """Restore each switch, whether or not its change was committed. Return a line with the reason for each switch that could not be restored."""
 
     async def bring_back(name: str, device: Device) -> str:
         before = rows.kept(number, name, "before")
@@ -322,9 +322,10 @@ async def _back(rows: Journal, number: int, devices: Mapping[str, Device]) -> li
 
 
 def lab_results(path: Path | str | None) -> list[dict[str, Any]]:
-    """Return the results in a file with the output of ``lab fault --json`` or of ``deploy campaign --rehearse --json``.
+    """Return the results of ``lab fault --json`` or of ``deploy campaign --rehearse --json`` from a file with this output.
 
-    Return an empty list if ``path`` is None. Raises ``InputError`` if the file cannot be read or contains no such results.
+    Return an empty list if ``path`` is None. Raises ``InputError`` if the file cannot be read or contains no such
+    results.
     """
     if path is None:
         return []
@@ -337,11 +338,11 @@ def lab_results(path: Path | str | None) -> list[dict[str, Any]]:
 
 
 INTERVAL_MS = 10
-"""Milliseconds between two writes on a path. This is the resolution of the measured times."""
+"""The milliseconds between two writes on a path. This is the resolution of the measured times."""
 
 
 class NoPackets:
-    """A sender that sends nothing, for sites where no packets can be measured. Its result has the reason."""
+    """A sender that sends nothing, for sites where no packets can be measured. Its result contains the reason."""
 
     def __init__(self, why: str) -> None:
         self._why = why
@@ -351,7 +352,7 @@ class NoPackets:
         del seconds
 
     def stop(self) -> PacketLoss:
-        """Return a result that only has the reason."""
+        """Return a result that contains only the reason."""
         return PacketLoss(why=self._why)
 
     def drop(self) -> None:
@@ -359,7 +360,7 @@ class NoPackets:
 
 
 class RdmaPings:
-    """A sender of ``railweave-rdma-ping`` writes between servers, on every path color, started over SSH."""
+    """A sender of test packets between servers: it runs ``railweave-rdma-ping`` over SSH, on every path color."""
 
     def __init__(self, site: Site, able: Mapping[str, str], pairs: list[Pair]) -> None:
         self._site, self._able, self._pairs = site, able, pairs
@@ -417,8 +418,8 @@ def summed(replies: Collection[PairOutput]) -> PacketLoss:
 def packets(site: Site) -> Packets:
     """Return the sender of test packets for a site.
 
-    The sender is the emulation, or RDMA pings between servers that have the program. If neither exists, the sender only
-    reports the reason.
+    The sender is the emulation, or RDMA pings between servers that have the program ``railweave-rdma-ping``. If neither
+    exists, the sender sends nothing and reports the reason.
     """
     if site.emulation is not None:
         return site.emulation
@@ -456,7 +457,7 @@ TURN_COLUMNS = columns("broken", "predicted", "lab", "measured", "whole again")
 
 
 def turn_table(results: Sequence[Result], lab: Sequence[Mapping[str, Any]]) -> Table:
-    """Return a table with a row for each turn. ``lab``: the results of ``lab fault`` for the same faults, in the same order."""
+    """Return a table with a row for each turn. ``lab`` has the results of ``lab fault`` for the same faults, in the same order."""
     rows = [
         (
             result.planned.turn.name,

@@ -86,7 +86,7 @@ def shut(
 def ports_by_command(
     network: Network, configs: Mapping[str, DeviceConfig], targets: Sequence[FaultTarget]
 ) -> dict[str, tuple[str, ...]]:
-    """Return the ports to shut by a command, by switch. These are ports that a configuration change would not restore to their earlier state."""
+    """Return the ports to shut by a command, by switch. These are ports that a rollback of the configuration would not restore to their earlier state."""
     return {
         name: tuple(interface.name for interface in configs[name].interfaces if interface.link in links)
         for name, links in shut(network, configs, targets).items()
@@ -109,7 +109,7 @@ def links_of(network: Network, target: FaultTarget) -> tuple[str, ...]:
 
 
 def _ends(network: Network, configs: Mapping[str, DeviceConfig], links: Collection[str]) -> dict[str, tuple[str, ...]]:
-    """Return links by the switch on which to shut the port: the upper end, or the leaf for server links."""
+    """Return links by the switch on which to shut the port. The switch is at the upper end of the link; for links to servers, it is the leaf."""
     by_switch: dict[str, list[str]] = {}
     for cable in network.cables:
         if cable.name in links:
@@ -127,7 +127,7 @@ def without_ports(config: DeviceConfig, links: Collection[str]) -> DeviceConfig:
 
 
 def without_sessions(config: DeviceConfig, links: Collection[str], *, overlay: bool) -> DeviceConfig:
-    """Return the configuration without the BGP sessions on some links. ``overlay``: remove all sessions of the overlay too."""
+    """Return the configuration without the BGP sessions on some links. If ``overlay`` is True, remove all sessions of the overlay too."""
     if config.bgp is not None:
         groups = tuple(
             replace(group, sessions=tuple(session for session in group.sessions if session.link not in links))
@@ -146,7 +146,7 @@ PS_PER_S = 10**12
 class Turn:
     """Faults that happen together, and their duration in seconds.
 
-    The duration is the scenario's, but at least the time that a switch and its sessions need to react.
+    The duration is that of the scenario, but long enough for a switch and its sessions to react.
     """
 
     targets: tuple[FaultTarget, ...]
@@ -171,7 +171,7 @@ def aimed(target: FaultTarget) -> str:
 
 
 def turns(targets: Sequence[FaultTarget], least_s: float) -> list[Turn]:
-    """Return the faults grouped into turns by start time. ``least_s``: the shortest duration of a turn.
+    """Return the faults grouped into turns by start time. ``least_s`` is the shortest duration of a turn in seconds.
 
     A fault without an end in the file ends before the next turn begins.
     """
@@ -200,7 +200,7 @@ class Radius:
 
     @classmethod
     def of(cls, text: str, network: Network) -> Radius:
-        """Read a radius: a number, or names of switches separated by commas. Raises ``InputError`` for a name that is no switch."""
+        """Read a radius: a number, or names of switches separated by commas. Raises ``InputError`` for a name that does not belong to a switch."""
         if text.isdecimal() and int(text):
             return cls(most=int(text))
         names = {word.strip() for word in text.split(",")}
@@ -221,7 +221,7 @@ class Radius:
 
 
 def touched(network: Network, configs: Mapping[str, DeviceConfig], turn: Turn) -> tuple[str, ...]:
-    """Return the switches that a turn affects directly: their configuration changes, they restart, or a process on them is ended."""
+    """Return the switches that a turn affects directly. These are the switches whose configuration changes, which restart, or on which a process is ended."""
     by_command = [command.fault.device or "" for command in turn.commands]
     ports = ports_by_command(network, configs, turn.targets)
     return tuple(dict.fromkeys([*broken(network, configs, turn.targets), *ports, *by_command]))
@@ -230,7 +230,7 @@ def touched(network: Network, configs: Mapping[str, DeviceConfig], turn: Turn) -
 def down(configs: Mapping[str, DeviceConfig], network: Network, target: FaultTarget) -> tuple[str, ...] | None:
     """Return the links and devices that carry no traffic during a fault, after routing has converged; None if unknown.
 
-    If BGP restarts gracefully (RFC 4724), the end of its process takes nothing out of use.
+    If BGP restarts gracefully (RFC 4724), all links stay in use when its process ends.
     """
     fault = target.fault
     device = fault.device or ""
@@ -260,7 +260,7 @@ def unforced(lost: Sequence[str], force: Sequence[str]) -> list[str]:
 
 
 MOST_PAIRS = 512
-"""Maximum number of NIC pairs to examine per rail."""
+"""The largest number of NIC pairs to examine per rail."""
 _AT_ONCE = PlanLimits(one_wave="one turn of a campaign")
 
 
@@ -374,7 +374,10 @@ class PlannedTurn:
 
 @dataclass(frozen=True)
 class Campaign:
-    """A campaign: its turns in order. ``job``: the prediction for the scenario's own traffic, as text; empty if the scenario has no traffic."""
+    """A campaign: its turns in order.
+
+    ``job`` is the prediction for the scenario's own traffic, as text; empty if the scenario has no traffic.
+    """
 
     fabric: str
     scenario: str
@@ -428,7 +431,7 @@ def plan_campaign(
 
     Raises ``InputError`` if the scenario or an argument is invalid.
 
-    - ``blast_radius``: see ``Radius.of``.
+    - ``blast_radius``: the largest number of switches, or the names of switches, in the form that ``Radius.of`` reads.
     - ``force``: names whose losses are accepted.
     - ``hold``: the shortest duration of a turn in seconds.
     - ``job``: a function that returns the prediction for the scenario's own traffic, as text.

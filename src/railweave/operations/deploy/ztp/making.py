@@ -36,10 +36,9 @@ if TYPE_CHECKING:
 def minimal(config: DeviceConfig) -> DeviceConfig:
     """Return a configuration for management access only.
 
-    Its LLDP on ports to other switches lets ``deploy acknowledge`` see the cables.
-
-    It carries no traffic: it has no ports to servers, no addresses on ports, and no routing, queues or tenants.
-    ``deploy apply`` adds these later.
+    The configuration carries no traffic: it has no ports to servers, no addresses on ports, and no routing, queues or
+    tenants. ``deploy apply`` adds these later. LLDP is on at ports to other switches, so that ``deploy acknowledge``
+    can compare the cables.
     """
     old = config.management
     management = Management(
@@ -148,7 +147,7 @@ def _of(device: Device, devices: Sequence[Device]) -> Iterator[str]:
 
 
 def _match(number: int, says: Says, device: Device) -> Iterator[str]:
-    """Yield the dnsmasq lines that identify a device by its serial number and, if known, by its vendor at the start of option 60."""
+    """Yield the lines of dnsmasq that identify a device by its serial number and, if known, by the vendor name at the start of option 60."""
     text, tag = says.before + device.serial, device.tag
     serial_tag = f"{tag}-says{number}" if says.vendor else tag
     yield (
@@ -299,7 +298,7 @@ class FirstBootFiles:
 
 
 def images(given: Sequence[str], url: str) -> dict[str, tuple[Image, Path]]:
-    """Return the images given as ``SYSTEM=FILE``, by system, with their checksums and files. ``url``: the address to fetch them from.
+    """Return the images given as ``SYSTEM=FILE``, by system, with their checksums and files. ``url`` is the address from which switches fetch the images.
 
     Raises ``InputError`` if an image has an unknown system or an unsuitable file name, or if its file does not exist.
     """
@@ -342,8 +341,8 @@ def make(
 ) -> FirstBootFiles:
     """Return the first-boot files of the switches that have a serial number.
 
-    A configuration has only what ``deploy`` needs to reach the device or, with ``whole``, everything. Raises
-    ``InputError`` for an invalid address, for serial numbers that are duplicate or cannot be in a URL, and for
+    A configuration has only the part that ``deploy`` needs to reach the device. If ``whole`` is True, it is complete.
+    Raises ``InputError`` for an invalid address, for serial numbers that are duplicate or cannot be in a URL, and for
     secrets without a value.
     """
     url, server, port = _address(url)
@@ -451,7 +450,8 @@ def check_folder(folder: Path) -> None:
 def write(made: FirstBootFiles, folder: Path, interface: str = "*") -> None:
     """Write the folder, readable by its owner only because the files contain secrets.
 
-    Files that an earlier run wrote for devices no longer present are removed. Raises ``InputError`` as ``check_folder`` does.
+    Files that an earlier run wrote for devices that are now left out are removed. Raises ``InputError`` as
+    ``check_folder`` does.
     """
     check_folder(folder)
     files = {f"{device.serial}/{name}": text for device in made.devices for name, text in device.files.items()}

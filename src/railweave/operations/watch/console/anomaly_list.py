@@ -43,7 +43,7 @@ def anomalies(console: Console, values: Values) -> PageView:
 
 
 def anomaly_cards(listed: Sequence[Anomaly]) -> str:
-    """Return anomalies as markup: each cause, with the anomalies that it explains below it."""
+    """Return anomalies as markup: each cause, followed by the anomalies that it explains."""
     if not listed:
         return element("p", "Nothing: what the devices say is what the design has.", class_="about")
     heads = [anomaly for anomaly in listed if not anomaly.follows]

@@ -45,7 +45,8 @@ HEADS = columns("Device", "Role", "State", "Anomalies", *RATES, numbers=RATES)
 def device_list(console: Console, query: Mapping[str, str], values: Values) -> PageView:
     """Return the page with the list of devices.
 
-    ``fabric``, ``role`` and ``stripe`` of the query select devices. Several values are separated by blanks.
+    The query parameters ``fabric``, ``role`` and ``stripe`` select devices. A parameter may have several values,
+    separated by blanks.
     """
     wanted = [
         device for device in console.network.switches if device.name in console.devices and _wanted(device, query)
@@ -204,7 +205,7 @@ def _chart(name: str, ports: Iterable[Port]) -> str:
 
 
 def port_row(console: Console, values: Values, port: Port, color: str) -> str:
-    """Return the table row of a watched port. ``color``: the markup of its path color."""
+    """Return the table row of a watched port. ``color`` is the markup of its path color."""
     numbers = console.ports.of(port.device, port.name)
     key = f"{port.device}/{port.name}"
     used = max(numbers["received"], numbers["sent"]) * 8 / (port.speed_gbps * 1e9)
@@ -296,7 +297,7 @@ def _sessions(values: Values, sessions: Iterable[Session], last: dict[Series, fl
 
 
 def server(console: Console, host: Server, values: Values) -> PageView:
-    """Return the page of a server. It shows the NICs by the numbers of the leaf ports that they are connected to."""
+    """Return the page of a server. The numbers of its NICs are those of the leaf ports to which they are connected."""
     rows: list[str] = []
     by_link = {port.link: port for port in console.ports.ports if port.peer == host.name}
     for cable in console.network.cables_of(host.name):

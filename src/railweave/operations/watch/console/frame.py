@@ -80,7 +80,7 @@ def around(console: Console) -> tuple[str, Live]:
 
 
 def page(console: Console, shown: PageView, here: str) -> str:
-    """Return the complete page as HTML. ``here`` is the path of its entry in the navigation."""
+    """Return the complete page as HTML. ``here`` is the path of the page's entry in the navigation."""
     status, _ = around(console)
     sheets: Sequence[str] = ["page.css", "uplot/uPlot.min.css", "console.css"]
     scripts = ["live.js", *shown.scripts]
@@ -107,9 +107,10 @@ QUIET_S = 15.0
 
 
 async def events(console: Console, live: Callable[[], Live | None]) -> AsyncGenerator[bytes]:
-    """Yield the event stream of one page: first all live values, then changed ones, until the watch ends or ``STREAM_S`` has passed.
+    """Yield the event stream of one page: first all live values, then changed values, until the watch ends or ``STREAM_S`` has passed.
 
-    A value that no longer exists is sent as an empty text. ``live`` returns the page's current values, or None if the page no longer exists.
+    A value that no longer exists is sent as an empty text. ``live`` returns the page's current values, or None if the
+    page no longer exists.
     """
     sent: Live = {}
     version = -1

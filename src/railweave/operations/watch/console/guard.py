@@ -1,8 +1,8 @@
 """Access rules for the console's readers, and the security headers for browsers. Only GET and HEAD are answered.
 
-On loopback, anyone on the machine may read. A different host name that resolves to loopback (DNS rebinding) is refused, because a foreign
-site could otherwise read the console through its reader's browser. Beyond loopback, readers need a password (RFC 7617), or a proxy that
-has identified them.
+On loopback, every user of the machine may read. A different host name that resolves to loopback is refused, because a
+foreign site could otherwise read the console through a reader's browser (DNS rebinding). Beyond loopback, readers need
+a password (RFC 7617), or a proxy that identifies them.
 """
 
 from __future__ import annotations

@@ -37,14 +37,14 @@ WHOLE = "the whole network"
 MOST = 900
 """The largest number of points in memory: 15 minutes at one per second."""
 TOTALS = {"paused": "pfc_received", "marks": "ecn_marked", "drops": "in_discards", "errors": "in_errors"}
-"""The columns of ``links.COLUMNS`` of which the sum over all ports is stored, each with the metric of the stored series."""
+"""The columns of ``links.COLUMNS`` whose sum over all ports is stored, each with the metric of the stored series."""
 CARRIED, BUSIEST = "out_octets", "queue_peak"
-"""The metrics under which each path color's traffic (bytes/s) and the load of its busiest link (0 to 1) are stored."""
+"""The metrics under which two values of each path color are stored: its traffic (bytes/s), and the load of its busiest link (0 to 1)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A line of a chart: a series with its number at each time of the chart, None if there is no number."""
+    """A line of a chart: a series with its number at each time of the chart. The number is None if there is no sample."""
 
     series: Series
     numbers: list[float | None]
@@ -53,7 +53,7 @@ class Line:
 def _absent(series: Series) -> float | None:
     """Return the value of a series at a time for which there is no sample.
 
-    It is 0 for metrics whose zeros are not stored, otherwise None.
+    The value is 0 for metrics whose zeros are not stored, otherwise None.
     """
     return 0.0 if METRICS[series.metric].sparse else None
 
@@ -94,7 +94,7 @@ class SeriesHistory:
             task.add_done_callback(self._written)
 
     def _written(self, task: asyncio.Task[int]) -> None:
-        """Retrieve the error of a finished write, so that asyncio does not warn. The collector reports a store that cannot be written."""
+        """Retrieve the error of a finished write, so that asyncio does not warn. The error itself is not lost, because the collector reports a store that cannot be written."""
         self._writing.discard(task)
         if not task.cancelled():
             task.exception()
@@ -135,7 +135,7 @@ class Event:
 
 
 def history(console: Console, query: Mapping[str, str], values: Values) -> PageView:
-    """Return the page of traffic over time. ``span`` of the query is the length of time in seconds."""
+    """Return the page of traffic over time. The query parameter ``span`` is the length of time in seconds."""
     span = span_of(query)
     choices = "".join(
         element(

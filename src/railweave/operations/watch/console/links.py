@@ -1,4 +1,4 @@
-"""The load of ports and cables, and sums by path color, stripe and device. The load of a cable is read from any of its ends that is watched."""
+"""The load of ports and cables, and sums by path color, stripe and device. The load of a cable is read at whichever end is watched."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ COLUMNS: Mapping[str, tuple[str, ...]] = {
     "queue": ("queue_peak",),
     "up": ("port_up",),
 }
-"""The columns of the table of ports, and the metrics of each.
+"""The columns of the table of ports, and the metrics from which each is computed.
 
 If a column has several metrics, the largest value is used, because a dropped packet may be counted for its queue and
 for its port. Numbers by queue or priority are added up. ``queue`` and ``up`` are the latest numbers; all others are
@@ -88,7 +88,7 @@ class _Places:
         self._known = 0
 
     def learn(self) -> int:
-        """Add the layout's new series. Return the length of the layout, by which the caller recognizes new series."""
+        """Add the layout's new series. Return the length of the layout, which shows the caller when there are new series."""
         if self._known < len(self.layout):
             self._known = len(self.layout)
             for metric in {metric_name for those in COLUMNS.values() for metric_name in those}:
@@ -104,7 +104,7 @@ class _Part(NamedTuple):
 
     - ``places``, ``rows``: the place of each series in the layout, and its row in the table of ports.
     - ``alone``: True if every row has at most one series.
-    - ``last``: the largest place.
+    - ``last``: the largest value in ``places``.
     """
 
     places: NDArray[np.intp]
@@ -182,7 +182,7 @@ class _Reader:
 
 
 def _folded(rows: NDArray[np.intp], values: NDArray[np.float64], size: int, *, most: bool) -> NDArray[np.float64]:
-    """Return one value per row: the largest of its values with ``most``, otherwise their sum; NaN without values."""
+    """Return one value per row. If ``most`` is True, it is the largest of the row's values, otherwise their sum; NaN if the row has no values."""
     known = ~np.isnan(values)
     if most:
         highest = np.full(size, -np.inf)
@@ -199,7 +199,7 @@ def _base(name: str) -> str:
 
 NOWHERE = -1
 LEVELS = (0.01, 0.2, 0.4, 0.6, 0.8)
-"""The loads (0 to 1) from which a link is drawn one step wider."""
+"""The loads (0 to 1) at each of which a link is drawn one step wider."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -286,7 +286,7 @@ class Links:
         return np.fmax(self.up, self.down) / self.speed
 
     def of(self, group: Group, load: NDArray[np.float64] | None = None) -> Load | None:
-        """Return the load of a group, or None if no number is known. ``load`` is the load of all cables, if already computed."""
+        """Return the load of a group, or None if no number is known. ``load`` is the load of all cables, if it is already computed."""
         loads = (self.load if load is None else load)[group.places]
         known = np.flatnonzero(~np.isnan(loads))
         if not len(known):

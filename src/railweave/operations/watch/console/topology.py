@@ -49,8 +49,8 @@ PATH_ABOUT = (
 def path(console: Console, query: Mapping[str, str], values: Values) -> PageView:
     """Return the page of the path between two NICs.
 
-    ``src`` and ``dst`` of the query have the form ``SERVER:NIC``; by default, they are two NICs of one rail. ``qps`` is the number of queue
-    pairs.
+    The query parameters ``src`` and ``dst`` have the form ``SERVER:NIC``; by default, they are two NICs of one rail.
+    The parameter ``qps`` is the number of queue pairs.
     """
     ends = _first(console)
     src, dst = query.get("src") or ends[0], query.get("dst") or ends[1]
@@ -99,7 +99,7 @@ def _form(console: Console, src: str, dst: str, qps: int) -> str:
 
 
 def _first(console: Console) -> tuple[str, str]:
-    """Return two NICs of one rail, as ``SERVER:NIC``: one of the first server with the rail, and one of the last."""
+    """Return two NICs of one rail, as ``SERVER:NIC``: a NIC of the first server with the rail, and a NIC of the last."""
     network = console.network
     first = next((server for server in network.servers if server.nics), None)
     if first is None:
@@ -194,7 +194,7 @@ SHADES: Mapping[str, Shade] = {
 
 
 def rails(console: Console, query: Mapping[str, str], values: Values) -> PageView:
-    """Return the page of rails. ``of`` in the query selects the quantity that is shown."""
+    """Return the page of rails. The query parameter ``of`` selects the quantity that is shown."""
     chosen = query.get("of", "servers")
     chosen = chosen if chosen in SHADES else "servers"
     shade = SHADES[chosen]
@@ -293,7 +293,7 @@ def _cell(
 
 
 def _amount(number: float) -> tuple[str, float]:
-    """Return the CSS class and the shade (0 to 1) of a cell for frames or packets per second. Each class covers a factor of ten."""
+    """Return the CSS class and the shade (0 to 1) of a cell for a number of frames or packets per second. Each class covers a factor of ten."""
     if number != number:
         return "unknown", number
     return f"l{sum(number >= threshold for threshold in (1, 10, 100, 1_000, 10_000))}", log10(1 + number) / 5
@@ -363,7 +363,7 @@ def _row(console: Console, values: Values, group: Group) -> str:
 
 
 def marks(console: Console) -> Live:
-    """Return the values that the script draws into the picture: the load of each link or bundle, and anomalies of devices and links.
+    """Return the values that the script draws into the picture: the load of each link or bundle, and the anomalies of devices and links.
 
     Single links are included only if the picture draws them. For a large network, only groups are included.
     """
