@@ -123,8 +123,7 @@ def _by_neighbors(nic: Nic, state: DeviceState) -> Iterable[tuple[str, str, str]
     """Yield a NIC's MAC address from the leaf's neighbor cache, as inventory values.
 
     The address comes from the cache entry of the NIC's static address. If there is none, it comes from the only entry
-    of
-    a routed leaf port.
+    of a routed leaf port.
     """
     static = {address.address for address in nic.addresses if address.origin != "slaac"}
     entries = [ipv6_neighbor for ipv6_neighbor in state.ipv6_neighbors or () if ipv6_neighbor.mac is not None]

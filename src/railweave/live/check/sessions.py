@@ -308,8 +308,7 @@ class SeenPaths:
         """Return True if the switch shows the marks of a path (communities and AIGP), and False if it does not.
 
         Return None if the path is missing, or if the switch did not answer the query about the prefix. Such a missing
-        answer
-        is counted among the routes.
+        answer is counted among the routes.
         """
         if wanted.prefix not in self._routes:
             return None

@@ -135,10 +135,8 @@ class SwitchAnswers:
         """For each expected route, by prefix: True if the answers show its ports, None if no query asks for the route.
 
         Queries follow from the design, but the expected routes may follow from the running configurations (``deploy``).
-        If a
-        separate query asks for a route, it must have an answer even if a complete table shows the route, because only
-        this
-        answer has the route's paths.
+        If a separate query asks for a route, it must have an answer even if a complete table shows the route, because
+        only this answer has the route's paths.
         """
         names = [question.name for question in self.living.questions.get(self.expected.device, ())]
         asked = {about[2]: name for name in names if (about := asked_about(name)) is not None and about[0] == "route"}

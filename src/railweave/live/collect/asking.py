@@ -125,8 +125,7 @@ async def _answer(transport: Transport, question: Question, probes: Mapping[str,
     """Return the answer to a query. Raises ``ReachError``; its text names the daemon if one of ``probes`` is frozen.
 
     If an earlier query has found a frozen daemon, ``frozen`` is the text about it, because this query would wait for
-    the
-    daemon too.
+    the daemon too.
     """
     if frozen:
         raise ReachError("refused", frozen)

@@ -145,10 +145,8 @@ def collect(
     """Query devices, and write their answers as a capture.
 
     The result and ``meta.json`` have an entry for every device, even for devices that cannot be queried. If ``redact``
-    is
-    True, secrets in the answers are hidden. ``lab`` is the lab that the devices belong to, or None. Raises
-    ``InputError``
-    if the folder contains anything but an earlier capture, and ``OutputError`` if it cannot be written.
+    is True, secrets in the answers are hidden. ``lab`` is the lab that the devices belong to, or None. Raises
+    ``InputError`` if the folder contains anything but an earlier capture, and ``OutputError`` if it cannot be written.
     """
     taken = datetime.now(UTC)
     finished: list[str] = []
@@ -193,8 +191,7 @@ async def captured(
     """Query devices, write their answers as a new capture, and return the outcomes.
 
     ``about`` has further entries for ``meta.json``. Raises ``InputError`` if the folder contains anything but an
-    earlier
-    capture, and ``OutputError`` if it cannot be written.
+    earlier capture, and ``OutputError`` if it cannot be written.
     """
     with CaptureFolder(folder, redact=redact) as capture:
         outcomes = await ask_all(devices, capture.keep, at_once=at_once, attempts=attempts, done=done, open_by=open_by)

@@ -35,9 +35,8 @@ class Common:
     """Failed probes that have a part of the network in common.
 
     ``what`` has the part, followed by other parts that explain the failures equally well. It is empty if no part
-    explains
-    the failures. In that case, ``most`` has the part with the largest share of failures, with the numbers of failed
-    probes and of all probes that cross it.
+    explains the failures. In that case, ``most`` has the part with the largest share of failures, with the numbers of
+    failed probes and of all probes that cross it.
     """
 
     outcome: str

@@ -175,8 +175,7 @@ class Eapi(_Web):
         """Run commands in one session, and return the answer to each.
 
         ``form`` is text or json. ``words`` is the description of the commands in errors. Raises ``ReachError`` if a
-        command
-        fails; the commands before it have been carried out.
+        command fails; the commands before it have been carried out.
         """
         body = {
             "jsonrpc": "2.0",

@@ -247,7 +247,7 @@ def single(lab: Running, effect: Effect, lasts_s: float | None = None) -> FaultM
 def _watched(lab: Running, whole: Routes, effect: Effect) -> tuple[list[QueuePair], list[QueuePair]]:
     """Return (all queue pairs in the order in which to test them, the queue pairs that send continuously).
 
-    Only the first ``CHECKED`` queue pairs of the first list are tested. ``whole``: the routes before the fault.
+    Only the first ``CHECKED`` queue pairs of the first list are tested. ``whole`` are the routes before the fault.
     """
     pairs, _ = queue_pairs(lab, whole)
     touched = set(effect.links)

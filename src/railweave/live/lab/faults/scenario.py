@@ -60,8 +60,7 @@ def injected(
 
     The faults are those of a scenario file, those written as ``words``, or ``every`` single fault. Overlapping faults
     are measured together. Raises ``InputError`` unless exactly one of the three is given, and ``LabError`` if the lab
-    is
-    not running or without root rights.
+    is not running or without root rights.
     """
     life.need_root("lab fault", fabric)
     if (scenario is not None) + bool(words) + every != 1:
