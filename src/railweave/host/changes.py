@@ -159,7 +159,7 @@ def _removals(entries: Iterable[Entry]) -> list[Command]:
 def _returns(entries: Iterable[Entry], left: Iterable[Entry]) -> list[Command]:
     """Return the commands that restore entries. A route is left out if another route now has its destination and metric.
 
-    ``left``: the entries that the kernel has and keeps.
+    ``left`` has the entries that the kernel has and keeps.
     """
     taken = {(*entry.place, entry.metric if isinstance(entry, Route) else entry.identity) for entry in left}
     missing = [

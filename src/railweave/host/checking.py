@@ -267,8 +267,8 @@ def _watched(asked: Namespace) -> Counters:
 def looked_at(asked: Namespace, earlier: Counters | None) -> Server:
     """Return the server to check: this server, or the recorded server in the folder that an option names.
 
-    With ``--generic``, requirements come from the machine itself and not from ``host.json``. ``earlier``: the counters
-    of an earlier check, or None. Raises HostError if ``host.json`` or the recording cannot be read.
+    With ``--generic``, requirements come from the machine itself and not from ``host.json``. ``earlier`` has the
+    counters of an earlier check, or is None. Raises HostError if ``host.json`` or the recording cannot be read.
     """
     folder = getattr(asked, "capture", None)
     machine: Machine = RecordedMachine(folder) if folder else ThisMachine(getattr(asked, "sysfs", options.SYSFS))

@@ -18,7 +18,7 @@ V2 = "RoCE v2"
 
 @dataclass(frozen=True)
 class Gid:
-    """An entry of a port's GID table. ``path``: the path whose planned prefix contains the address; None if there is none."""
+    """An entry of a port's GID table. ``path`` is the path whose planned prefix contains the address; None if no path does."""
 
     device: str
     port: int

@@ -120,7 +120,7 @@ def an_address(value: object) -> Address:
 
 
 def _spelled(value: object, strict: bool, expected: str) -> str:
-    """Return a prefix in canonical form. With ``strict``, host bits are an error. ``expected``: the description in the error."""
+    """Return a prefix in canonical form. With ``strict``, host bits are an error. ``expected`` is the description of the valid form in the error."""
     if isinstance(value, str) and "%" not in value:
         try:
             return spelled(value, strict=strict)

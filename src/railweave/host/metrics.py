@@ -55,7 +55,7 @@ _GAUGES = {
 def document(server: Server, pages: list[Page]) -> dict[str, Any]:
     """Return the metrics of a server's NICs and of the net plugin as data for JSON. Counters that cannot be read are left out.
 
-    ``pages``: the counters that processes with the net plugin have written.
+    ``pages`` has the counters that processes with the net plugin have written.
     """
     return {
         "schema": SCHEMA,

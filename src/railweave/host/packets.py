@@ -154,7 +154,7 @@ def _pcapng(file: Path, stream: IO[bytes]) -> Iterator[Frame]:
 def _block(order: str, kind: int, body: bytes, interfaces: list[tuple[int, int, int]]) -> Iterator[Frame]:
     """Yield the frame in a block of pcapng, if it has one.
 
-    ``interfaces``: for each interface, its link type, time units per second, and time offset in seconds.
+    ``interfaces`` has, for each interface, its link type, time units per second, and time offset in seconds.
     """
     if kind == 1 and len(body) >= 8:
         interfaces.append((struct.unpack(f"{order}H", body[:2])[0], *_clock(order, body[8:])))
@@ -342,7 +342,8 @@ def _carries_data(opcode: int) -> bool:
 class Summary:
     """The content of a capture.
 
-    ``other``: the number of frames that are not RoCE v2. ``links``: their link types, if these cannot be read.
+    ``other`` is the number of frames that are not RoCE v2. ``links`` has the link types of those frames whose link type
+    this reader does not support.
     """
 
     frames: int = 0

@@ -78,7 +78,7 @@ class PathSums:
 
 @dataclass(frozen=True)
 class Page:
-    """The counters that one process with the plugin has written. ``written_ns``: the time of writing in ns."""
+    """The counters that one process with the plugin has written. ``written_ns`` is the time of writing in ns."""
 
     host: str
     pid: int
@@ -237,7 +237,7 @@ class Verdict:
 
 
 def examine(plan: HostFile, raw: Mapping[str, Any], machine: Machine, variables: Mapping[str, str]) -> list[Verdict]:
-    """Return all findings about the plugin's setup. ``raw``: the content of ``host.json``. ``variables``: the job's environment."""
+    """Return all findings about the plugin's setup. ``raw`` is the content of ``host.json``, and ``variables`` the job's environment."""
     verdicts = [*speeds(raw, machine), *_mtus(plan, machine), *_addresses(plan, machine), _gpu_memory(machine)]
     return [*verdicts, *timeout(raw, variables), *variables_of_nccl(variables), *tuner(variables)]
 

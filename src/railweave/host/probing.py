@@ -245,7 +245,7 @@ class _Sockets:
 def _rounds(sockets: _Sockets, probes: list[_Probe], size: int | None) -> None:
     """Send probes up to ``TRIES`` times, until they are answered.
 
-    ``size``: the bytes of each packet. None means the size in the probe.
+    ``size`` is the number of bytes of each packet; None means the size that the probe requests.
     """
     for _ in range(TRIES):
         open_ones = {LOST, SIZE} if size else {LOST}

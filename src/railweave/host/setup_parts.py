@@ -40,7 +40,7 @@ Its arguments are ``add NAME/VERSION``, or ``install NAME/VERSION -k KERNEL``.
 class State:
     """The state of a step: ``done``, ``to do`` or ``not seen``, with the reason.
 
-    ``restart``: True if only a restart is left to do.
+    ``restart`` is True if only a restart is left to do.
     """
 
     word: str
@@ -331,7 +331,7 @@ def package_step(
     version: Callable[[Bare], str] = _any_version,
     restart: str = "",
 ) -> SetupStep:
-    """Return the row of a step that installs packages. ``texts``: subject, source, and where it was tried."""
+    """Return the row of a step that installs packages. ``texts`` are the subject, the source, and the systems on which the step was tried."""
 
     def wanted(bare: Bare) -> list[str]:
         # Never all names: those that the distribution brought in another version would be replaced.

@@ -63,7 +63,7 @@ def _in_root(root: Path, words: tuple[str, ...]) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class Row:
-    """A step with its state now. ``missing``: the file names that the folder of packages lacks."""
+    """A step with its state now. ``missing`` has the names of required files that the folder of packages lacks."""
 
     step: SetupStep
     state: State
@@ -353,8 +353,8 @@ def _log(state_file: Path) -> Path:
 def run_command(state_file: Path, root: Path | None, lock: int, command: Command) -> None:
     """Run a command, with its output in the log next to the journal. Raises HostError with the last lines if it fails.
 
-    ``root``: the root folder of an image; None for this server. The command holds the lock. If this program is killed,
-    the command continues, and the next run waits for it.
+    ``root`` is the root folder of an image; None for this server. The command holds the lock. If this program is
+    killed, the command continues, and the next run waits for it.
     """
     words = command.words
     folder = command.folder or None

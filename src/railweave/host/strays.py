@@ -48,7 +48,7 @@ class Stray:
 def stray_rules(planned: Sequence[Rule], there: Sequence[Rule], prefixes: Iterable[str]) -> list[Stray]:
     """Return the unplanned rules that the kernel evaluates before a planned rule and that match some of its packets.
 
-    ``there``: the kernel's rules. ``prefixes``: the prefixes of the server's own addresses. Packets from a prefix
+    ``there`` has the kernel's rules, and ``prefixes`` the prefixes of the server's own addresses. Packets from a prefix
     without a planned rule should use the main table.
     """
     every = list(planned)
@@ -87,8 +87,8 @@ def stray_routes(
 ) -> list[Stray]:
     """Return the unplanned routes in planned tables, and routes in system tables that are used instead of a planned route.
 
-    ``there``: the kernel's routes. ``sources``: for each table, the prefixes of the server's addresses that use it. The
-    source address that a route sets must be in one of these prefixes.
+    ``there`` has the kernel's routes. ``sources`` has, for each table, the prefixes of the server's addresses that use
+    the table. The source address that a route sets must be in one of these prefixes.
     """
     tables = {route.table for route in planned} - SYSTEM_TABLES
     at: dict[tuple[int, int, str], list[Route]] = {}
@@ -122,7 +122,7 @@ def stray_routes(
 
 
 def stray_neighbors(there: Iterable[tuple[str, str, str]], devices: Collection[str]) -> list[Stray]:
-    """Return the permanent neighbors on planned devices. ``there``: all neighbors, as device, address and MAC address.
+    """Return the permanent neighbors on planned devices. ``there`` has all neighbors, as device, address and MAC address.
 
     No plan has permanent neighbors. The kernel never resolves them again, so a wrong MAC address stays.
     """

@@ -47,7 +47,7 @@ def gpu_addresses(machine: Machine, vendor: str) -> list[str]:
 
 
 def shared_bridges(chain: list[str], other: list[str]) -> int:
-    """Return the number of bridges that two devices have in common. ``chain``, ``other``: the results of ``pci_chain``."""
+    """Return the number of bridges that two devices have in common. ``chain`` and ``other`` are results of ``pci_chain``."""
     return next((i for i, (a, b) in enumerate(zip(chain, other)) if a != b), min(len(chain), len(other)))
 
 
@@ -142,7 +142,7 @@ def failed_or_ok(wrong: list[str], good: str, wanted: object, origin: str, remed
 
 
 def not_applicable(why: str, of: str = "") -> Outcome:
-    """Return the outcome for a check that does not apply to this machine. ``why``: the reason."""
+    """Return the outcome for a check that does not apply to this machine. ``why`` is the reason."""
     return Outcome(NOT_APPLICABLE, why, of=of)
 
 

@@ -319,7 +319,7 @@ def _as_many_beside(server: Server) -> Outcome:
 def _mapping(server: Server, right: dict[str, list[int]]) -> str:
     """Return the remedy: the order of NICs on this machine, in the notation of a hardware file.
 
-    ``right``: for each interface, the numbers of the GPUs that it is next to.
+    ``right`` has, for each interface, the numbers of the GPUs that it is next to.
     """
     by_gpu: dict[int, WantedNic] = {}
     free = [nic for nic in server.nics if right.get(nic.netdev)]

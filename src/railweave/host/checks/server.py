@@ -111,7 +111,7 @@ class Counters:
 
 @dataclass(frozen=True)
 class Server:
-    """The data that checks may read. ``earlier``: the counters of an earlier run to compare with; None if there is none."""
+    """The data that checks may read. ``earlier`` has the counters of an earlier run to compare with; it is None without such a run."""
 
     machine: Machine
     plan: HostFile
