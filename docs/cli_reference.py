@@ -112,7 +112,7 @@ def _more(option: Any) -> str:  # noqa: ANN401 - likewise
 
 def host_verbs() -> Iterator[Verb]:
     """``railweave host`` and its verbs, whose parser is argparse's."""
-    yield Verb(("host",), "On a GPU server: routing tables and rules, RDMA GIDs, job environment.")
+    yield Verb(("host",), "Configure and check a GPU server: routing tables and rules, RDMA GIDs, job environment.")
     for name, parser in next(action.choices for action in _actions(host.parser()) if action.dest == "verb").items():
         rows: list[tuple[str, str]] = []
         for action in _actions(parser):

@@ -166,7 +166,7 @@ class TuneDiagnose:
     servers: Annotated[
         int | None,
         Opt(
-            "Number of servers that --rehearse simulates. Default: the most servers with together at most 64 GPUs, but at least 2.",
+            "Number of servers that --rehearse simulates. Default: as many servers as have at most 64 GPUs together, but at least 2.",
             least=2,
         ),
     ] = None
@@ -451,7 +451,7 @@ class DeployAcknowledge(Reaching):
     allow_unseen: Annotated[
         Sequence[str],
         Opt(
-            "Accept that this cannot be seen: host-name, model, serial-number, cables (to switches) or server-cables. Default: a device that does not show all of them is not acknowledged. May be repeated."
+            "Accept that a switch does not report this fact: host-name, model, serial-number, cables (to switches) or server-cables (to servers). Default: a switch that does not report all of these facts is not acknowledged. May be repeated."
         ),
     ] = ()
     progress: Callable[[str], None] = silent
@@ -745,7 +745,7 @@ class BenchCheck:
     nic: Annotated[
         str,
         Opt(
-            "Model of the servers, or of their NICs: a name in `railweave hardware list`, or part of the name; the first match is taken."
+            "Model of the servers, or of their NICs: a name in `railweave hardware list`, or part of the name; the first match is used."
         ),
     ] = "cx7"
     nics: Annotated[

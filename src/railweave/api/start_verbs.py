@@ -83,14 +83,14 @@ class Init:
     nic: Annotated[
         str,
         Opt(
-            f"{_OF_GPUS}model of the servers, of their NICs or of their GPUs: a name, or part of the name; the first match is taken. `list` prints all names.",
+            f"{_OF_GPUS}model of the servers, of their NICs or of their GPUs: a name, or part of the name; the first match is used. `list` prints all names.",
             words=_servers,
         ),
     ] = "cx7"
     switch: Annotated[
         str,
         Opt(
-            f"{_OF_GPUS}switch model: a name in `railweave hardware list`, or part of the name; the first match is taken.",
+            f"{_OF_GPUS}switch model: a name in `railweave hardware list`, or part of the name; the first match is used.",
             words=_switches,
         ),
     ] = "qfx5240-64"
@@ -143,7 +143,7 @@ class Init:
     yes: Annotated[
         bool,
         Opt(
-            "Ask nothing; take the default of each question. Default: on a terminal, ask if neither --gpus nor --example is given."
+            "Ask nothing; use the default of each question. Default: on a terminal, ask if neither --gpus nor --example is given."
         ),
     ] = False
     hardware: Annotated[Path | str | None, HARDWARE] = None

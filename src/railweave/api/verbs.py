@@ -119,7 +119,7 @@ class Build:
     compact: Annotated[
         bool,
         Opt(
-            "Free the numbers that NAME.lock reserves for names (of servers, spines, tenants and so on) that are no longer in the fabric file. New names can then use these numbers."
+            "Remove from NAME.lock the numbers of items (servers, spines, tenants and others) that are no longer in the fabric file. New items can then use these numbers. Default: such numbers stay reserved."
         ),
     ] = False
     device: Annotated[Sequence[str], DEVICE] = ()

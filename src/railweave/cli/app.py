@@ -28,7 +28,7 @@ VERBS = {
     "watch": "Watch a running network: samples, anomalies, metrics.",
     "drift": "Show how saved configurations differ from the design.",
     "import": "Create a fabric file from an existing network.",
-    "host": "On a GPU server: routes, rules, RDMA GIDs, job settings.",
+    "host": "Set up and check a GPU server: routes, RDMA GIDs, jobs.",
     "schema": "Print the JSON Schema of the fabric file, for editors.",
     "lab": "Run the network as FRR routers on this machine, and test it.",
     "fleet": "Check all GPU servers of a network over SSH.",
@@ -62,7 +62,7 @@ def _version(value: bool) -> None:
 def root(
     version: bool = typer.Option(False, "--version", callback=_version, is_eager=True, help="Print the version."),
 ) -> None:
-    """Design the network of a GPU cluster from one file; predict it, bring it up, watch it."""
+    """Design the network of a GPU cluster from one file, predict its speed, deploy it, and watch it."""
 
 
 def app_for(words: Sequence[str]) -> typer.Typer:

@@ -72,7 +72,7 @@ def report(options: BenchReportShown, *, as_json: bool, quiet: bool) -> None:
 
 
 MOST = 40
-"""The maximum number of rows to print, the worst first."""
+"""The maximum number of rows to print. The worst rows are printed first."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -260,9 +260,12 @@ def _line(run: Run) -> str:
 @app.command("check", short_help="Compare results with those that such servers should get.")
 @command(BenchCheck)
 def check(options: BenchCheck, *, as_json: bool, quiet: bool) -> None:
-    """Compare measured results with the results that servers with the GPUs of --gpus and the NICs of --nic should get. No fabric file is needed.
+    """Compare measured results with the results that are expected of servers with the GPUs of --gpus and the NICs of --nic. No fabric file is needed.
 
-    The expected results are simulated on a network without oversubscription. Each expected result is a range, called its band. The band is as wide as the errors of earlier predictions. The output also names the bottleneck. Exits 0 if all numbers are in their band. Exits 1 if a number is outside its band, if a run failed, or if a number cannot be predicted. Exits 2 if a file is not benchmark output.
+    The expected results are simulated on a network without oversubscription. Each expected result is a range, called a
+    band. The errors of earlier predictions determine how wide the band is. The output also names the bottleneck. Exits
+    0 if every number is within its band. Exits 1 if a number is outside its band, if a run failed, or if a number
+    cannot be predicted. Exits 2 if a file is not benchmark output.
     """
     from railweave.api.bench import bench_check
 

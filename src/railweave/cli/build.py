@@ -1,4 +1,4 @@
-"""``railweave build``."""
+"""``railweave build``: design a network and write all of its files."""
 
 from __future__ import annotations
 

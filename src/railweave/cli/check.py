@@ -1,4 +1,4 @@
-"""``railweave check``."""
+"""``railweave check``: compare the running network with its design."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``railweave collect``."""
+"""``railweave collect``: save the configuration and state of every switch."""
 
 from __future__ import annotations
 

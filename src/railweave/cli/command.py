@@ -24,7 +24,7 @@ LAST = (LAB, DEVICE_ACCESS, RUNNING, DEVICE, HARDWARE, PRICES)
 
 
 class Body(Protocol[Taken_contra]):
-    """The function of a verb. It takes the verb's options and the output form."""
+    """The function that carries out a verb. Its arguments are the verb's options and the output form."""
 
     __name__: str
 
@@ -69,7 +69,7 @@ def _place(declaration: OptionField) -> int:
 
 
 REPEATED = "<str>"
-"""The value of an option that may be repeated, as its help shows it. Typer would show the type of the whole list."""
+"""The placeholder that help shows for the value of an option that may be repeated. Typer would show the type of the whole list."""
 
 
 def _names(shown: Sequence[OptionField]) -> dict[str, str]:

@@ -245,7 +245,10 @@ class TimeLimits:
     ] = 1800.0
 
     def waits(self, settle: float) -> dict[str, Any]:
-        """Return the time limits as keyword arguments of ``deploy_apply``. ``settle``: the value of --settle, in seconds."""
+        """Return the time limits as keyword arguments of ``deploy_apply``.
+
+        ``settle`` is the value of --settle, in seconds.
+        """
         from railweave.api.deploying import IdleLimit, UpgradeTimeouts
 
         timeouts = UpgradeTimeouts(restart_s=self.restart_within, settle_s=max(settle, UpgradeTimeouts().settle_s))

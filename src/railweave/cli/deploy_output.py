@@ -140,7 +140,7 @@ def device_table(devices: Sequence[DeviceCondition]) -> Table:
 
 
 def compared_table(devices: Sequence[ComparedDevice]) -> Table:
-    """Return the table of what matches, differs and was not seen, by device and subject."""
+    """Return a table with the number of matching, differing and unseen parts of each device, by subject."""
     heads = (
         Column("device"),
         Column("compared"),

@@ -1,4 +1,4 @@
-"""``railweave diff``."""
+"""``railweave diff``: show the changes between two fabric files or builds."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Form(StrEnum):
-    """The form of a diff."""
+    """The format in which a diff is printed."""
 
     text = "text"
     junos_set = "junos-set"

@@ -1,4 +1,4 @@
-"""``railweave drift``."""
+"""``railweave drift``: show how saved configurations differ from the design."""
 
 from __future__ import annotations
 

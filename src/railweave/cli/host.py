@@ -1,4 +1,4 @@
-"""``railweave host``: passes all arguments to the parser in ``railweave.host``, which also runs without this package."""
+"""``railweave host``: all arguments are passed to the parser in ``railweave.host``, which also runs without this package."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import typer
 
 
 def host(ctx: typer.Context) -> None:
-    """On a GPU server: routing tables and rules, RDMA GIDs, job environment."""
+    """Configure and check a GPU server: routing tables and rules, RDMA GIDs, job environment."""
     from railweave.host.commands import main
 
     raise typer.Exit(main(ctx.args))

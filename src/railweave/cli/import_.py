@@ -1,4 +1,4 @@
-"""``railweave import``."""
+"""``railweave import``: create a fabric file from an existing network."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from railweave.analysis.adopt.adopt import ImportedNetwork
 
 _MOST_LINES = 20
-"""The maximum number of statements or notes printed of each kind. ``--json`` has all."""
+"""The maximum number of statements, and of notes, that are printed of each kind. ``--json`` prints all of them."""
 
 
 @dataclass(frozen=True, kw_only=True)

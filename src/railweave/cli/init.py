@@ -1,4 +1,4 @@
-"""``railweave init``."""
+"""``railweave init``: create a fabric file from an example or for a number of GPUs."""
 
 from __future__ import annotations
 
@@ -17,18 +17,22 @@ if TYPE_CHECKING:
     from railweave.outputs.folder.starting import StartedFabric
 
 LIST = "list"
-"""The word for ``--example`` that prints the names of the examples, and for ``--nic`` that prints the names of models."""
+"""The word that lists names: after ``--example`` the names of the examples, after ``--nic`` the names of the models."""
 
 
 @command(Init)
 def init(options: Init, *, as_json: bool, quiet: bool) -> None:
     """Write a new fabric file: a copy of an example (--example), or a fabric sized for a number of GPUs (--gpus).
 
-    On a terminal, without both options, `init` asks for servers, models, load balancing and a name. Each question has a default, `--yes` takes them all, and Ctrl-C writes nothing.
+    On a terminal, without both options, `init` asks for servers, models, load balancing and a name. Each question has a
+    default. With `--yes`, `init` asks nothing and uses the defaults. Ctrl-C ends it without writing files.
 
-    Next to the fabric file, `init` writes fabric.schema.json, with which editors validate and complete the file, and an inventory to fill in.
+    Next to the fabric file, `init` writes fabric.schema.json, with which editors validate and complete the file, and an
+    inventory to fill in.
 
-    With --gpus, the output compares the chosen topology with its alternatives: switches, optics, cables, spare ports, cost of growth, limits reached. The output also lists the findings that `build` will report; exits 1 if a finding is an error.
+    With --gpus, the output compares the chosen topology with its alternatives: switches, optics, cables, spare ports,
+    cost of growth, limits reached. The output also lists the findings that `build` will report; exits 1 if a finding is
+    an error.
     """
     if options.nic == LIST:
         _models(options, as_json=as_json)
@@ -72,7 +76,7 @@ def init(options: Init, *, as_json: bool, quiet: bool) -> None:
 
 
 def _models(options: Init, *, as_json: bool) -> None:
-    """Print the models that --nic takes."""
+    """Print the models that --nic accepts."""
     from railweave.api import init_choices
 
     catalog = init_choices.known(options.hardware)

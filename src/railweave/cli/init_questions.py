@@ -1,4 +1,4 @@
-"""The questions of ``init`` on a terminal. Each has a default; nothing is written before the last one."""
+"""The questions of ``init`` on a terminal. Each question has a default. No file is written before the last question is answered."""
 
 from __future__ import annotations
 
@@ -19,7 +19,10 @@ FOLDER, SERVERS = "cluster", 8
 
 
 def asks(options: Init, *, silent: bool) -> bool:
-    """Return True if ``init`` asks: on a terminal, if the options name nothing to start from."""
+    """Return True if ``init`` asks its questions.
+
+    It asks them on a terminal if the options name neither an example nor a number of GPUs.
+    """
     on_terminal = sys.stdin.isatty() and sys.stdout.isatty()
     return on_terminal and not silent and not options.yes and options.gpus is None and options.example is None
 
@@ -69,7 +72,7 @@ DECLINED = 2
 
 
 def confirm(preview: tuple[str, ...]) -> None:
-    """Show the addresses, and end the command with code 2 if the operator does not want the files to be written."""
+    """Show the addresses, and end the command with code 2 if the operator declines to write the files."""
     for line in preview:
         typer.echo(line)
     if not typer.confirm("write the files?", default=True):
@@ -101,7 +104,7 @@ def _model(question: str, default: str, choose: Callable[[str], Choice], names: 
 
 
 def _one_of(question: str, words: list[str]) -> str:
-    """Ask for one of some words. The first is the default."""
+    """Ask the operator to choose one of ``words``, and return the choice. The default is the first word."""
     while True:
         word = typer.prompt(question, default=words[0]).strip()
         if word in words:

@@ -139,8 +139,8 @@ def fault(options: LabFault, *, as_json: bool, quiet: bool) -> None:
     """Inject faults into a running lab, and measure their effect. Needs root.
 
     The result shows the number of lost packets, the time until traffic takes other paths and until it returns, and
-    whether every queue pair kept a path. Exits 1 in three cases: a queue pair had no path although the design leaves
-    it one; packets were still lost at the end of the fault; a part of the network did not recover.
+    whether every queue pair kept a path. Exits 1 in three cases: a queue pair had no path although, by the design, a
+    path remains for it; packets were still lost at the end of the fault; a part of the network did not recover.
     """
     from railweave.api.labs import lab_fault
 
@@ -157,7 +157,7 @@ def fault(options: LabFault, *, as_json: bool, quiet: bool) -> None:
 @app.command(short_help="Write the forwarding tables of the kernels.")
 @command(LabFib)
 def fib(options: LabFib, *, as_json: bool, quiet: bool) -> None:
-    """Write the forwarding tables that the kernels of a running lab use into a file, for `railweave sim --fib`. Needs root. Exits 1 if they differ from the computed tables."""
+    """Write the forwarding tables that the kernels of a running lab use into a file, for `railweave sim --fib`. Needs root. Exits 1 if these tables differ from the computed tables."""
     from railweave.api.labs import lab_fib
 
     with waiting("reading forwarding tables", quiet=quiet or as_json):

@@ -1,4 +1,4 @@
-"""``railweave paths``."""
+"""``railweave paths``: show the links that each queue pair crosses."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``railweave schema``."""
+"""``railweave schema``: print the JSON Schema of the fabric file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``railweave verify``."""
+"""``railweave verify``: find mistakes in a design and its device files."""
 
 from __future__ import annotations
 

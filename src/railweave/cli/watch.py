@@ -1,4 +1,4 @@
-"""``railweave watch``."""
+"""``railweave watch``: sample a running network, and report deviations from the design."""
 
 from __future__ import annotations
 

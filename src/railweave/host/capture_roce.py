@@ -1,13 +1,13 @@
 """The command `capture-roce`: capture a NIC's RoCE packets with tcpdump, or read a capture.
 
-RDMA does not pass the kernel's network stack, so tcpdump sees RoCE only if the NIC gives it copies:
+RDMA does not pass the kernel's network stack, so tcpdump sees RoCE packets only if the NIC passes copies to it:
 
 - libpcap 1.9 and newer captures from RDMA devices (mlx5_0, bnxt_re0), if it was built with RDMA support.
 - Older drivers of NVIDIA's NICs have a flag, ``sniffer``, by which the network interface gets the copies.
 - Broadcom's NICs need two settings in their flash, and a restart (Thor2 guide, section 5.1, question 9).
 
-Changed settings are restored after the capture. This command has a separate journal file, because `apply --watch`
-keeps the other journal locked.
+Changed settings are restored after the capture. This command has a separate journal file, because `apply --watch` keeps
+the other journal locked.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _FLAG = "sniffer"
 _SNAPLEN = 192
 """The bytes kept of each packet: all headers of RoCE v2 over IPv6 with a VLAN tag, and the beginning of the data."""
 _STOP_S = 5.0
-"""The seconds that tcpdump gets to write what it has, before it is killed."""
+"""The seconds within which tcpdump must write its remaining packets. After that, tcpdump is killed."""
 
 
 @dataclass(frozen=True)
@@ -237,7 +237,7 @@ def capture(asked: Namespace, machine: Machine, nic: Port, say: Callable[[str], 
 
 
 def _tcpdump(asked: Namespace, source: str) -> bool:
-    """Run tcpdump until a limit. Return True if a signal ended tcpdump. Raises HostError with tcpdump's message if tcpdump fails."""
+    """Run tcpdump until a limit is reached or a signal arrives. Return True if a signal ended tcpdump. Raises HostError with tcpdump's message if tcpdump fails."""
     words = ["tcpdump", "-i", source, "-n", "-U", "-w", str(asked.output)]
     words += [] if asked.whole else ["-s", str(_SNAPLEN)]
     words += ["-c", str(asked.packets)] if asked.packets else []

@@ -148,7 +148,7 @@ class Route:
 
 @dataclass(frozen=True)
 class Rule:
-    """A rule that looks up a table by source, destination or both, as the kernel writes them; an empty selector matches any address.
+    """A rule that selects packets by source, destination or both, and looks up a table for them. Selectors have the kernel's notation; an empty selector matches any address.
 
     - ``priority``: None lets the kernel choose.
     - ``plain``: True if the rule has no other selectors or actions. Railweave never changes other rules.

@@ -50,7 +50,7 @@ def parser() -> ArgumentParser:
     """Return the parser of the whole program."""
     top = _Parser(
         prog="railweave host",
-        description="Set up and check this GPU server as its plan, host.json, says: routing tables and rules,\nRDMA GIDs and job environment. `railweave build` writes host.json for each server.",
+        description="Set up and check this GPU server according to its plan, host.json: routing tables and rules,\nRDMA GIDs and job environment. `railweave build` writes host.json for each server.",
         epilog="exit codes: 0 good, 1 errors found, 2 wrong command line or input file, 130 interrupted\n\n"
         "examples:\n  railweave host plan\n  railweave host apply --wait 60\n  railweave host undo",
         formatter_class=RawDescriptionHelpFormatter,
@@ -74,7 +74,7 @@ def parser() -> ArgumentParser:
     plan = verb(
         "plan",
         "print the changes that `apply` would make, and the state of each NIC",
-        "Changes nothing.\nExit code 1: a NIC is missing, down or without an address that its routes need, so `apply` would refuse.",
+        "Changes nothing.\nExit code 1: a NIC is missing, down or without an address that its routes need, so `apply` would change nothing.",
         "plan",
         "plan --wait 60",
         "plan --json --host-file H100-01.host.json",
@@ -130,9 +130,11 @@ def parser() -> ArgumentParser:
     setup = verb(
         "setup",
         "set up a bare server: drivers, firmware, GPU libraries, MPI and tests, boot parameters, PCIe settings",
-        "plan: print each step\nwith its state (done, to do, not seen), commands, needed files and undo. Changes nothing. Exit code 1: a file is missing, or a\n"
-        "state could not be seen.\napply: carry out the steps that are to do, in order, show each command before it runs, and check the server at the\n"
-        "end. A second run changes nothing; after an interrupt, the next run goes on. Exit code 1: a step is left, or a restart is needed.\n"
+        "First print\nthe steps (plan), then carry them out (apply).\n`setup plan` prints each step with its state (done, to do, not seen), its commands, the files that it needs, and the\n"
+        "commands that undo it. It changes nothing. Exit code 1: a file is missing, or a state could not be read.\n"
+        "`setup apply` carries out the steps that are to do, in order. It shows each command before running it, and checks the\n"
+        "server at the end. A second run changes nothing. After an interrupt, the next run continues. Exit code 1: a step was not\n"
+        "carried out, or a restart is needed.\n"
         "Nothing is downloaded: the vendors' installers come from the folder that --from names. `undo --setup` undoes the steps.",
         "setup plan --from /srv/packages",
         "setup apply --from /srv/packages --reboot",
@@ -166,7 +168,7 @@ def parser() -> ArgumentParser:
     setup.add_argument(
         "--reboot",
         action="store_true",
-        help="apply only: restart the server if a step needs that (default: say that a restart is needed, and exit 1)",
+        help="apply only: restart the server if a step needs that (default: print that a restart is needed, and exit 1)",
     )
     setup.add_argument("--json", action="store_true", help="print JSON")
 
@@ -183,7 +185,7 @@ def parser() -> ArgumentParser:
     gid = verb(
         "gids",
         "show the RDMA GIDs of this server, with the path color and routing table that host.json plans for each",
-        "Without --all, only GIDs that a job can use:\nRoCE v2 and not link-local. Missing GIDs are listed.",
+        "Without\n--all, the list has only GIDs that a job can use: RoCE v2 and not link-local. GIDs of host.json that the server lacks are\nlisted as missing.",
         "gids",
         "gids --device mlx5_0 --all",
         "gids --check",
@@ -202,13 +204,13 @@ def parser() -> ArgumentParser:
     check = verb(
         "check",
         "check whether this server is ready for a job: compare its state with host.json, and show a fix for each difference",
-        "Changes nothing.\nExit code 1: a check failed, or could not read its values (no root, no tool).\nA check that could not read its values is ignored if --allow-unseen names it.\nWith --slurm or --nhc every check that could not read its values is ignored. With --strict, too, only --allow-unseen counts.",
+        "Changes nothing.\nExit code 1: a check failed, or could not read its values (no root, no tool).\nA check that could not read its values is ignored if --allow-unseen names it. With --slurm or --nhc, all such checks are\nignored, unless --strict is given too.",
         "check",
         "check --only link --only rdma-gids",
         "check --json > before.json     ... later: check --since before.json",
         "check --watch 60s --only counters",
-        "check --generic     (no host.json: the server against itself)",
-        "check --slurm     (Prolog, HealthCheckProgram: the reason in one line)",
+        "check --generic     (no host.json: NICs are compared with each other)",
+        "check --slurm     (one line, for Slurm's Prolog or HealthCheckProgram)",
         "check --list",
     )
     _host_file(check)
@@ -289,8 +291,8 @@ def parser() -> ArgumentParser:
     roce = verb(
         "capture-roce",
         "capture the RoCE packets of a NIC with tcpdump, or read a capture: flows, DSCP, ECN, congestion notifications",
-        "For NICs of NVIDIA\nand Broadcom. What the NIC must be set to for a capture is put back at the end, also after SIGTERM. Broadcom's NICs need --prepare\n"
-        "and a restart first. Exit code 1: packets are not as host.json plans them (DSCP, ECN), or the capture failed.",
+        "For\nNICs of NVIDIA and Broadcom. Settings of the NIC that are changed for a capture are restored at the end, also after SIGTERM.\n"
+        "Broadcom's NICs need --prepare and a restart first. Exit code 1: DSCP or ECN of packets differs from host.json, or the capture failed.",
         "capture-roce gpu0_eth -o gpu0.pcap --seconds 10",
         "capture-roce --read gpu0.pcap --flows 50",
         "capture-roce eth1 --prepare     ... restart, capture; later: capture-roce eth1 --restore",
@@ -312,10 +314,10 @@ def parser() -> ArgumentParser:
     action.add_argument(
         "--prepare",
         action="store_true",
-        help="set what a capture needs in the flash of a Broadcom NIC (no SR-IOV, no edge virtual bridging); takes effect after a restart",
+        help="change the flash settings of a Broadcom NIC that a capture needs: turn off SR-IOV and edge virtual bridging; takes effect after a restart",
     )
     action.add_argument(
-        "--restore", action="store_true", help="put back what --prepare, or an interrupted capture, has changed"
+        "--restore", action="store_true", help="restore the settings that --prepare, or an interrupted capture, has changed"
     )
     action.add_argument(
         "--read",
@@ -337,7 +339,7 @@ def parser() -> ArgumentParser:
 
     support = verb(
         "bundle",
-        "write one archive for a support case: what `check` reads, its results, and the journal of `apply`",
+        "write one archive for a support case: the data that `check` reads, its results, and the journal of `apply`",
         "Words\nthat look like secrets are removed; names and addresses are kept.",
         "bundle H100-01.tar.gz",
     )
@@ -354,7 +356,7 @@ def parser() -> ArgumentParser:
         "env > job.env     then: . ./job.env",
         "env -- ./all_reduce_perf -b 8 -e 8G -f 2 -g 1",
         "env --json",
-        "env --tenant blue -- ./all_reduce_perf -b 8 -e 8G -f 2 -g 1     where GPUs belong to several tenants",
+        "env --tenant blue -- ./all_reduce_perf -b 8 -e 8G -f 2 -g 1     (if GPUs belong to several tenants)",
     )
     _host_file(env)
     env.add_argument(
@@ -379,8 +381,8 @@ def parser() -> ArgumentParser:
         "rdma-ping",
         "send RDMA writes over every path to another host; print loss, round trip times and dead paths",
         "Runs\nthe program railweave-rdma-ping, which comes with the net plugin, and passes all arguments to it.",
-        "rdma-ping --server        on the one",
-        "rdma-ping H100-02         on the other",
+        "rdma-ping --server        (on H100-02)",
+        "rdma-ping H100-02         (on the other server)",
         "rdma-ping --help",
     )
 

@@ -25,7 +25,7 @@ _NAME = re.compile(r"([a-z]+[-_]?)[\d/:._-]*\d", re.IGNORECASE)
 def announced(
     ports: Mapping[str, Port], port_id: str | None, kind: str | None, description: str | None
 ) -> tuple[bool, Port | None]:
-    """Return whether an LLDP announcement identifies a port, and that port, or None if ``ports`` does not have it.
+    """Return (True if an LLDP announcement identifies a port, that port). The port is None if ``ports`` does not have it.
 
     ``ports`` has the neighbor's ports, by all their names. ``kind`` is the subtype of the port ID, in the spelling of
     any system. If the ID is not a known name, but a MAC address, an interface index or a local text, the description

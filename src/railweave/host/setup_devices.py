@@ -50,7 +50,7 @@ def _from_vendor(file: str) -> bool:
 
 
 def module_state(bare: Bare, module: str, wanted: str) -> State:
-    """Return the state of a vendor's kernel module: installed in the wanted version, and loaded."""
+    """Return the state of a vendor's kernel module: ``done`` if the wanted version is installed and loaded, else ``to do``."""
     file, version = _module(bare, module)
     if not _from_vendor(file) or not same_release(version or "unnumbered", wanted):
         seen = f"{version or 'the module of the kernel'} is" if file else "nothing is"
@@ -120,7 +120,7 @@ def rocm_file(bare: Bare) -> str:
 
 
 def rocm_state(bare: Bare) -> State:
-    """Return the state of ROCm, by the version file that its installer writes."""
+    """Return the state of ROCm, as the version file that its installer writes shows it."""
     version = (bare.machine.text("/opt/rocm/.info/version") or "").partition("-")[0]
     return versioned(version, bare.version("rocm"), "ROCm")
 
@@ -343,7 +343,7 @@ def other_state(bare: Bare) -> State:
 
 
 def _dkms_conflicts(bare: Bare) -> dict[str, list[str]]:
-    """Return the DKMS modules that must not be beside netxtreme-peer-mem (Thor2 guide, section 2.2.2).
+    """Return the DKMS modules that must not be installed together with netxtreme-peer-mem (Thor2 guide, section 2.2.2).
 
     The values are the kernels for which DKMS has installed each of them.
     """
@@ -367,7 +367,7 @@ def _ofed_conflicts(bare: Bare) -> bool:
 
 
 def conflict_state(bare: Bare) -> State:
-    """Return ``to do`` with each conflict of driver packages."""
+    """Return ``to do`` with the conflicts of driver packages, or ``done`` if there are none."""
     conflicts = [f"DKMS has {name} beside netxtreme-peer-mem" for name in _dkms_conflicts(bare)]
     conflicts += (
         ["NVIDIA's OFED is installed, with which Broadcom's RDMA driver does not load"] if _ofed_conflicts(bare) else []
@@ -382,7 +382,7 @@ def conflict_commands(bare: Bare) -> list[Command]:
 
 
 def conflict_inverse(bare: Bare) -> list[Command]:
-    """Return the commands that put removed DKMS modules back."""
+    """Return the commands that install the removed DKMS modules again."""
     words = [
         again
         for name, kernels in _dkms_conflicts(bare).items()

@@ -87,7 +87,7 @@ def state_document(machine: Machine) -> dict[str, Any]:
 
 
 def _firewall(machine: Machine) -> list[str] | None:
-    """Return the command that deletes each firewall rule that drops RoCE. None if the rules cannot be read."""
+    """Return, for each firewall rule that drops RoCE, the command that deletes the rule. Return None if the rules cannot be read."""
     try:
         return firewall_drops(machine)[0]
     except CannotTellError:

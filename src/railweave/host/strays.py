@@ -235,7 +235,7 @@ _LEGACY_DROP = re.compile(r"-A INPUT\b.*--dports? (?:\S+,)?4791\b.*-j (?:DROP|RE
 
 
 def firewall_drops(machine: Machine) -> tuple[list[str], list[str]]:
-    """Return (commands that delete each firewall rule that drops RoCE, chains that drop incoming packets by default).
+    """Return the commands that delete the firewall rules that drop RoCE, and the chains that drop incoming packets by default.
 
     Raises ``CannotTellError`` if the rules cannot be read.
     """

@@ -297,7 +297,7 @@ def module_light(server: Server, nic: WantedNic) -> Iterator[Outcome]:
     source="Azure node health checks (5 lost carriers in 24 hours)",
 )
 def flaps(server: Server, nic: WantedNic) -> Iterator[Outcome]:
-    """Check how often the link has gone down."""
+    """Check that the link has gone down fewer than ``_FLAPS`` times."""
     count = server.machine.number(f"{_folder(nic)}/carrier_down_count")
     if count is None:
         raise CannotTellError("the kernel does not count it")
@@ -355,7 +355,7 @@ def _short(name: str) -> str:
     unless=_dark,
 )
 def switch_mtu(server: Server, nic: WantedNic) -> Iterator[Outcome]:
-    """Check that the switch port's maximum frame size, sent by LLDP, holds the NIC's MTU and an Ethernet header."""
+    """Check that the switch port's maximum frame size, announced by LLDP, is large enough for the NIC's MTU and an Ethernet header."""
     frame = next(
         (announcement["mfs"] for announcement in announcements(server.machine, nic.netdev) if announcement["mfs"]), ""
     )

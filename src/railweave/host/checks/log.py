@@ -263,7 +263,7 @@ _FLAPS = 3
     root=True,
 )
 def link(server: Server, nic: WantedNic) -> Iterator[Outcome]:
-    """Check that the link has not gone down often according to the kernel log, and that its last event is not a loss."""
+    """Check that the link has not gone down often according to the kernel log, and that it is up after the last event in the log."""
     try:
         names = (pci_of(server.machine, nic.netdev), f" {nic.netdev}:")
     except CannotTellError:

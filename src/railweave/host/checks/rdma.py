@@ -35,7 +35,7 @@ def _there(server: Server, nic: WantedNic) -> None:
     source="Thor2 guide, section 2.6, check 6, and section 5.1, question 1",
 )
 def device(server: Server, nic: WantedNic) -> Iterator[Outcome]:
-    """Check that the planned RDMA device exists; a device with another name is found by its card."""
+    """Check that the planned RDMA device exists. A device with another name is found by its PCI card."""
     machine = server.machine
     there = devices(machine)
     card = machine.real(f"/sys/class/net/{nic.netdev}/device")

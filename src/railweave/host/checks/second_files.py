@@ -78,7 +78,7 @@ def _texts(machine: Machine, files: dict[str, str]) -> Iterator[tuple[str, str, 
 
 
 def _present(machine: Machine, *paths: str) -> dict[str, str]:
-    """Return the files that exist, and the files that cannot be read without root."""
+    """Return those of ``paths`` that exist, including files that cannot be read without root."""
     return {path: path for path in paths if machine.readable(path) is not None or path in machine.denied}
 
 

@@ -87,7 +87,7 @@ def sysctl(server: Server) -> Iterator[Outcome]:
     source="Thor2 guide, section 2.3 (limits.conf); Slurm, FAQ on memory limits",
 )
 def memlock(server: Server) -> Iterator[Outcome]:
-    """Check that this program was started with an unlimited limit of locked memory."""
+    """Check that this program was started without a limit on locked memory."""
     match = re.search(r"Max locked memory\s+(\S+)", server.machine.text("/proc/self/limits") or "")
     if not match:
         raise CannotTellError("the kernel shows no limit of locked memory")

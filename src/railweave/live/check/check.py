@@ -318,7 +318,8 @@ class Criteria:
     - ``all_routes``: True to compare every route. False compares only example routes and the number of routes if a
       table is large (``analysis.expect.prefixes.whole_tables``).
     - ``allow_unseen``: the names of subjects that may stay unseen.
-    - ``line``: a function that returns the place in the fabric file of the first of several fields that the file has.
+    - ``line``: a function that looks for several fields in the fabric file, and returns the first that the file has,
+      with its place.
     """
 
     before: Capture | None = None

@@ -464,7 +464,7 @@ def families(device: Expected) -> list[Family]:
 
 
 def policy_of(family: Family) -> str:
-    """Return the name of the kernel parameter that spreads packets of an address family."""
+    """Return the name of the kernel parameter that selects the hash by which packets of an address family are spread over links."""
     return f"net.{family}.fib_multipath_hash_policy"
 
 

@@ -73,7 +73,7 @@ def missing(frr: Frr, suite: str) -> str:
 def start(place: Place, plan: Plan, frr: Frr) -> None:
     """Start lldpd on every switch and server, if the root folder has it.
 
-    This does not wait for lldpd: neighbors appear within about a second.
+    The function does not wait for lldpd. Neighbors appear within about a second.
     """
     if not (frr.root / DAEMON).exists():
         return

@@ -103,7 +103,7 @@ def read_table(lines: Sequence[Line], notes: Notes) -> Table:
 
 
 def _told_apart(heads: Sequence[str]) -> list[str]:
-    """Return unique column names. If several columns have the same name, the second and later ones get their column number."""
+    """Return unique column names. If several columns have the same name, the column number is added to the second and later ones."""
     return [name if name not in heads[:place] else f"{name} (column {place + 1})" for place, name in enumerate(heads)]
 
 

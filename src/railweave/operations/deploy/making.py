@@ -244,7 +244,7 @@ class PlanConfigs:
         return {cable.b.device for cable in self.network.cables_of(server) if cable.a.port in nics}
 
     def told(self, waves: Sequence[Wave]) -> tuple[Wave, ...]:
-        """Return the waves with lines about the servers that move between tenants. A wave may get reasons to be refused.
+        """Return the waves, with lines about servers that move between tenants and with reasons to refuse a wave.
 
         A wave is refused if it leaves a server in the VRFs of two tenants, or if it lets tenants reach each other.
         """

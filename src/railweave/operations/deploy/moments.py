@@ -599,7 +599,11 @@ class Moments:
         )
 
     def _protected(self, configs: Mapping[str, DeviceConfig]) -> bool:
-        """Return whether each switch protects all packets that all switches of its fabric protect before the plan, or after it."""
+        """Return whether switches still protect packets as before the plan, or already as after the plan.
+
+        This is the case if the packets that all switches of a fabric protect before the plan (or those that all protect
+        after the plan) are all protected by all switches now.
+        """
         now = _lossless(self._network, configs)
         return any(
             all(packets <= now.get(fabric, frozenset()) for fabric, packets in _lossless(self._network, side).items())

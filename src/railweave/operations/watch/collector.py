@@ -68,7 +68,7 @@ class WatchedDevice:
 
 @dataclass
 class Figures:
-    """Counters of the collector's work since its start."""
+    """Statistics of the collector's work since its start."""
 
     rounds: int = 0
     kept: int = 0

@@ -64,7 +64,7 @@ def isis_adjacencies(lab: Running, routes: Routes) -> Observation:  # noqa: ARG0
 
 
 def fib(lab: Running, routes: Routes) -> Observation:
-    """Compare the next-hop groups of every kernel, and the backups in BGP's tables, with ``routes``."""
+    """Compare the next-hop groups of every kernel, and the backup paths in BGP's tables, with ``routes``."""
     kernel_tables = tables.read(lab, routes)
     failures = [str(difference) for difference in tables.differences(routes, kernel_tables)]
     backups, wrong = _backups(lab, routes)

@@ -149,7 +149,7 @@ def links(lab: Running, routes: Routes) -> Observation:
 
 
 def _directions(lab: Running, pair: QueuePair) -> list[set[Direction]]:
-    """Return, for each hop of a queue pair, its links, each with the device that receives the packets."""
+    """Return, for each hop of a queue pair, the links of the hop. Each link has the device that receives the packets."""
     at = {pair.src.partition(":")[0]}
     directions: list[set[Direction]] = []
     for hop in pair.hops:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 QUANTITIES = ("busbw_gbytes_per_s", "average_busbw_gbytes_per_s", "time_us")
 UNSTATED = {"all-reduce": 1 << 30, "all-to-all": 256 << 20}
-"""The size in bytes for which a table's average over unstated sizes is predicted, as in docs/validation.md."""
+"""The size in bytes that is simulated for a table's average over unstated sizes, by collective (docs/validation.md)."""
 UNEVEN = 1.5
 """The ratio of an uplink's traffic to the mean traffic of its switch's uplinks above which the uplink is reported as shared."""
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """The servers of a job, in the order of their ranks.
+    """A group of servers that runs a job, in the order of their ranks.
 
     - ``part``: the part of the plan; ``what``: a description of the servers.
     - ``label``: distinguishes scopes of the same part (a server, a stripe); empty if the part has only one.

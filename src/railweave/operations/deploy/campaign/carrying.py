@@ -139,8 +139,8 @@ def carried_out(
     - ``running``: the configuration texts of every switch, by switch and file.
     - ``sent``: the sender of test packets.
 
-    In an emulation, the emulation starts the faults that are commands, and ends them when everything is restored.
-    Raises ``StoppedError`` if something could not be restored, and any error that interrupts the turn.
+    In an emulated network, the emulation starts the faults that are commands, and ends them when everything is
+    restored. Raises ``StoppedError`` if something could not be restored, and any error that interrupts the turn.
     """
     turn, names = planned.turn, _near(site, planned)
     revision = rows.begin(planned.plan, applying.FAULT_LABEL.format(number="{number}", digest=planned.plan.digest[:6]))
