@@ -281,7 +281,7 @@ def rule_of(family: int, shown: dict[str, Any]) -> Rule:
 
 
 def _more(shown: dict[str, Any]) -> list[str]:
-    """Return the other selectors and actions of a rule, in the form that ``ip rule add`` takes (iproute2, ip/iprule.c)."""
+    """Return the other selectors and actions of a rule, in the form that ``ip rule add`` accepts (iproute2, ip/iprule.c)."""
     words = ["not"] if "not" in shown else []
     for key in sorted(set(shown) - _PLAIN_RULE - {"not"}):
         value = shown[key]

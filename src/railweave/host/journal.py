@@ -1,10 +1,9 @@
 """The journal: the entries that railweave added on this server, and those that it replaced.
 
-It is written before each change.
+The journal is written before each change.
 
 The journal does not list the steps that were done. It lists the entries to remove if they exist, and the entries to
-restore if they are missing. So the journal is correct between any two changes, also after a SIGKILL, without a record
-of the last change.
+restore if they are missing. So the journal is correct at any time, even if the program was killed between two changes.
 """
 
 from __future__ import annotations

@@ -317,7 +317,9 @@ def parser() -> ArgumentParser:
         help="change the flash settings of a Broadcom NIC that a capture needs: turn off SR-IOV and edge virtual bridging; takes effect after a restart",
     )
     action.add_argument(
-        "--restore", action="store_true", help="restore the settings that --prepare, or an interrupted capture, has changed"
+        "--restore",
+        action="store_true",
+        help="restore the settings that --prepare, or an interrupted capture, has changed",
     )
     action.add_argument(
         "--read",

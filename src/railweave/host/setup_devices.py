@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 
 def _module(bare: Bare, name: str) -> tuple[str, str]:
-    """Return the file and the version of a kernel module that is installed; empty if it is absent or has no version."""
+    """Return the file and the version of a kernel module. Both are empty if the module is not installed; the version is also empty if the module has none."""
     if bare.image and not bare.kernel:
         raise CannotTellError("an image does not show its kernel: name it under hosts.versions.kernel")
     kernel = ("-k", bare.kernel) if bare.image else ()
@@ -169,9 +169,10 @@ _BROADCOM_DEVICES = {"0x1750", "0x1751", "0x1752", "0x1760"}
 
 
 def _addresses(bare: Bare, driver: str) -> list[str]:
-    """Return the PCI addresses of the planned NICs with a driver. Raises CannotTellError if they are not on the bus.
+    """Return the PCI addresses of the planned NICs that use ``driver``. Raises CannotTellError if these NICs are not on the PCI bus.
 
-    A bare machine has no driver that names interfaces. Then Broadcom's NICs are found on the PCI bus by their numbers.
+    On a bare machine, no driver is loaded yet that names the interfaces. Broadcom's NICs are then found on the PCI bus
+    by their device numbers.
     """
     planned = [nic for nic in bare.plan.nics if nic.driver == driver]
     named = [
@@ -465,7 +466,7 @@ def boot_inverse(bare: Bare) -> list[Command]:
 
 
 def _grubby_kernels(bare: Bare) -> dict[str, list[str]]:
-    """Return the parameters of each kernel that grubby knows, by the kernel's file."""
+    """Return the parameters of each kernel that grubby lists, by the kernel's file."""
     kernels: dict[str, list[str]] = {}
     kernel = ""
     for line in bare.machine.output("grubby", "--info=ALL").splitlines():

@@ -123,8 +123,8 @@ def _source_state(name: str, program: str) -> Callable[[Bare], State]:
 def _built(name: str, *build: Callable[[Bare], tuple[str, ...]]) -> Callable[[Bare], list[Command]]:
     """Return a function that returns the commands of a build.
 
-    They unpack and build the source, install it into a staging folder, and rename this folder into place. If a build
-    stops at any command, the final folder does not exist, so the next run starts the build again.
+    The commands unpack and build the source, install it into a staging folder, and rename this folder into place. If a
+    build stops at any command, the final folder does not exist, so the next run starts the build again.
     """
 
     def commands(bare: Bare) -> list[Command]:

@@ -47,7 +47,7 @@ class Light:
         return sorted({lane for (_, lane), power in self.dbm.items() if power > float("-inf")})
 
     def outside(self, level: str) -> list[str]:
-        """Return a text for each lane in use whose power is outside the module's limits of a level."""
+        """Return a text for each lane in use whose power is outside the module's limits. ``level`` selects the limits: ``alarm`` or ``warning``."""
         wrong: list[str] = []
         for (way, lane), power in sorted(self.dbm.items(), key=lambda item: item[0][1]):
             low, high = (self.limits.get((way, bound, level)) for bound in ("low", "high"))

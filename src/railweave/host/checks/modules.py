@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from .server import Server
 
 _STACKS = {"mlx5_core": ("mlx5_core", "mlx5_ib", "ib_core", "ib_uverbs"), "bnxt_en": ("bnxt_en", "bnxt_re")}
-"""The modules of each driver. They must come from the same build."""
+"""The kernel modules of each driver. All modules of a driver must come from the same build."""
 
 
 def stacks(server: Server) -> list[tuple[str, ...]]:

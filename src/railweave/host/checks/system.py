@@ -416,7 +416,7 @@ def _cpus(text: str) -> set[int]:
     unless=lambda server: "" if server.machine.has("dmidecode") else "dmidecode is not installed; bios.md has the item",
 )
 def memory_interleaving(server: Server) -> Iterator[Outcome]:
-    """Check that the firmware's tables give each memory module a position in an interleave."""
+    """Check that memory is interleaved: in the firmware's tables, each memory module must have a position in an interleaved set."""
     blocks = server.machine.output("dmidecode", "-t", "20").split("Memory Device Mapped Address\n")[1:]
     positions = [re.search(r"^\s*Interleave Position: (\w+)$", block, re.MULTILINE) for block in blocks]
     known = [match[1] if match else "" for match in positions if not match or match[1] != "Unknown"]

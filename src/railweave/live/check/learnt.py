@@ -97,7 +97,7 @@ def by_server(server: Server, nic: Nic, state: HostState, ends: Ends, notes: lis
 
 
 def _hears(state: HostState, name: str, nic: Nic, ends: Ends) -> bool:
-    """Return whether a server's interface receives LLDP from the leaf and port that the design gives the NIC."""
+    """Return whether a server's interface receives LLDP from the leaf and port to which the design connects the NIC."""
     heard = (state.neighbors or {}).get(name, ())
     return any(
         end_of(ends, neighbor)[1] == (nic.leaf, nic.leaf_port) for neighbor in heard if neighbor.system is not None

@@ -72,7 +72,7 @@ DUPLICATE = Rule(
 
 
 def strays(wanted: ExpectedHost, state: HostState) -> list[tuple[Rule, Stray]]:
-    """Return the entries (rules, routes, neighbors) of a server that divert traffic from its planned path. Each has the rule that reports it."""
+    """Return the entries (rules, routes, neighbors) of a server that divert traffic from its planned path. The result has, for each entry, the rule of the checks that reports it."""
     entries: list[tuple[Rule, Stray]] = []
     if state.rules is not None:
         planned = [

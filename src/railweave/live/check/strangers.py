@@ -139,7 +139,7 @@ def _global(addresses: Iterable[str]) -> list[str]:
 
 
 def _addresses(expected: Expected, state: DeviceState, owners: dict[str, dict[str, str]]) -> Iterator[Deviation]:
-    """Yield findings about addresses on gateways and on ports between switches that the design does not give them."""
+    """Yield findings about addresses that the design does not have, on gateways and on ports between switches."""
     device = expected.device
     designed: dict[str, set[str]] = {
         gateway.name: {_plain(str(address)) for address in gateway.addresses} for gateway in expected.gateways

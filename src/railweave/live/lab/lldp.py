@@ -96,7 +96,7 @@ def start(place: Place, plan: Plan, frr: Frr) -> None:
 
 
 def commands(place: Place, device: str) -> Path:
-    """Return the folder with programs that query a device's lldpd. It is to be put first in ``PATH``."""
+    """Return the folder with programs that query a device's lldpd. The folder must be the first in ``PATH``."""
     return place.lldp(device) / "bin"
 
 

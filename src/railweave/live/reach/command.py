@@ -59,7 +59,7 @@ class Command:
     async def ran(self, words: str, given: str | None = None) -> tuple[int, str, str]:
         """Run a command, and return its exit status, output and error output.
 
-        Raises ``ReachError`` if the program cannot be started, gives no output in time or too much output.
+        Raises ``ReachError`` if the program cannot be started, does not end in time or prints too much.
 
         ``given`` is the input of the command; None means no input.
         """

@@ -206,7 +206,7 @@ def shown(result: object) -> str | None:
 
 
 class Restconf(_Web):
-    """RESTCONF: only ``GET`` of paths below ``/restconf/data``. Data that is not configured gives an empty answer, not an error."""
+    """A connection by RESTCONF. It uses only ``GET`` of paths below ``/restconf/data``. If the requested data is not configured, the answer is empty; this is not an error."""
 
     protocol = "restconf"
 

@@ -206,7 +206,7 @@ class LabServer:
 
 
 LAB_CHECKS = ("network", "link-carrier", "link-mtu")
-"""The checks that a server of a lab can pass. It has links, addresses, tables and a firewall, but no RDMA devices, and its ports have no speed."""
+"""The checks that a server of a lab can pass. Such a server has links, addresses, tables and a firewall, but no RDMA devices, and its ports have no speed."""
 
 
 def fleet(fabric: Path, hosts: str | None) -> Fleet:

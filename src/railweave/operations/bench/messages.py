@@ -56,7 +56,7 @@ _LINUX = """
 127 Key has expired; 128 Key has been revoked; 129 Key was rejected by service; 130 Owner died
 131 State not recoverable; 132 Operation not possible due to RF-kill; 133 Memory page has hardware error
 """
-"""The contents of Linux ``errno.h`` (the same on x86 and Arm), with the ``strerror`` messages of glibc. Those of musl differ."""
+"""The error numbers and names of Linux ``errno.h`` (the same on x86 and Arm), with the messages of glibc's ``strerror``. Messages of musl differ."""
 
 NUMBERS = {
     words: int(number)

@@ -240,7 +240,7 @@ def without_mpi(processes: int) -> str:
 
 
 def _library(ranks: Sequence[nccl_tests.Rank]) -> Literal["NCCL", "RCCL", ""]:
-    """Return the library for the GPUs of these ranks. It is used for test versions that do not print the library."""
+    """Return the library that the GPUs of these ranks use. The result is used for versions of the tests that do not print the library."""
     if not ranks:
         return ""
     return "RCCL" if any("AMD" in rank.gpu for rank in ranks) else "NCCL"

@@ -464,7 +464,7 @@ def import_files(
 ) -> ImportResult:
     """Read benchmark outputs, and store either all of their runs or none.
 
-    All files in a folder are read. Files in a folder that are not benchmark output only give a note.
+    All files in a folder are read. For files in a folder that are not benchmark output, only a note is added.
 
     ``source`` is the name of the network that was benchmarked. ``network`` is the network to compare logs with, or
     None. ``gbits`` and ``operation`` are explained at ``read``. Raises ``SpecError`` if a file cannot be read or is not

@@ -149,7 +149,7 @@ class PlanConfigs:
         return {disruption: tuple(names) for disruption, names in interrupted.items()}
 
     def _moving(self, devices: Collection[str]) -> dict[str, tuple[str, ...]]:
-        """Return the tenants whose NICs on ports of these leaves move, because a NIC leaves or joins the tenant. Each tenant has its leaves."""
+        """Return the tenants that NICs on ports of these leaves leave or join. The result maps each tenant to the leaves."""
         old, new = tenants(self.network, self.before), tenants(self.network, self.after)
         leaves: dict[str, dict[str, None]] = {}
         for cable in self.network.cables:

@@ -491,7 +491,7 @@ class Moments:
 
         Return (lost destinations, number of states, effects of the wave). Lost destinations are reached before and
         after the wave, but not in one of these states. Each lost destination has the places that do not reach it. If
-        the routes of a state cannot be computed, ``Effects.unsettled`` gives the reason.
+        the routes of a state cannot be computed, ``Effects.unsettled`` has the reason.
         """
         was, now, moved = states[wave - 1], states[wave], states[wave].effects
         cut: dict[str, dict[str, None]] = {}

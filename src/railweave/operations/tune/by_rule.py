@@ -1,7 +1,7 @@
 """Values of fabric file fields that a rule computes from the design: PFC headroom, thresholds, XON offsets, watchdogs.
 
-Each rule gives a range and its arithmetic. A value within the range is kept; any other value is replaced by the
-nearest limit.
+Each rule computes a range, and shows the arithmetic. A value within the range is kept; any other value is replaced by
+the nearest limit.
 """
 
 from __future__ import annotations

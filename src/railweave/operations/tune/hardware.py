@@ -80,7 +80,7 @@ class GuardrailError(RailweaveError):
 
 @dataclass(frozen=True)
 class StateReading:
-    """The states that switches reported at one time. ``silent`` gives the switches that did not answer, with the reason."""
+    """The states that switches reported at one time. ``silent`` has the switches that did not answer, with the reason."""
 
     states: Mapping[str, DeviceState]
     silent: Mapping[str, str]

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 HEADERS_S = 10.0
 """The seconds within which the request line and headers must arrive.
 
-They count from the start of the connection, or from the first byte of a later request.
+The time is counted from the start of the connection, or from the first byte of a later request.
 """
 ANSWER_S = 120.0
 """The seconds within which the client must have received an answer."""

@@ -205,7 +205,10 @@ def _culprits(lab: Running, traffic: Traffic, batch: Sequence[QueuePair], wrong:
 
 
 def _strays(lab: Running, traffic: Traffic, pair: QueuePair) -> list[str]:
-    """Return a text about a queue pair that, sent separately, deviates from ``paths``. The list is empty unless it deviates in each of ``TRIES`` tries."""
+    """Return how the packets of a queue pair that is sent separately deviate from ``paths``, as a list with one text.
+
+    The list is empty unless the packets deviate in each of ``TRIES`` tries.
+    """
     strays: list[str] = []
     for _ in range(TRIES):
         strays = _stray(lab, traffic, pair)

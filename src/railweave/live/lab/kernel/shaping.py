@@ -1,6 +1,6 @@
 """Slow and lossy links, by queueing disciplines at their interfaces (tc(8)), and links that are down.
 
-netem could also lose and delay packets, but many kernels lack it. These disciplines need htb, tbf and cls_bpf.
+The disciplines need htb, tbf and cls_bpf of the kernel. netem is not used, because many kernels lack it.
 """
 
 from __future__ import annotations

@@ -219,7 +219,7 @@ Launcher = Literal["mpirun", "srun"]
 RANKS = "railweave host env"
 """The program that starts each rank. The rank's own program follows after ``--``.
 
-It sets variables whose values differ by server, as in ``mpirun.sh``.
+This program sets variables whose values differ by server, as in ``mpirun.sh``.
 """
 RANKS_START_S = 60
 """The seconds that MPI or Slurm may need to start the ranks, in addition to the run's time limit."""
