@@ -220,7 +220,7 @@ class BenchRun:
         False
     )
     failed: Annotated[
-        bool, Opt("Also repeat runs that are in the store as failed. Default: these runs are skipped.")
+        bool, Opt("Also repeat runs whose result in the store is a failure. Default: these runs are skipped.")
     ] = False
     launcher: Annotated[
         Launcher, Opt("Program that starts the processes of collectives on the servers: mpirun or srun.", kind=str)

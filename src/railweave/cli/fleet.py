@@ -43,12 +43,12 @@ def check(options: FleetCheckShown, *, as_json: bool, quiet: bool) -> None:
     """Run the checks of `railweave host check` on every server over SSH.
 
     The output lists each failed check with the servers on which it failed. If a check failed only at one leaf, on one
-    rail or on one server, the output names that part. With --generic there is no design: `railweave fleet check
-    --generic H100-[01-16]` runs every check that needs none, and compares servers of one kind with each other.
+    rail or on one server, the output names that part. With --generic, no design is needed: `railweave fleet check
+    --generic H100-[01-16]` runs every check that works without a design, and compares servers of one kind with each
+    other.
 
     railweave copies the check program to a temporary folder on each server, and removes the folder afterwards; nothing
-    else on a server is changed. Exits 0 if every server answered and all checks passed, 1 if not, and 2 on wrong
-    input.
+    else on a server is changed. Exits 0 if every server answered and all checks passed, 1 if not, and 2 on wrong input.
     """
     from railweave.api import fleet_check
 

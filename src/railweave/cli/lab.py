@@ -139,8 +139,8 @@ def fault(options: LabFault, *, as_json: bool, quiet: bool) -> None:
     """Inject faults into a running lab, and measure their effect. Needs root.
 
     The result shows the number of lost packets, the time until traffic takes other paths and until it returns, and
-    whether every queue pair kept a path. Exits 1 in three cases: a queue pair had no path although, by the design, a
-    path remains for it; packets were still lost at the end of the fault; a part of the network did not recover.
+    whether every queue pair kept a path. Exits 1 in three cases: a queue pair had no path although the design has
+    another path for it; packets were still lost at the end of the fault; a part of the network did not recover.
     """
     from railweave.api.labs import lab_fault
 
@@ -173,7 +173,7 @@ def fib(options: LabFib, *, as_json: bool, quiet: bool) -> None:
 @app.command(short_help="Write the network as a topology for containerlab.")
 @command(LabExport)
 def export(options: LabExport, *, as_json: bool, quiet: bool) -> None:
-    """Write the network as a topology that containerlab starts with images of the vendors' operating systems. The command needs no root rights and no running lab."""
+    """Write the network as a topology that containerlab starts with images of the vendors' operating systems. The command needs neither root rights nor a running lab."""
     from railweave.api.labs import lab_export
 
     with waiting(f"writing {options.fabric} as {options.form.value} has it", quiet=quiet or as_json):

@@ -74,7 +74,7 @@ def parser() -> ArgumentParser:
     plan = verb(
         "plan",
         "print the changes that `apply` would make, and the state of each NIC",
-        "Changes nothing.\nExit code 1: a NIC is missing, down or without an address that its routes need, so `apply` would change nothing.",
+        "Changes nothing.\nExit code 1: a NIC is missing, down or without an address that its routes need, so `apply` without --partial\nwould change nothing.",
         "plan",
         "plan --wait 60",
         "plan --json --host-file H100-01.host.json",

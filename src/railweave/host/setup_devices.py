@@ -199,7 +199,7 @@ def _addresses(bare: Bare, driver: str) -> list[str]:
 
 
 def _firmware(bare: Bare, driver: str) -> list[str]:
-    """Return a text for each planned NIC whose firmware is not the required one; empty if none is required."""
+    """Return a text for each planned NIC of ``driver`` that does not have the required firmware; empty if no firmware is required."""
     required = bare.versions("nic_firmware")
     different: list[str] = []
     for nic in bare.plan.nics:

@@ -146,7 +146,7 @@ def rows(asked: Namespace) -> tuple[Bare, list[Row]]:
 def plan(asked: Namespace) -> int:
     """Print the steps with their states, commands and missing files.
 
-    Return exit code 1 if `apply` could not carry out all of them.
+    Return exit code 1 if `apply` could not carry out all steps.
     """
     bare, steps = rows(asked)
     missing = _missing(steps, TO_DO, NOT_SEEN)

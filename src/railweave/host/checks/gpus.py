@@ -522,7 +522,7 @@ _PEER = {
     "NVIDIA": ("/sys/module/nvidia_peermem/version", "/sys/kernel/mm/memory_peers/nv_mem/version", "/sys/kernel/mm/memory_peers/nv_mem_nc/version"),
     "AMD": ("/sys/kernel/mm/memory_peers/amdkfd/version", "/sys/kernel/memory_peers/amdkfd/version", "/sys/memory_peers/amdkfd/version"),
 }  # fmt: skip
-"""The files by which NCCL and RCCL detect that NICs can access GPU memory (peer memory), by GPU vendor. NCCL and RCCL read them for GPUDirect RDMA."""
+"""The files by which NCCL and RCCL detect that NICs can access GPU memory (peer memory), by GPU vendor. Source: the gdr check of their verbs transports."""
 
 
 @of_server(

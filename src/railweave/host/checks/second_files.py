@@ -413,7 +413,7 @@ def _is_rule_of(machine: Machine, nic: WantedNic, line: str) -> bool:
     design=True,
 )
 def second_modprobe(server: Server) -> Iterator[Outcome]:
-    """Check that no modprobe file blacklists a module of the planned NICs or replaces it with a command."""
+    """Check that no modprobe file blacklists a module of the planned NICs, or runs a command instead of loading the module."""
     modules = {module for stack in stacks(server) for module in stack}
     clean = True
     for _, path, text in _texts(server.machine, _files(server.machine, _MODPROBE, ".conf")):

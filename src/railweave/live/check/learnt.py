@@ -387,7 +387,7 @@ def add_lengths(
 ) -> None:
     """Add the cable lengths that modules report to ``learned``. A length that the inventory has at either end of the cable stays unchanged.
 
-    If the measured and the reported length differ by a metre or more, a note is added.
+    If the length in the inventory and the reported length differ by a metre or more, a note is added.
     """
     for here, there, metres in lengths(network, states, learned.notes):
         ends = [(end.device, end.port) for end in (here, there)]

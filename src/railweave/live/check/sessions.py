@@ -136,7 +136,7 @@ def sessions(living: NetworkStates) -> Iterator[Deviation]:
 
 
 def by_end(reported: Sequence[Said]) -> dict[str, Said]:
-    """Return reported sessions by neighbor address and by port. If a key occurs twice, the first session counts."""
+    """Return reported sessions by neighbor address and by port. If a key occurs twice, it has the first session."""
     session_by_end: dict[str, Said] = {}
     for session in reported:
         for end in (session.peer, session.interface, without_unit(session.interface) if session.interface else None):

@@ -43,9 +43,10 @@ class ExportedLab:
 
 
 def exported(network: Network, part: str, words: Sequence[str]) -> ExportedLab:
-    """Return the topology files of a network, or of a ``part`` of it given as for ``lab up``.
+    """Return the topology files of a network, or of a part of the network.
 
-    ``words`` are the images to use, as ``KIND=IMAGE``.
+    ``part`` selects the part, in the form of the option --slice of ``lab up``. ``words`` are the images to use, as
+    ``KIND=IMAGE``.
     """
     shown = present(network)
     shown = slicing.sliced(shown, slicing.parse(part)) if part else shown

@@ -148,8 +148,8 @@ class KernelTables:
 def read(lab: Running, expected: Routes) -> KernelTables:
     """Return the kernel tables of all routers in ``expected``. Prefixes, and the links in next-hop groups, have the same order as in ``expected``.
 
-    Groups contain only links that the kernel uses now; links that are down are left out. Kernels have no backups or
-    reasons, so these are copied from ``expected``.
+    Groups contain only links that the kernel uses now; links that are down are left out. A kernel has neither backup
+    paths nor the reasons why a path was chosen, so both are copied from ``expected``.
     """
     groups: list[tuple[str, ...]] = []
     ids: dict[tuple[str, ...], int] = {}

@@ -27,7 +27,7 @@ Half = Literal["local", "remote"]
 
 @dataclass(frozen=True, slots=True)
 class PerftestRow:
-    """A row of results, for one message size. A value is None if the test did not measure it, or printed 0.00 because it did not measure it.
+    """A row of results, for one message size. A value that the test did not measure is None, even if the test printed 0.00 for it.
 
     - ``bandwidth_gbps``: the sum of both directions in a bidirectional test.
     - ``iterations``: the total of all queue pairs; None if the test ran for a fixed duration.

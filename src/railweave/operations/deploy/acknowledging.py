@@ -1,7 +1,7 @@
 """Comparison of a newly booted device with the design and the inventory, before it gets its configuration.
 
-The device's host name, model and serial number are compared, and its cables as LLDP shows them at either end. A device that matches
-is entered in the journal; ``deploy plan`` refuses to configure a new device that is not.
+The device's host name, model and serial number are compared, and its cables as LLDP shows them at either end. A device
+that matches is entered in the journal; ``deploy plan`` refuses to configure a new device that is not in the journal.
 """
 
 from __future__ import annotations

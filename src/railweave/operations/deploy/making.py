@@ -94,7 +94,7 @@ class PlanConfigs:
         return [group for group in groups if len(group) > 1]
 
     def unknown_devices(self, wave: Wave, acknowledged: Collection[str]) -> Wave:
-        """Return a wave, refused if one of its switches runs no routing yet and is not in ``acknowledged``. After its first boot, a switch runs no routing."""
+        """Refuse a wave if one of its switches runs no routing yet, as after its first boot, and is not in ``acknowledged``. Return the wave."""
         refused = [
             f"{name} runs no routing yet, as after its first boot, and was not acknowledged: `railweave deploy "
             f"acknowledge FABRIC {name}` compares its model, serial number and cables with the design"

@@ -547,7 +547,8 @@ class Moments:
     def _subject(self, done: Iterable[str]) -> Subject:
         """Return the network in which the devices of ``done`` have changed, and no others.
 
-        If it differs from the network returned last only in fields that routing does not use, both share their routes.
+        If this network differs from the one returned last only in fields that routing does not use, both share their
+        routes.
         """
         subject = Subject(self._network, {**self._before, **{name: self._after[name] for name in done}})
         rerouting = frozenset(self._rerouting.intersection(done))

@@ -198,7 +198,7 @@ def _by_file(nos: str, texts: Mapping[str, str]) -> dict[str, str]:
 
 
 def plan_before(fabric: RunningFabric, number: int, *, only: Sequence[str], most: float) -> Plan:
-    """Plan the changes that restore devices to their state before revision ``number``. Raises ``InputError`` for an upgrade."""
+    """Plan the changes that restore devices to their state before revision ``number``. Raises ``InputError`` if the revision is an upgrade."""
     network = fabric.network()
     with journal.opened(fabric.path) as rows, in_force(network.catalog):
         revision = rows.revision(number)

@@ -330,8 +330,8 @@ class NetworkAccess:
 class HardwareEvaluator:
     """The evaluator on the network of a study's fabric file.
 
-    When it is created, it rolls back an earlier trial that was interrupted. Raises ``InputError`` if the network does
-    not run the file's design, or if the network's counters cannot be read.
+    When the evaluator is created, it rolls back an earlier trial that was interrupted. Raises ``InputError`` if the
+    network does not run the file's design, or if the network's counters cannot be read.
     """
 
     def __init__(self, task: Task, way: NetworkAccess) -> None:

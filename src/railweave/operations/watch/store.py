@@ -99,7 +99,7 @@ CREATE TABLE folded (tier INTEGER PRIMARY KEY, until REAL NOT NULL);
 
 
 class Store:
-    """The store at a path. A missing file is created. Raises ``OutputError`` if the file cannot be used."""
+    """The store of samples in the file at a path. A missing file is created. Raises ``OutputError`` if the file cannot be used."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -207,7 +207,7 @@ class Store:
         return self._devices[name]
 
     def _numbers_of(self, layout: Layout) -> NDArray[np.uint32]:
-        """Return the id of each series of a layout in this file, by place."""
+        """Return the ids that the series of a layout have in this file. The index in the result is the place of a series in the layout."""
         known = self._numbers.get(id(layout), np.zeros(0, np.uint32))
         if len(known) < len(layout):
             for series in layout.series[len(known) :]:

@@ -326,8 +326,8 @@ WIDEST = 0.15
 def _upper(logs: Numbers) -> float:
     """Return the logarithm of the usual rate of collectives: the median of the runs near the third quartile.
 
-    A slow server slows every run that includes it. In a small cluster, or in groups of several servers, these can be
-    half of all runs. The median of all runs would then be lower than the rate of healthy servers.
+    A slow server slows every run that includes it. In a small cluster, or in groups of several servers, such runs can
+    be half of all runs. The median of all runs would then be lower than the rate of healthy servers.
     """
     center = float(np.quantile(logs, 0.75, method="nearest"))
     for _ in range(5):

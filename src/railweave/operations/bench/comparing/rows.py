@@ -161,8 +161,8 @@ def largest(samples: Iterable[Sample]) -> Sample | None:
 def compared(pairs: Sequence[Pair]) -> list[Pair]:
     """Return the pairs with ``relative`` set: the measured rate as a fraction of the expected rate.
 
-    If all pairs of a test have a prediction, it is the expected rate. Otherwise the expected rate is the median of
-    the pairs with the same test and the same number of links.
+    If all pairs of a test have a prediction, the expected rate is the predicted rate. Otherwise it is the median of the
+    pairs with the same test and the same number of links.
     """
     groups: dict[tuple[str, int], list[Pair]] = {}
     predicted: dict[str, bool] = {}

@@ -68,7 +68,7 @@ class Job:
         ]
 
     def across(self) -> list[Scope]:
-        """Return a scope with the first server of each stripe; empty if that is a single server, or all servers."""
+        """Return a scope with the first server of each stripe. The result is empty if this would be a single server, or all servers."""
         first = {self.stripe_of[host]: host for host in reversed(self.hosts)}
         hosts = tuple(host for host in self.hosts if host in first.values())
         if len(hosts) < 2 or len(hosts) == len(self.hosts):

@@ -81,7 +81,7 @@ def places(network: Network, hosts: Sequence[str]) -> list[Place]:
 
 
 def check_memory(asked: Memory | None, nic_places: Sequence[Place]) -> None:
-    """Raise ``InputError`` for an unknown memory, and if buffers are requested in GPU memory and a server has no such GPU."""
+    """Raise ``InputError`` if the requested location of buffers is unknown, or if it is GPU memory and a server has no such GPU."""
     if asked is not None and asked not in get_args(Memory):
         fix = f"give {', '.join(get_args(Memory))}"
         raise InputError([Problem(Option("--memory"), f"{asked!r} is no memory", fix)])
