@@ -229,7 +229,7 @@ def check(
     - ``sudo``: run the program by ``sudo -n``, which must not need a password.
     - ``generic``: check the servers without their ``host.json``.
 
-    A server that does not answer gets an answer with the reason. Nothing is changed or left on a server.
+    For a server that does not answer, the result has an answer with the reason. Nothing is changed or left on a server.
     """
     words = [
         "python3",

@@ -236,7 +236,7 @@ def plan_replacement(fabric: RunningFabric, subject: str, serial: str, mac: str,
     """Plan all changes that are needed because a switch, server or NIC was replaced. Raises ``InputError`` for an invalid name or value.
 
     - ``serial``, ``mac``: the serial number and the MAC address of the new part; empty if unchanged.
-    - ``also_pending``: True to include the other differences from the design of the switches that change. A replaced
+    - ``also_pending``: True to include all other differences from the design, for the switches that change. A replaced
       switch always gets its whole configuration.
     """
     before = fabric.network()

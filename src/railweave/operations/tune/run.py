@@ -481,7 +481,7 @@ def _batch(
 
 
 def _hopeless(study: Study, samples: Sequence[Sample], told: Sequence[Trial]) -> bool:
-    """Return whether a trial, after its seeds so far, is worse than the median of earlier trials after as many seeds.
+    """Return whether a trial, after its seeds so far, is worse than the median of earlier trials after the same number of seeds.
 
     This is the median rule of D. Golovin and others, 2017.
     """

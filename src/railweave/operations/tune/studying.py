@@ -36,11 +36,11 @@ LOCAL = "local"
 
 
 class RayEvaluator:
-    """The simulator in ``workers`` processes of a Ray cluster, one core each. If ``workers`` is None, there are as many as the cluster has cores.
+    """The simulator in ``workers`` processes of a Ray cluster, one core each. If ``workers`` is None, there is a process for each core of the cluster.
 
     ``address`` is the address of the cluster (``auto``, ``HOST:PORT``, ``ray://HOST:PORT``), or ``local``. Every
-    machine needs the same railweave version, and the files of the study at the same path. Raises ``InputError`` if
-    Ray is not installed, or no cluster answers.
+    machine needs the same railweave version, and the files of the study at the same path. Raises ``InputError`` if Ray
+    is not installed, or no cluster answers.
     """
 
     def __init__(self, task: Task, workers: int | None, address: str) -> None:

@@ -62,7 +62,7 @@ class WatchedDevice:
 
     @property
     def answers(self) -> bool:
-        """True if all sources of the device are up, so that it can be compared with the design."""
+        """True if all sources of the device are up, so that the device can be compared with the design."""
         return all(source.reached.up for source in self.sources)
 
 

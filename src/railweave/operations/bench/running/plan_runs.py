@@ -169,7 +169,7 @@ def command(run: PlannedRun, launch: Launch, perftest: str = "") -> str:
 
 
 END_S = 20
-"""The seconds that launchers get to exit after their runs have been stopped."""
+"""The seconds within which launchers must exit after their runs have been stopped."""
 
 
 @dataclass(frozen=True)
