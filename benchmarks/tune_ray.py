@@ -1,6 +1,6 @@
 """A study on workers of Ray: the same result on any number of them, and what it takes. Usage: python -m benchmarks.tune_ray [STUDY]
 
-``make trial NAME=ray`` installs Ray beside the virtual environment, runs this, and writes the table of docs/tune.md. It ends with ``tune-ray-trial: ok``.
+``make trial NAME=ray`` installs Ray beside the virtual environment, runs this, and writes the table of docs/predict.md. It ends with ``tune-ray-trial: ok``.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from railweave.api import tune_run
 from railweave.operations.tune.studying import JOURNAL, LOCAL
 
 ROOT = Path(__file__).parent.parent
-PAGE = ROOT / "docs" / "tune.md"
+PAGE = ROOT / "docs" / "predict.md"
 BEGIN, END = "<!-- ray: begin -->", "<!-- ray: end -->"
 WAYS: tuple[tuple[str, int, str | None], ...] = (
     ("this process", 1, None),

@@ -19,11 +19,11 @@ def interface(folder: Path = DOCS) -> list[str]:
     """Return the names, as the generated references below a folder have them, sorted."""
     names: set[str] = set()
     verb = ""
-    for line in (folder / "cli/reference.md").read_text(encoding="utf-8").splitlines():
-        if heading := re.match(r"#{2,3} railweave (.*)", line):
+    for line in (folder / "cli.md").read_text(encoding="utf-8").splitlines():
+        if heading := re.match(r"#{3,4} railweave (.*)", line):
             verb = heading[1]
             names.add(f"verb {verb}")
-        elif row := re.match(r"\| (`.*?)(?<!\\) \| ", line):
+        elif verb and (row := re.match(r"\| (`.*?)(?<!\\) \| ", line)):
             names |= {f"option {verb} {option}" for option in re.findall(r"`(--[a-z0-9-]+)`", row[1])}
     schema = json.loads((folder / "fabric.schema.json").read_text(encoding="utf-8"))
     for name, definition in {"Fabric file": schema, **schema["$defs"]}.items():

@@ -341,8 +341,8 @@ def test_wrong_arguments(changed: dict[str, Any], error: str) -> None:
 
 
 def test_the_example_of_the_page(capsys: pytest.CaptureFixture[str]) -> None:
-    page = (Path(__file__).parents[1] / "docs" / "sim.md").read_text()
-    example = re.search(r"```python\n(.*?)```\n```\n(.*?)```\n", page, re.DOTALL)
+    page = (Path(__file__).parents[1] / "docs" / "engine.md").read_text()
+    example = re.search(r"```python\n((?:(?!```).)*)```\n```\n(.*?)```\n", page, re.DOTALL)
     assert example
     exec(example[1], {})  # noqa: S102 - the page's own words
     assert capsys.readouterr().out == example[2]

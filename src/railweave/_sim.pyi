@@ -40,14 +40,14 @@ ROUTE: Final[int]
 """Changes, see ``PacketEngine``."""
 
 def command(program: str, words: Sequence[str]) -> int:
-    """Run the command ``railweave-sim``, calling itself ``program``; returns its exit code (docs/sim.md).
+    """Run the command ``railweave-sim``, calling itself ``program``; returns its exit code (docs/engine.md).
 
     Writes to standard output and standard error itself. Ctrl-C and SIGTERM end the run with its partial result and do
     not raise.
     """
 
 class PortSeries(TypedDict):
-    """What ports did: a row for each interval, and each port with something to say (docs/sim.md, Series)."""
+    """What ports did: a row for each interval, and each port with something to say (docs/engine.md, Series)."""
 
     time_ps: NDArray[np.uint64]
     """When the interval ends: a multiple of ``every_ps``, or the moment at which ``series`` was called."""

@@ -42,7 +42,7 @@ def run(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> R
 
 def test_the_example_gives_what_the_page_says(run: Run) -> None:
     code, out, err = run(*RAW)
-    page = (Path(__file__).parents[2] / "docs" / "sim.md").read_text()
+    page = (Path(__file__).parents[2] / "docs" / "engine.md").read_text()
     assert (code, err) == (0, "")
     assert len(out.splitlines()) > 8
     for line in out.splitlines():

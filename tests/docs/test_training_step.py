@@ -58,6 +58,6 @@ def test_what_the_page_says(tmp_path: Path) -> None:
 
 
 def test_pictures_of_the_page_are_there() -> None:
-    pictures = re.findall(r"\]\((images/[^)]+)\)", TEXT)
+    pictures = re.findall(r"\]\((images/howto/[^)]+)\)", TEXT)
     assert len(pictures) == 2
     assert all((PAGE.parent / one).is_file() for one in pictures)

@@ -68,7 +68,7 @@ def paths(options: Paths) -> list[QueuePairPath]:
 
 @verb(Connection)
 def connection(options: Connection) -> ConnectionPaths:
-    """Return the paths of a connection's queue pairs, as ``paths`` does, with the headers of packets on them (docs/cli/README.md).
+    """Return the paths of a connection's queue pairs, as ``paths`` does, with the headers of packets on them (docs/cli.md).
 
     ``notes`` of the result are sentences about parts of the network that are out of service, and about ports without a
     path. Arguments and errors are those of ``paths``.

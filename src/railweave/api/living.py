@@ -199,7 +199,7 @@ def fill_inventory(options: FillInventory) -> FilledInventory:
 
 @verb(FleetCheck)
 def fleet_check(options: FleetCheck) -> FleetCheckResult:
-    """Run ``railweave host check`` on servers over SSH, and summarize the results (docs/fleet.md).
+    """Run ``railweave host check`` on servers over SSH, and summarize the results (docs/checks.md).
 
     - ``generic``: without a design; ``source`` names the servers, which are compared with each other.
     - ``progress``: called with a short description of the current activity.
@@ -236,7 +236,7 @@ def fleet_check(options: FleetCheck) -> FleetCheckResult:
 
 @verb(FleetMesh)
 def fleet_mesh(options: FleetMesh) -> MeshResult:
-    """Let servers send packets of the designed MTU to each other on every path color, and report which packets were answered (docs/fleet.md).
+    """Let servers send packets of the designed MTU to each other on every path color, and report which packets were answered (docs/checks.md).
 
     ``hosts`` are the servers that send; the targets may be other servers. Arguments and errors are those of ``fleet_check``.
     """

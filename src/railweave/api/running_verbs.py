@@ -73,7 +73,9 @@ class TuneRun:
 
     study: Annotated[
         Path | str,
-        Argument("Study file (YAML): the goal, the limits, and the fields of the fabric file to vary (docs/tune.md)."),
+        Argument(
+            "Study file (YAML): the goal, the limits, and the fields of the fabric file to vary (docs/predict.md)."
+        ),
     ]
     _: KW_ONLY
     output: Annotated[

@@ -72,7 +72,7 @@ def way_of(
 
 @verb(TuneRun)
 def tune_run(options: TuneRun) -> Result:
-    """Search for better values of a fabric file's fields, or continue a search (docs/tune.md).
+    """Search for better values of a fabric file's fields, or continue a search (docs/predict.md).
 
     The study selects the evaluator: the simulator, the network itself (each trial is undone), or both.
 
@@ -119,7 +119,7 @@ def tune_run(options: TuneRun) -> Result:
 
 @verb(TuneByRule)
 def tune_headroom(options: TuneByRule) -> RuleResult:
-    """Return PFC headroom, ingress thresholds and XON offsets derived from a design by rule, with each calculation (docs/tune.md).
+    """Return PFC headroom, ingress thresholds and XON offsets derived from a design by rule, with each calculation (docs/predict.md).
 
     Raises ``InputError`` and ``SpecError`` as ``load`` does, and ``OutputError`` if ``apply`` cannot write the fabric
     file.
@@ -132,7 +132,7 @@ def tune_headroom(options: TuneByRule) -> RuleResult:
 
 @verb(TuneByRule)
 def tune_watchdog(options: TuneByRule) -> RuleResult:
-    """Return detection and recovery times of the PFC watchdog derived from a design by rule, with each calculation (docs/tune.md).
+    """Return detection and recovery times of the PFC watchdog derived from a design by rule, with each calculation (docs/predict.md).
 
     Arguments and errors are those of ``tune_headroom``.
     """
@@ -147,7 +147,7 @@ REHEARSED_SEEDS = 3
 
 @verb(TuneDiagnose)
 def tune_diagnose(options: TuneDiagnose) -> Diagnosis:
-    """Return the proposed change of a buffer or ECN field, as a patch, derived from the counters that increased between two captures (docs/tune.md).
+    """Return the proposed change of a buffer or ECN field, as a patch, derived from the counters that increased between two captures (docs/predict.md).
 
     ``good`` of the result is False if there is a symptom, or if a counter was not seen and ``allow_unseen`` does not
     name its kind. Raises ``InputError`` if a capture is not of this network or if ``capture`` is older than ``since``,

@@ -39,7 +39,7 @@ MEASURED = Opt(
     "With --compare: CSV file of measured results, to show next to the predictions. Its columns are the names of the compared settings, and time_us (microseconds) or bus_bandwidth_GBps (GB/s). Default: no measured results."
 )
 LB = Opt(
-    "Load balancing of the switches: ecmp, dlb, spray or rlb, optionally with parameters (MODE:name=value,...; docs/sim.md). Default: the load balancing of the design."
+    "Load balancing of the switches: ecmp, dlb, spray or rlb, optionally with parameters (MODE:name=value,...; docs/engine.md). Default: the load balancing of the design."
 )
 SET = Opt(
     "Parameter of the simulation engine, NAME=VALUE, for example host.post-cost=750ns; `railweave flows --help-parameters` lists the names. May be repeated.",

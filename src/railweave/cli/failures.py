@@ -82,7 +82,7 @@ def _text(problem: Problem) -> str:
 
 
 def failure(error: RailweaveError) -> dict[str, Any]:
-    """Return an error as the documented JSON object (docs/cli/README.md)."""
+    """Return an error as the documented JSON object (docs/cli.md)."""
     problems = error.problems if isinstance(error, InputError) else []
     return {
         "error": type(error).__name__,

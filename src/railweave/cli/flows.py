@@ -1,4 +1,4 @@
-"""``railweave flows``: simulate flows on a generated topology or a topology file, without a design (docs/sim.md).
+"""``railweave flows``: simulate flows on a generated topology or a topology file, without a design (docs/engine.md).
 
 The engine's own command parses the arguments and prints the help. This module passes the arguments on.
 """

@@ -242,7 +242,7 @@ def document(plan: HostFile, states: list[NicState], changes: Changes) -> dict[s
 
 
 def failure(error: HostError) -> dict[str, Any]:
-    """Return an error as data for JSON, in the form that every railweave command uses (docs/cli/README.md)."""
+    """Return an error as data for JSON, in the form that every railweave command uses (docs/cli.md)."""
     kind = {1: "HostError", 2: "InputError", 130: "Interrupted"}[error.exit_code]
     return {"error": kind, "exit_code": error.exit_code, "message": str(error), "problems": []}
 

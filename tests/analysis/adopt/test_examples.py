@@ -130,5 +130,5 @@ def test_names_of_policies_are_equivalent() -> None:
 
 
 def test_every_small_example_is_known() -> None:
-    """The examples that this file leaves out are tried by hand (docs/howto/bring-an-existing-network.md)."""
+    """The examples that this file leaves out are tried by hand (docs/collect.md)."""
     assert {ONE_LEAF, RAILS, TENANTS} <= set(SMALL)

@@ -50,7 +50,7 @@ def test_too_many_messages_are_refused(words: dict[str, str]) -> None:
 
 def test_the_example_of_the_docs_runs() -> None:
     text = (Path(__file__).parents[3] / "docs/engine.md").read_text()
-    (example,) = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+    example = re.findall(r"```python\n(.*?)```", text, re.DOTALL)[0]
     exec(compile(example, "docs/engine.md", "exec"), {})  # noqa: S102 - our own example
 
 

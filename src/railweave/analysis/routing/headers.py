@@ -94,7 +94,7 @@ class Wire:
     copies: Literal["", "inner to outer", "outer to inner"] = ""
 
     def to_json(self) -> dict[str, Any]:
-        """Return the documented JSON object (docs/cli/README.md)."""
+        """Return the documented JSON object (docs/cli.md)."""
         around = self.tunnel
         return {
             "link": self.link,
@@ -189,7 +189,7 @@ class Connection:
         return "\n".join([*self.notes, *lines])
 
     def to_json(self) -> list[dict[str, Any]]:
-        """Return the documented JSON objects, one for each queue pair (docs/cli/README.md)."""
+        """Return the documented JSON objects, one for each queue pair (docs/cli.md)."""
         more = [{"headers": walk.to_json()} for walk in self.walks] or [{}] * len(self.paths)
         return [{**path.to_json(), **headers} for path, headers in zip(self.paths, more, strict=True)]
 

@@ -274,7 +274,7 @@ class FleetCheckResult:
         return {check: list(names) for check, names in servers.items()}
 
     def to_json(self) -> dict[str, Any]:
-        """Return the result as the documented JSON object (docs/fleet.md)."""
+        """Return the result as the documented JSON object (docs/checks.md)."""
         return {
             "network": self.network,
             "good": self.good,

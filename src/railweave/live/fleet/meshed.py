@@ -205,7 +205,7 @@ class MeshResult:
         return {id(result.probe): result for result in self.results}
 
     def to_json(self) -> dict[str, Any]:
-        """Return the result as the documented JSON object (docs/fleet.md)."""
+        """Return the result as the documented JSON object (docs/checks.md)."""
         return {
             "network": self.network,
             "good": self.good,

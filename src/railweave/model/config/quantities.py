@@ -134,10 +134,10 @@ ENGINE_BYTES = Quantity(
     "bytes",
     any_case=True,
 )
-"""A size in the notation of the engines (docs/sim.md): ``8M`` and ``8MiB`` are binary, ``8MB`` is 8 x 10^6."""
+"""A size in the notation of the engines (docs/engine.md): ``8M`` and ``8MiB`` are binary, ``8MB`` is 8 x 10^6."""
 
 ENGINE_TIME = replace(PICOSECONDS, example="750ns", any_case=True)
-"""A time in picoseconds, in the notation of the engines (docs/sim.md)."""
+"""A time in picoseconds, in the notation of the engines (docs/engine.md)."""
 
 _RATIO = re.compile(r"\s{0,9}([0-9]{1,3}(?:\.[0-9]{1,3})?)(?::1(?:\.0)?)?\s{0,9}")
 """A pattern of a ratio with at most six digits, because ``design.sizing.fabric_file`` writes no more."""

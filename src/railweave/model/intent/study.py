@@ -232,7 +232,7 @@ class Study(Model):
     )
     engine: dict[str, Values] = Field(
         default_factory=dict[str, "Values"],
-        description="knobs of the simulator that fabric files do not have, by their names (docs/sim.md), for example "
+        description="knobs of the simulator that fabric files do not have, by their names (docs/engine.md), for example "
         "`dcqcn.additive` of NICs",
     )
     settings: dict[str, Setting] = Field(

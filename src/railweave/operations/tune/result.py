@@ -261,7 +261,7 @@ class Result:
         return f"{aim.title}, {tail} of {len(own_samples)} fresh {self.fresh}: {before:,.2f} -> {after:,.2f}{unit}{change}{sure}"
 
     def to_json(self) -> dict[str, Any]:
-        """Return the documented JSON object (docs/tune.md)."""
+        """Return the documented JSON object (docs/predict.md)."""
         outcome = self.outcome
         return {
             "study": outcome.study.name,

@@ -255,7 +255,8 @@ def _mapped(annotation: Any) -> Any:  # noqa: ANN401 - typing objects
 def _known_to_engine(name: str, knob: Knob) -> None:
     if re.fullmatch(r"[a-z]+(\.[a-z0-9-]+)*", name) is None:
         raise _WrongError(
-            f"{name!r} is not a parameter of the simulator", "choose one from docs/sim.md, for example dcqcn.additive"
+            f"{name!r} is not a parameter of the simulator",
+            "choose one from docs/engine.md, for example dcqcn.additive",
         )
     if not knob.values:
         raise _WrongError("it has no values")

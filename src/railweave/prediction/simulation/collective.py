@@ -210,7 +210,7 @@ def predict(
       color.
     - ``nccl``: NCCL parameters by name.
     - ``lb``: the load balancing of switches, in place of the designed load balancing (``model.fabric.override``).
-    - ``settings``: further engine parameters (docs/sim.md).
+    - ``settings``: further engine parameters (docs/engine.md).
     - ``engine``: packet, flow or auto (``engines.choice``). With auto, flows are used above ``most_hops`` packet hops.
     - ``exact``: True to prevent that a long packet run is stopped early when its rounds have equal times
       (``engines.packets``).

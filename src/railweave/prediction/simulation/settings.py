@@ -1,6 +1,6 @@
 """Parameters of the engines and of NCCL, by name.
 
-This module converts arguments of the form ``KEY=VALUE`` to a mapping. The engines (docs/sim.md) and
+This module converts arguments of the form ``KEY=VALUE`` to a mapping. The engines (docs/engine.md) and
 ``prediction.collectives.nccl`` check names and values later. This module interprets only the engine parameters that the
 model itself needs.
 """

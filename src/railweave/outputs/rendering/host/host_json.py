@@ -1,6 +1,6 @@
 """The file ``host.json``: a server's configuration for ``railweave host``, the net plugin and the checks before a job.
 
-``document`` defines its content; docs/host-json.md and the JSON Schema next to it are derived from the classes here.
+``document`` defines its content; docs/folder.md and the JSON Schema next to it are derived from the classes here.
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from railweave.prediction.simulation.model.fabric import Arguments, FlowArguments
 
 
-PARAMETERS = "docs/sim.md has all parameters"
+PARAMETERS = "docs/engine.md has all parameters"
 
 NEVER: int = np.iinfo(np.uint64).max
 """The arrival time of a message that never arrived."""
