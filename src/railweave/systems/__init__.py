@@ -1,4 +1,4 @@
-"""The network operating systems: one folder for each, with all that railweave knows about it, behind the class ``loader.System``.
+"""The network operating systems. Each has a folder with everything that railweave needs for it; other code uses the folder through ``loader.System``.
 
 A folder with a ``system.yaml`` is an operating system (``model.catalog.definitions``). A system's code is imported when
 ``system`` is first called for it.
@@ -26,7 +26,7 @@ def systems() -> tuple[str, ...]:
 
 @lru_cache(maxsize=32)
 def system(nos: str) -> System:
-    """Return the ``System`` of an operating system, with all that railweave knows about it.
+    """Return the ``System`` of an operating system, for example of ``"sonic"``.
 
     Raises ``KeyError`` if no system has that name, and ``ImportError`` if its folder is not as ``systems.loader``
     describes.

@@ -1,4 +1,4 @@
-"""Gaps that all systems describe with the same words: the operator's own statements, and parts of the design that a switch's platform or release lacks or expresses differently."""
+"""Gaps that all systems describe in the same words: the operator's own statements, and parts of the design that a switch's platform or release lacks or expresses differently."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def note(name: str, says: str, why: str, fix: str = "") -> Rule:
 
 
 def warning(name: str, says: str, why: str, fix: str = "") -> Rule:
-    """Return the rule for a part of the design that a system lacks, or that no one has tried on the system. Its severity is ``warning``."""
+    """Return the rule for a part of the design that a system lacks, or that was never tried on the system. Its severity is ``warning``."""
     return Rule(name, "warning", "rendering", says, why, fix)
 
 
@@ -62,13 +62,14 @@ NOT_IN_RELEASE = warning(
 _BOTH_ENDS = re.compile(
     r"(?i)(?<![\w-])(mtu|ecn|explicit-congestion-notification|drop-profiles?|wred[-_]?\w*)(?![\w-])"
 )
-"""Words of statements, in every system's own form, that the other end of a link must agree with."""
+"""Words of statements that must be the same at both ends of a link, such as the MTU, in the forms of all systems."""
 
 
 def extra_findings(device: str, lines: Sequence[str], routing: tuple[str, ...]) -> list[Finding]:
-    """Return a note for every merged line of the operator, one warning if such lines affect routing, and one if they affect both ends of a link.
+    """Return findings about the operator's own merged lines.
 
-    ``routing``: the first words of lines that affect routing.
+    There is a note for every line, one warning if any line affects routing, and one if any line sets a value that both ends
+    of a link must share. ``routing`` has the first words of lines that affect routing.
     """
     findings = [STATEMENT.finding(device, f"own statement: {line}") for line in lines]
     if any(line.startswith(routing) for line in lines):
@@ -81,7 +82,7 @@ def extra_findings(device: str, lines: Sequence[str], routing: tuple[str, ...]) 
 
 
 def left_out_findings(config: DeviceConfig) -> list[Finding]:
-    """Return ``platform-lacks`` if something was left out because of the platform, and ``queue-moved`` if a class has another queue than designed."""
+    """Return ``platform-lacks`` if something was left out because of the platform, and ``queue-moved`` if a class has a different queue than the fabric file requests."""
     findings: list[Finding] = []
     if config.left_out:
         findings.append(PLATFORM_LACKS.finding(config.name, f"{config.model} has no {', no '.join(config.left_out)}"))
@@ -94,9 +95,10 @@ def left_out_findings(config: DeviceConfig) -> list[Finding]:
 def release_findings(
     config: DeviceConfig, tables: Iterable[Statements[Any]], sections: Callable[[DeviceConfig], Iterable[Section]]
 ) -> list[Finding]:
-    """Return a finding ``release-lacks`` for each statement of a configuration that its release does not have, according to the rows of tables.
+    """Return a finding ``release-lacks`` for each statement of a configuration that the device's release does not have.
 
-    ``sections`` renders the configuration. It is called only if the release lacks at least one row.
+    The rows of ``tables`` give the first release of each statement. ``sections`` renders the configuration. It is called
+    only if the release lacks at least one row.
     """
     later = {
         table: {since for since in table.releases if release_key(config.release) < release_key(since)}

@@ -15,10 +15,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Says:
-    """The form in which a device sends its serial number by DHCP: the end of an option's text, after ``before``.
+    """The form in which a device sends its serial number by DHCP: the text of option ``option``, after the prefix ``before``.
 
-    ``vendor``: the prefix of its option 60 (vendor class identifier); empty means any. ``whole``: True if the option is
-    only the serial number.
+    ``vendor`` is the prefix of the device's option 60 (vendor class identifier); empty means any. ``whole`` is True if the
+    option holds nothing but the serial number.
     """
 
     option: int
@@ -38,7 +38,10 @@ class Image:
 
 @dataclass(frozen=True)
 class Place:
-    """The place of a device's files: the ``url`` of its folder, the ``server`` and ``port`` in the URL, and the image to install, if any."""
+    """The HTTP server from which a device downloads its files, and the image to install.
+
+    ``url`` is the URL of the device's folder. ``server`` and ``port`` are the host and the port in that URL.
+    """
 
     url: str
     server: str
@@ -49,7 +52,13 @@ class Place:
 
 @dataclass(frozen=True)
 class Options:
-    """The values that DHCP gives to a device: options 67 (``bootfile``), 66 (``server_name``), 150 (``tftp_server``, an address), and texts of option 43 by sub-option."""
+    """The values that the DHCP server sends to a device, by option number.
+
+    - ``bootfile``: option 67.
+    - ``server_name``: option 66.
+    - ``tftp_server``: option 150, an address.
+    - ``vendor``: the texts of option 43, by sub-option.
+    """
 
     bootfile: str = ""
     server_name: str = ""
@@ -58,11 +67,11 @@ class Options:
 
 
 class Login(Protocol):
-    """A user: ``role``, the reference to the hash of the password, and the public keys."""
+    """A user account, with its ``role``, a reference to its password hash, and its public SSH keys."""
 
     @property
     def role(self) -> str:
-        """The role: ``super-user``, ``operator`` or ``read-only``."""
+        """The role of the user: ``super-user``, ``operator`` or ``read-only``."""
         ...
 
     @property
@@ -72,7 +81,7 @@ class Login(Protocol):
 
     @property
     def ssh_keys(self) -> tuple[str, ...]:
-        """The public SSH keys, in the form of authorized_keys."""
+        """The public SSH keys, each in the form of a line of the file authorized_keys."""
         ...
 
 
@@ -82,7 +91,10 @@ def quoted(text: str) -> str:
 
 
 def logins(users: Mapping[str, Login], root_password: str | None, groups: str) -> str:
-    """Return shell lines that create users, with their keys, on a Linux system. ``groups``: the groups of a super-user, as for useradd."""
+    """Return shell lines that create users, with their keys, on a Linux system.
+
+    ``groups`` are the groups that a super-user joins, separated by commas as for useradd.
+    """
     lines: list[str] = []
     for name, user in users.items():
         member = f" -G {groups}" if user.role == "super-user" and groups else ""

@@ -1,16 +1,16 @@
 """Statement forms: the lines of each operating system's files, the source of each form, and how it was checked.
 
-A form is a statement without its names and numbers, with the headers above it:
-``router bgp <number> / router-id <address>``. The rows of forms are in ``forms.yaml`` of the system's folder. Each row
-names documents from that file's ``documents:``. The kinds of these documents give the ways in which the form was
-checked, so no row can claim a check without a document.
+A form is a statement with placeholders in place of its names and numbers, preceded by the headers above it:
+``router bgp <number> / router-id <address>``. The forms are in ``forms.yaml`` of the system's folder. Each row there
+names documents from that file's ``documents:``. The kinds of these documents decide how the form counts as checked, so
+no row can claim a check without a document.
 
-The words of a form:
+The placeholders of a form:
 
 - ``<name>``: one word, such as a name or a secret;
 - ``<number>``: digits, with the signs that join them (``60000-65000``, ``1/2.100``, ``0.01``);
 - ``<address>``: an address, a prefix or a MAC address;
-- ``<numbers>``: some of those, with a blank between;
+- ``<numbers>``: several numbers or addresses, separated by spaces;
 - ``<set>``: one word, or words in braces;
 - ``<source>``: ``any``, ``host`` and an address, or a prefix;
 - ``<text>``: the rest of the line;
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from railweave.model.config.statements import Form as StatementForm
 
 Kind = Literal["model", "schema", "parser", "configurations", "document"]
-"""The kind of a source: the vendor's model, a schema by others, a program that reads the file, configurations by others, or a document."""
+"""The kind of a source: the vendor's model, another party's schema, a program that reads the file, another party's configurations, or a document."""
 
 Way = Literal["model", "schema", "parser", "configurations", "document only", "nothing"]
 """The ways in which a form was checked, the strongest first."""
@@ -48,7 +48,7 @@ READ_BY: tuple[Literal["model", "schema", "parser", "configurations"], ...] = (
     "parser",
     "configurations",
 )
-"""The kinds of sources that are stronger than a document, the strongest first."""
+"""The kinds of sources that prove more than a document does, the strongest first."""
 
 WAYS: dict[Way, str] = {
     "model": "the vendor's own model (YANG) has the statement and takes its values",
@@ -58,7 +58,7 @@ WAYS: dict[Way, str] = {
     "document only": "a document has the line; nothing has read it",
     "nothing": "no public source has the line as it is written",
 }
-"""The text for each way."""
+"""The description of each way, for display."""
 
 _PLACEHOLDERS = {
     "name": r"(?!/(?:\s|$))\S+",
@@ -73,7 +73,7 @@ _PLACEHOLDERS = {
 
 @dataclass(frozen=True)
 class Document:
-    """A source: its title, kind, release and date."""
+    """A source of forms: its title, kind, release and date."""
 
     title: str
     kind: Kind
@@ -84,7 +84,7 @@ class Document:
 
 @dataclass(frozen=True, eq=False)
 class Form:
-    """A statement form of a system; ``sources`` are pages or sections by document."""
+    """A statement form of a system. ``sources`` are the pages or sections that show the form, by document."""
 
     about: str
     text: str
@@ -92,9 +92,9 @@ class Form:
     documents: Mapping[str, Document] = field(repr=False)
     look_for: str = ""
     known: str = ""
-    """Facts about the form in addition to its sources: a limit of the check, or something that no source states."""
+    """A remark about the form in addition to its sources: a limit of the check, or a fact that no source states."""
     words: str = ""
-    """The regular expression of the form, if it differs from the one that its text gives."""
+    """The regular expression of the form, if it differs from the expression that follows from the form's text."""
 
     @property
     def kinds(self) -> set[Kind]:
@@ -109,11 +109,11 @@ class Form:
 
     @property
     def weak(self) -> bool:
-        """True if the only sources of the form are documents, or there is no source at all (see ``ways``)."""
+        """True if the form was checked only against documents, or has no source at all (see ``ways``)."""
         return self.ways[0] in {"document only", "nothing"}
 
     def cited(self) -> str:
-        """The sources as text: each document with the place in it."""
+        """The sources as text: each document with the place in the document."""
         documents = [
             f"{self.documents[key].title}{f': {place}' if place else ''}" for key, place in self.sources.items()
         ]
@@ -127,7 +127,10 @@ class Form:
 
 @dataclass(frozen=True, eq=False)
 class Forms:
-    """The forms of a system. ``included``: the forms of systems whose files it also has, for example FRR's files on SONiC."""
+    """The forms of a system.
+
+    ``included`` are the forms of other systems whose files this system also has. For example, SONiC has FRR's files.
+    """
 
     documents: Mapping[str, Document]
     forms: tuple[Form, ...]
@@ -135,7 +138,7 @@ class Forms:
 
     @cached_property
     def _by_word(self) -> dict[str, list[Form]]:
-        """The forms by their first word. Forms that begin with a placeholder are under the empty word."""
+        """The forms by their first word. Forms that begin with a placeholder have the empty text as key."""
         by_word: dict[str, list[Form]] = {}
         for form in self.forms:
             word = form.text.split(" ", 1)[0]
@@ -143,7 +146,7 @@ class Forms:
         return by_word
 
     def of(self, line: str) -> list[Form]:
-        """Return the forms that a statement with its headers matches: exactly one, if the rows are correct."""
+        """Return the forms that match a statement, which is given with its headers. If the forms are correct, exactly one matches."""
         rows = self._by_word
         near = [*rows.get(line.split(" ", 1)[0], ()), *rows.get("", ())]
         of_line = [form for form in near if form.pattern.fullmatch(line)]
@@ -155,7 +158,7 @@ class Forms:
         return Forms(self.documents, tuple(form for form in forms if form.look_for))
 
     def to_look_at(self, lines: Iterable[str]) -> list[Form]:
-        """Return the forms of lines that an operator should check on a first switch, in the order of the rows."""
+        """Return the forms of these lines whose effect an operator should check on the first switch, in the order of ``forms.yaml``."""
         rows = self._looked_at
         matched = {form for line in lines for form in rows.of(line)}
         return [form for form in rows.forms if form in matched]
@@ -175,9 +178,9 @@ def _part(part: str) -> str:
 
 @cache
 def forms_of(nos: str) -> Forms:
-    """Return the forms of an operating system, from its ``forms.yaml`` or from ``FORMS`` of its module ``forms``; no forms if it has neither.
+    """Return the forms of an operating system, from its ``forms.yaml`` or from ``FORMS`` of its module ``forms``. A system with neither has no forms.
 
-    Raises ``ValueError`` for a document that the file does not list.
+    Raises ``ValueError`` if a form names a document that the file does not list.
     """
     file = system_files()[nos].with_name(FORMS)
     if file.is_file():
@@ -188,7 +191,7 @@ def forms_of(nos: str) -> Forms:
 
 
 def read_forms(file: Path) -> Forms:
-    """Return the forms in a file. Raises ``ValueError`` for a document that the file does not list."""
+    """Return the forms in a file. Raises ``ValueError`` if a form names a document that the file does not list."""
     data: _File = packaged_yaml(file.read_text(encoding="utf-8"))
     documents = {key: Document(**document) for key, document in data["documents"].items()}
     forms = tuple(form for group in data["forms"] for form in _group(documents, group, file.parent.name))
@@ -196,9 +199,11 @@ def read_forms(file: Path) -> Forms:
 
 
 class _Row(TypedDict, total=False):
-    """A row, or the values that all rows of a group share: pages or sections by document, and the words to search for.
+    """A row of ``forms.yaml``, or the values that all rows of a group share.
 
-    ``also``: further documents, such as other people's configurations that contain the form.
+    - ``sources``: the pages or sections that show the form, by document.
+    - ``also``: further documents, such as other people's configurations that contain the form.
+    - ``look_for``: what an operator should observe on the first switch that has this form.
     """
 
     form: str
@@ -209,10 +214,10 @@ class _Row(TypedDict, total=False):
 
 
 class _Group(_Row):
-    """Rows about one subject.
+    """Rows of ``forms.yaml`` about one subject.
 
     - ``under``: the headers above the rows. Each header gives a separate form.
-    - ``table``: a statement table at the top of the system's ``statements``. Its printed statements without headers are
+    - ``table``: the name of a statement table in the system's package ``statements``. The statements that it prints are
       rows too.
     """
 
@@ -229,7 +234,7 @@ class _File(TypedDict):
 
 
 def _of_table(nos: str, name: str) -> list[str]:
-    """Return the forms that a statement table prints, with the placeholders of its codecs."""
+    """Return the forms that a statement table prints, with a placeholder for each slot of its statements."""
     table = getattr(importlib.import_module(f"{systems.__name__}.{nos}.statements"), name)
     return [_placed(form) for row, forms, _ in table.statements() if row.prints for form in forms]
 

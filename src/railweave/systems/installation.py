@@ -1,4 +1,4 @@
-"""Installation of another release on a device: the functions that the module ``upgrade`` of every system has.
+"""Installation of a different release on a device: the interface of the module ``upgrade`` in every system's folder.
 
 This module does not decide when a device may be restarted: the caller drains it and records the restart beforehand
 (``operations.deploy.upgrading``).
@@ -47,22 +47,22 @@ class Installation(Protocol):
     FOLDER: str
     """The folder on the device into which an image is copied by SFTP."""
     BY_RELEASE: bool
-    """True if the device can install a release by its number only, without an image."""
+    """True if the device can install a release by its release number, without an image file from the operator."""
     BY_HAND: str
-    """The reason why railweave does not install the release and an operator enters the commands; empty if railweave installs it."""
+    """The reason why an operator has to enter the commands by hand; empty if railweave can install the release itself."""
 
     def commands(self, image: Image) -> list[str]:
-        """Return the commands for an operator to read: those that install, then those that restart."""
+        """Return the commands that an operator would enter: first those that install the release, then those that restart the device."""
         ...
 
     async def boot(self, session: Session) -> str:
-        """Return a value that differs between two starts of the device: a Unix time in seconds, or any other word."""
+        """Return a value that changes at every restart of the device, for example the start time in Unix seconds or a boot identifier."""
         ...
 
     async def install(self, session: Session, image: Image) -> None:
-        """Install the release, so that the next start runs it. A second call changes nothing."""
+        """Install the release, so that the device runs it after the next restart. A second call changes nothing."""
         ...
 
     async def restart(self, session: Session) -> None:
-        """Restart the device. The session may end before the answer arrives."""
+        """Restart the device. The session may end before the device answers."""
         ...

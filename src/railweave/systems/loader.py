@@ -1,8 +1,8 @@
 """The loader of operating systems. It combines the modules of a folder into one ``System``, and imports each module when it is first used.
 
 A folder provides parts as modules and packages with the names in ``PARTS``, or as values with these names in its
-``__init__``. Its ``__init__`` also has functions: those that need more than one part (``USED_BY_FUNCTION``), and those
-that differ from most systems.
+``__init__``. Its ``__init__`` may also define the functions in ``FUNCTIONS``. Some of them need more than one part
+(``USED_BY_FUNCTION``); the others replace a default behavior.
 """
 
 from __future__ import annotations
@@ -34,23 +34,26 @@ T = TypeVar("T")
 PARTS = (
     "render", "changes", "read", "state", "telemetry", "transaction", "upgrade", "outage", "first_boot", "lint", "validator", "runbook",
 )  # fmt: skip
-"""The parts of a system's folder. For each missing part, ``without:`` in ``system.yaml`` gives the reason."""
+"""The names of the parts that a system's folder may have. For each missing part, ``without:`` in ``system.yaml`` gives the reason."""
 
 OTHERS = "others"
-"""The key under ``without:`` for the reason of all missing parts that are not named there."""
+"""The key under ``without:`` whose reason applies to all missing parts that ``without:`` does not name."""
 
 FORMS = "forms.yaml"
-"""The name of the statement forms of a system, their sources and checks (``systems.forms``), which a system may have beside ``system.yaml``."""
+"""The file name of a system's statement forms, with their sources and checks (``systems.forms``). The file is optional and is next to ``system.yaml``."""
 
 USED_BY_FUNCTION = {"changes": "trees", "lint": "mistakes"}
-"""The parts, with the function of the folder that must use each. The arguments of these parts differ between systems."""
+"""The parts that railweave uses through a function of the folder, because their arguments differ between systems. Each part is mapped to that function."""
 
 FUNCTIONS = ("trees", "beneath", "configurations", "mistakes", "quoted", "started_daemons", "by_hand")
 """Functions that the ``__init__`` of a folder may have. No module may have one of these names, because importing it would replace the function."""
 
 
 def _refuse_read_policies(config: DeviceConfig) -> None:
-    """Raise ``RenderError`` if a policy has parts that no renderer prints: its statements would be dropped."""
+    """Raise ``RenderError`` if a policy contains conditions that a reader can represent but no renderer can print.
+
+    Rendering such a policy would silently drop these conditions.
+    """
     bgp = config.bgp
     if bgp is None:
         return
@@ -67,7 +70,7 @@ def _refuse_read_policies(config: DeviceConfig) -> None:
 
 
 class Part(Generic[T]):
-    """A part of a system: the module or package ``module`` of its folder, or None if the system has no such module."""
+    """An attribute of ``System`` whose value is the module ``module`` of the system's folder, or None if the folder has no such module."""
 
     def __init__(self, module: str) -> None:
         self._module = module
@@ -77,7 +80,7 @@ class Part(Generic[T]):
 
 
 class System:
-    """An operating system: prints a ``DeviceConfig`` in the system's form, reads it from that form, and checks it. Makes no design decisions.
+    """An operating system. It prints a ``DeviceConfig`` in the system's form, reads it from that form, and checks it. It makes no design decisions.
 
     A part that the system does not have is None. Raises ``ImportError`` if a part is missing without a reason, or is unknown.
     """
@@ -93,11 +96,11 @@ class System:
     upgrade: Part[Installation | None] = Part("upgrade")
     """The installation of a different release."""
     first_boot: Part[protocol.FirstBoot | None] = Part("first_boot")
-    """The files for the first boot of a new device."""
+    """The DHCP options and files for the first boot of a new device."""
     outage: Part[Outage | None] = Part("outage")
-    """The outages by commands."""
+    """The functions that cause outages by commands."""
     runbook: Part[protocol.Runbook | None] = Part("runbook")
-    """The parts of a runbook."""
+    """The steps of the system's runbook."""
     _renderer: Part[protocol.Renderer] = Part("render")
 
     def __init__(self, definition: Path, package: ModuleType) -> None:
@@ -112,11 +115,11 @@ class System:
         return vars(self._package).get(name) or importlib.import_module(f"{self._package.__name__}.{name}")
 
     def _answer(self, function: str, usual: object, *arguments: object) -> Any:  # noqa: ANN401 - of any function
-        """Return the result of a function of the folder, or ``usual`` if the folder has no such function."""
+        """Return the result of a function of the folder, called with ``arguments``, or ``usual`` if the folder has no such function."""
         return getattr(self._package, function)(*arguments) if hasattr(self._package, function) else usual
 
     def files(self, config: DeviceConfig) -> dict[str, str]:
-        """Return the files of a configuration (``Renderer.files``). Raises ``RenderError`` if it has policies that can only be read."""
+        """Return the files of a configuration (``Renderer.files``). Raises ``RenderError`` if a policy has conditions that railweave can read but not print."""
         _refuse_read_policies(config)
         return self._renderer.files(config)
 
@@ -139,17 +142,18 @@ class System:
         return () if part is None else (cast("Validator", part.VALIDATOR),)
 
     def trees(self, config: DeviceConfig) -> dict[str, ConfigTree]:
-        """Return the configuration of a device as trees for comparison, by file name. Empty if the system compares nothing."""
+        """Return the configuration of a device as trees for comparison, by file name. The result is empty if railweave cannot compare this system's files."""
         return self._answer("trees", {}, config)
 
     def configurations(self, config: DeviceConfig) -> list[str]:
-        """Return the names of the configuration files of a device, which the reader reads together. Default: the files of ``trees``."""
+        """Return the names of a device's configuration files, all of which are read together. Default: the file names of ``trees``."""
         return list(getattr(self._package, "configurations", self.trees)(config))
 
     def beneath(self, config: DeviceConfig) -> dict[str, str]:
-        """Return the designed settings of the host below the system, by file name. ``build`` does not write them; ``transaction`` sets them.
+        """Return the designed settings of the host on which the network operating system runs, by file name. Default: none.
 
-        Default: none, because the system's own files hold all settings.
+        ``build`` does not write them as files; ``transaction`` sets them. Most systems need none, because their own files hold
+        all settings.
         """
         return self._answer("beneath", {}, config)
 
@@ -172,7 +176,7 @@ class System:
         return self._answer("started_daemons", None, config)
 
     def by_hand(self, device: str) -> str:
-        """Return, for a system without ``transaction``, the reason why railweave cannot change a running device, and the files to load by hand."""
+        """Return the text for operators of a system without ``transaction``: why railweave cannot change a running device, and which files to load by hand."""
         return self._answer("by_hand", _BY_HAND.format(device), device)
 
 
@@ -184,8 +188,9 @@ def missing_parts(definition: Path, package: ModuleType) -> dict[str, str]:
 
     Raises ``ImportError`` for:
 
-    - a module that is no part and that ``modules:`` does not name, such as a misnamed part;
-    - a part that is missing without a reason under ``without:``, or that has a reason and exists; ``others`` is the reason for all others;
+    - a module that is neither a part nor listed under ``modules:``, such as a misspelled part;
+    - a missing part for which ``without:`` has no reason (``others`` is the reason for all parts not named);
+    - an existing part for which ``without:`` has a reason;
     - a part of ``USED_BY_FUNCTION`` without its function, or the function without the part.
     """
     data: dict[str, Any] = packaged_yaml(definition.read_text(encoding="utf-8"))

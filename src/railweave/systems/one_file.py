@@ -1,4 +1,4 @@
-"""Systems with one configuration file whose lines, under headers, are all rows of one statement table."""
+"""Systems that have one configuration file, every line of which is a row of one statement table."""
 
 from __future__ import annotations
 
@@ -26,9 +26,10 @@ _RULES = LineRules(replaced=(), cut=(), emptied=(), defined=())
 
 @dataclass(frozen=True, slots=True)
 class OneFile(Generic[T]):
-    """The parts ``render`` and ``read`` of such a system.
+    """The parts ``render`` and ``read`` of a system with one configuration file.
 
-    - ``value_of``: the function from a configuration to the value of the statement table. ``config_of``: its reverse.
+    - ``value_of``: the function that converts a configuration to the value of the statement table.
+    - ``config_of``: the function that converts this value back to a configuration.
     - ``missing``: the function that returns findings about parts of a configuration that the commands cannot express.
     """
 
@@ -40,13 +41,16 @@ class OneFile(Generic[T]):
     missing: Callable[[DeviceConfig], list[Finding]]
 
     def tree(self, config: DeviceConfig) -> list[Section]:
-        """Return the configuration of a device, with the operator's own lines merged in. Raises ``RenderError`` if these cannot be read."""
+        """Return the lines of a device's configuration, with the operator's own lines merged in.
+
+        Raises ``RenderError`` if the operator's lines cannot be read.
+        """
         sections = self.table.printed(self.value_of(config))
         merge(sections, parse(config.extra))
         return sections
 
     def files(self, config: DeviceConfig) -> dict[str, str]:
-        """Return the text of the file, by its name."""
+        """Return the text of the configuration file, by file name."""
         return {self.file: "".join(f"{line}\n" for line in _indented(self.tree(config)))}
 
     def gaps(self, config: DeviceConfig) -> list[Finding]:
@@ -54,7 +58,7 @@ class OneFile(Generic[T]):
         return self.missing(config)
 
     def lines(self, config: DeviceConfig) -> list[str]:
-        """Return every line, preceded by the headers of its sections. ``railweave diff`` compares these lines."""
+        """Return every line of the configuration, preceded by the headers of its sections. ``railweave diff`` compares these lines."""
         return flat(self.tree(config))
 
     def check_extra(self, text: str) -> None:
@@ -62,7 +66,7 @@ class OneFile(Generic[T]):
         parse(text)
 
     def read(self, texts: Mapping[str, str]) -> Reading:
-        """Return the configuration of one device, read from all its texts together. A line that is no row of the table is not understood.
+        """Return the configuration of one device, read from all its texts together. Lines that match no row of the table are marked as not understood.
 
         Raises ``RenderError`` if a text cannot be read.
         """

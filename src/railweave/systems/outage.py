@@ -1,4 +1,4 @@
-"""Outages by commands instead of configuration, for the systems' parts ``outage``. The device recovers from each without help."""
+"""Outages that commands cause, without a change of the configuration. Each system's part ``outage`` implements them. The device recovers on its own."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ if TYPE_CHECKING:
 
 
 class Outage(Protocol):
-    """The functions of a system's part ``outage``. Every function raises ``RefusedError`` and ``ReachError`` as ``Transaction`` does."""
+    """The functions of a system's part ``outage``. Every function raises ``RefusedError`` if the device refuses, and ``ReachError`` if the connection is lost."""
 
     DAEMONS: Mapping[str, str]
-    """The names of the system's own processes, by the names in scenarios (such as ``bgpd``). Other processes cannot be ended."""
+    """The system's names of the processes that can be ended, by their names in scenarios (such as ``bgpd``)."""
     PORTS: bool
-    """True if ports must be shut by ``shut``, because they do not recover after being shut by configuration."""
+    """True if this system must shut ports by ``shut``, because ports that are shut by configuration do not come up again on their own."""
 
     async def shut(self, session: Session, label: str, ports: Sequence[str], seconds: int) -> None:
-        """Shut ports. A timer on the device opens the ports after ``seconds``. Call this only if ``PORTS`` is True."""
+        """Shut ports. A timer on the device brings the ports up again after ``seconds``. Call this function only if ``PORTS`` is True."""
         ...
 
     async def open(self, session: Session, label: str) -> None:
-        """Open the ports that ``shut`` with the same ``label`` has shut. Does nothing if they are open again."""
+        """Bring up the ports that ``shut`` with the same ``label`` has shut. Does nothing if they are up already."""
         ...
 
     async def reboot(self, session: Session) -> None:
@@ -34,15 +34,16 @@ class Outage(Protocol):
         ...
 
     async def end(self, session: Session, daemon: str) -> None:
-        """End a process of ``DAEMONS``. The system starts the process again."""
+        """End the process ``daemon``, a key of ``DAEMONS``. The system starts the process again."""
         ...
 
 
 @dataclass(frozen=True)
 class Commands:
-    """Outages by one command each, without ports: ``restart`` for the device, ``stop`` for a process, in which ``{}`` is the process.
+    """Outages for systems that need one command each, and that cannot shut ports by command.
 
-    ``in_shell``: True if the commands are for a shell, and not for the system's own command line or API.
+    ``restart`` is the command that restarts the device. ``stop`` ends a process, whose name replaces ``{}``. ``in_shell``
+    is True if the commands are for a shell, and False if they are for the system's own command line or API.
     """
 
     DAEMONS: Mapping[str, str]
@@ -56,7 +57,7 @@ class Commands:
         await self._enter(session, self.restart)
 
     async def end(self, session: Session, daemon: str) -> None:
-        """End the process of a daemon of ``DAEMONS``. The system starts the process again."""
+        """End the process ``daemon``, a key of ``DAEMONS``. The system starts the process again."""
         await self._enter(session, self.stop.format(self.DAEMONS[daemon]))
 
     async def _enter(self, session: Session, command: str) -> None:

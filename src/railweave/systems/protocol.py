@@ -1,4 +1,4 @@
-"""Protocols for the parts of an operating system. The modules of the system's folder provide the parts; ``systems.loader`` combines them."""
+"""Protocols (typing) of the parts of an operating system. The modules in the system's folder implement them; ``systems.loader`` combines them."""
 
 from __future__ import annotations
 
@@ -33,35 +33,35 @@ class Renderer(Protocol):
         ...
 
     def lines(self, config: DeviceConfig) -> list[str]:
-        """Return a line for each statement, with its enclosing statements. Comparisons of configurations use these lines."""
+        """Return a line for each statement, with its enclosing statements in the line. Comparisons of configurations use these lines."""
         ...
 
     def check_extra(self, text: str) -> None:
-        """Check that the operator's own statements can be read. Raises ``RenderError``, with the line, if they cannot."""
+        """Check that the operator's own statements can be read. Raises ``RenderError``, with the line number, if they cannot."""
         ...
 
 
 class Reader(Protocol):
     """The reader that converts configuration text to a ``DeviceConfig``: the module ``read`` of a system's folder.
 
-    A text may have any form in which the system prints its configuration. File names are used only to report the place of a statement.
-    A malformed text raises ``RenderError`` with the line. Well-formed statements that the reader does not know, and invalid values, are
-    recorded as not understood; they raise no error.
+    A text may have any form in which the system prints its configuration. File names are used only to report where a
+    statement is. A malformed text raises ``RenderError`` with the line number. An unknown statement or an invalid value
+    raises no error: the reader marks it as not understood.
     """
 
     def read(self, texts: Mapping[str, str]) -> Reading:
-        """Return the configuration of one device, read from all its texts together. ``texts`` are by file name."""
+        """Return the configuration of one device, read from all its texts together. ``texts`` has the texts by file name."""
         ...
 
     def parsed(self, file: str, text: str) -> ConfigTree:
-        """Return a text as a tree, in the form of ``systems.loader.System.trees``, so that both can be compared.
+        """Return a text as a tree of the same form as ``systems.loader.System.trees``, so that both can be compared.
 
-        Each node has its line in the text.
+        Each node of the tree has its line number in the text.
         """
         ...
 
     def printed(self, file: str, nodes: Sequence[Node]) -> str:
-        """Return the nodes of a tree as text that ``read`` accepts for this file."""
+        """Return the nodes of a tree as text. ``read`` accepts this text as the content of ``file``."""
         ...
 
 
@@ -71,42 +71,45 @@ class StateReader(Protocol):
     NOT_READ: Mapping[str, str]
     """The fields of ``DeviceState`` that the reader never fills, each with the reason, for example an undocumented output format."""
     PROBES: Mapping[str, str]
-    """Commands by daemon, each of which only that daemon answers. They show which daemon is at fault if a question gets no answer in time."""
+    """Commands that test the daemons of the switch, by daemon. Only the named daemon answers its command.
+
+    They show which daemon hangs if a question gets no answer in time.
+    """
 
     def questions(
         self, config: DeviceConfig, asked: Iterable[tuple[str, str]] = (), *, tables: bool = False
     ) -> list[Question]:
         """Return the questions to a switch.
 
-        - ``asked``: routes to ask for, as (VRF, prefix).
+        - ``asked``: the routes to ask for, as (VRF, prefix).
         - ``tables``: True to ask for whole routing tables; False to ask for the numbers of routes instead, if the
           system shows them.
         """
         ...
 
     def read(self, answers: Answers) -> DeviceState:
-        """Return the state that the answers describe. Never raises: an answer that cannot be read is noted, and its state is absent."""
+        """Return the state that the answers describe. Never raises an error: an answer that cannot be read is noted, and its state is absent."""
         ...
 
 
 class Telemetry(Protocol):
-    """The gNMI subscriptions, and the time series of each path: the module ``telemetry`` of a system's folder."""
+    """The gNMI subscriptions of a system, and the time series that each path of their updates belongs to: the module ``telemetry`` of a system's folder."""
 
     PORT: int
     """The default TCP port of the system's gNMI server."""
     ENCODING: str
     """The encoding to request: ``proto``, ``json`` or ``json_ietf``."""
     SUBSCRIPTIONS: Sequence[Subscription]
-    """The subscriptions."""
+    """The gNMI subscriptions to set up on the device."""
     SNMP: Sequence[Column]
-    """The SNMP columns with values that no gNMI subscription gives."""
+    """The SNMP columns to poll, because no gNMI subscription carries their values."""
     QUICK: frozenset[str]
-    """Names of the questions that are asked at every interval, because no subscription answers them. Other questions are asked more rarely."""
+    """Names of the questions that are asked at every interval, because no subscription carries their values. Other questions are asked less often."""
     NOT_STREAMED: Mapping[str, str]
-    """The series that no subscription gives, each with the reason."""
+    """The time series that no subscription carries, each with the reason."""
 
     def series(self, elements: Elements) -> Series | None:
-        """Return the time series of a telemetry leaf by the leaf's path, or None if the leaf is not used."""
+        """Return the time series to which a telemetry leaf belongs, or None if the leaf is not used. ``elements`` is the leaf's path."""
         ...
 
 
@@ -133,14 +136,14 @@ class FirstBoot(Protocol):
     """Files and DHCP options for the first boot of a device: the module ``first_boot`` of a system's folder."""
 
     SAYS: tuple[Says, ...]
-    """The DHCP options in which a device may send its serial number."""
+    """The DHCP options in which a device may send its serial number, and the form of their text."""
     HEADERS: tuple[str, ...]
-    """The headers of the device's HTTP requests that contain its serial number; empty if it sends none."""
+    """The names of HTTP headers in which the device sends its serial number when it downloads a file; empty if it sends none."""
     TAKES_IMAGE: bool
-    """True if the device can be given an image to install and run."""
+    """True if the first boot can also install an image on the device."""
 
     def files(self, config: DeviceConfig, rendered: Mapping[str, str], place: Place) -> dict[str, str]:
-        """Return the files of a device by name, derived from the rendered files of the configuration with which it will boot."""
+        """Return the first-boot files of a device, by file name. ``rendered`` are the configuration files with which the device will boot."""
         ...
 
     def options(self, place: Place) -> Options:

@@ -1,4 +1,4 @@
-"""Conversion of a capture to ``DeviceState``: the reader of each device's operating system reads its answers."""
+"""Conversion of a capture (a folder of recorded answers) to ``DeviceState``. Each device's operating system provides the reader."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def read_state(device: str, nos: str, texts: Mapping[str, str]) -> DeviceState:
-    """Return the state of one device from its answers. ``texts``: the answers by question. No answer raises an error."""
+    """Return the state of one device from its answers. ``texts`` are the answers by question. No answer raises an error."""
     answers = Answers(device, texts)
     reader = system(nos).state if nos in systems() else None
     if reader is None:
@@ -24,13 +24,13 @@ def read_state(device: str, nos: str, texts: Mapping[str, str]) -> DeviceState:
         )
     try:
         return reader.read(answers)
-    except Exception as error:  # noqa: BLE001 - a form that nobody has thought of ends no other device
+    except Exception as error:  # noqa: BLE001 - an unforeseen form of answer from one device must not stop the others
         problem = f"the answers cannot be read: {type(error).__name__}"
         return DeviceState(device, nos, notes=(*answers.notes, Note(device, "", "", problem)))
 
 
 def read_states(capture: Capture, systems_of: Mapping[str, str]) -> dict[str, DeviceState]:
-    """Return, by name, the state of every device with answers in a capture. ``systems_of``: the operating system of each device."""
+    """Return the state of every device that has answers in a capture, by device name. ``systems_of`` gives the operating system of each device."""
     return {
         device: read_state(device, nos, texts) for device, nos in systems_of.items() if (texts := capture.texts(device))
     }

@@ -1,4 +1,4 @@
-"""Runbooks of systems as texts. One printer inserts the values of a switch into the steps of its operating system.
+"""Runbooks of systems, written as texts with placeholders. One function fills in the values of a switch for every operating system.
 
 A step in a text has a few lines::
 
@@ -7,11 +7,17 @@ A step in a text has a few lines::
     - {bfd_sessions} up
     | sessions
 
-``#`` begins a step with its title, ``$`` begins a command to enter, ``-`` a point that its output must show, and ``|``
-the name of a table. Names in braces are names in ``VALUES``, or attributes of ``Switch``. A line with a name that has
-no value is left out. A line with a name that has several values is printed for each of them. ``{?name}`` and
-``{!name}`` print nothing: the line is left out if the value is missing (``?``) or present (``!``). Names in brackets do
-the same for a step, and ``*name`` in brackets prints the step for each of several values.
+The first character shows the kind of a line:
+
+- ``#`` is the title of a step, and begins the step.
+- ``$`` is a command to enter.
+- ``-`` is a point that the output of the command must show.
+- ``|`` is the name of a table to print.
+
+Names in braces are names in ``VALUES``, or attributes of ``Switch``. A line is left out if a name in it has no value.
+It is printed several times if a name has several values. ``{?name}`` and ``{!name}`` print nothing: they leave out the
+line if the value is missing (``?``) or present (``!``). Names in brackets after ``#`` are such conditions for the whole
+step; ``*name`` in brackets prints the step once for each value.
 """
 
 from __future__ import annotations
@@ -46,11 +52,11 @@ class Check:
 
 
 class Text(str):
-    """A part of a sentence that may be empty. The line is printed even if it is."""
+    """A part of a sentence. Unlike other values, it may be empty, and then the line is still printed."""
 
 
 class Table(NamedTuple):
-    """A table of routes that is examined: its family, its VRF, and one of its routes."""
+    """A routing table that a step shows: its address family, its VRF, and the prefix of one of its routes."""
 
     family: str
     vrf: str = ""
@@ -58,20 +64,20 @@ class Table(NamedTuple):
 
     @property
     def ip(self) -> str:
-        """The family in the words of commands that use ``ip`` for IPv4."""
+        """The address family as a word of commands that write ``ip`` for IPv4 and ``ipv6`` for IPv6."""
         return "ipv6" if self.family == "ipv6" else "ip"
 
     @property
     def junos(self) -> str:
-        """The name of the table in Junos."""
+        """The name of a VRF's routing table in Junos, for example ``red.inet.0``."""
         return f"{self.vrf}.{'inet6' if self.family == 'ipv6' else 'inet'}.0"
 
 
 class Switch:
-    """A switch whose runbook is written. ``switch[name]`` is a value from its system.
+    """A switch whose runbook is written. ``switch[name]`` is the value of a placeholder, calculated by the switch's system.
 
-    Parts of the configuration have no specific type here, because a step about a part is printed only if the
-    configuration has it.
+    Parts of the configuration are typed as ``Any`` here: a step about a part is printed only if the configuration has the
+    part.
     """
 
     def __init__(
@@ -90,7 +96,7 @@ class Switch:
         self.overlay: Any = config.overlay
         self.qos: Any = config.qos
         self.entry: Any = None
-        """The entry for which a repeated step is printed."""
+        """The value for which a repeated step is being printed."""
 
     def __getitem__(self, name: str) -> Any:  # noqa: ANN401 - any value
         return self._values[name](self) if name in self._values else getattr(self, name)
@@ -98,7 +104,7 @@ class Switch:
 
 Values = Mapping[str, Callable[[Switch], Any]]
 Tables = Mapping[str, tuple[tuple[str, ...], Callable[[Switch], Iterable[tuple[object, ...]]]]]
-"""(The header, the function that makes the rows) of each table, by the name of the table."""
+"""The tables of a runbook, by name: (the column titles, the function that returns the rows for a switch)."""
 
 
 def _timers(bfd: Any) -> str:  # noqa: ANN401 - of sessions or adjacencies
@@ -106,7 +112,7 @@ def _timers(bfd: Any) -> str:  # noqa: ANN401 - of sessions or adjacencies
 
 
 def _modules(switch: Switch) -> tuple[dict[str, set[tuple[str, int | str]]], Counter[str]]:
-    """Return the places of modules, and the number of links, by the name of the module."""
+    """Return (the places of the modules, the number of links), both by the model name of the module."""
     places: dict[str, set[tuple[str, int | str]]] = {}
     links: Counter[str] = Counter()
     for port in switch.config.interfaces:
@@ -119,7 +125,7 @@ def _modules(switch: Switch) -> tuple[dict[str, set[tuple[str, int | str]]], Cou
 
 
 def _module_points(switch: Switch) -> Iterator[str]:
-    """Yield the points about all modules, light and error correction."""
+    """Yield the points to check on all optical modules and cables: their number, their light, and their error correction."""
     optics, links = catalog().optics, _modules(switch)[1]
     light = sum(count for name, count in links.items() if name in optics and optics[name].kind == "optic")
     yield "the modules and cable assemblies below, as many as below"
@@ -158,12 +164,12 @@ def _tenant_points(switch: Switch) -> Iterator[str]:
 
 
 def _external(switch: Switch) -> list[tuple[str, Any]]:
-    """Return the sessions with routers outside, each with its VRF in the system's words."""
+    """Return the sessions with external routers, as (the name of the VRF on the switch, the session)."""
     return [(switch["vrf"](vrf.name), peer) for vrf in switch.config.vrfs for peer in vrf.external]
 
 
 def _examples(switch: Switch) -> tuple[Table, ...]:
-    """Return the first route of each address family: a command shows one prefix, and its words name the family."""
+    """Return a ``Table`` with the first route of each address family. Commands need a prefix and the name of its family."""
     tables: dict[str, Table] = {}
     for route in switch["routes"]:
         tables.setdefault(route.prefix.family, Table(route.prefix.family, prefix=str(route.prefix)))
@@ -189,7 +195,7 @@ def _marked(ecn: Marking) -> str:
 
 
 VALUES: Values = {
-    # How the system names things.
+    # Names of objects on the system.
     "fec": lambda _: "",
     "vrf": lambda _: str,
     "port": lambda _: "{}",
@@ -212,7 +218,7 @@ VALUES: Values = {
     "secured": lambda switch: counted(len(switch["secured_ports"]), "interface"),
     "secured_names": lambda switch: ", ".join(port.name for port in switch["secured_ports"]),
     "macsec": lambda switch: next((port.macsec for port in switch["secured_ports"]), None),
-    # Routing. The routes to another leaf are those of the default VRF.
+    # Routing. Routes to other leaves are in the default VRF.
     "neighbors": lambda switch: counted(len(switch.expected.sessions), "neighbor"),
     "both_families": lambda switch: (
         len(switch.bgp.families) > 1
@@ -353,9 +359,9 @@ _NAME = re.compile(r"\{([?!]?)([\w.]+)(?::([^}]*))?\}")
 
 
 def _value(switch: Switch, name: str, bound: Mapping[str, object]) -> tuple[str, Any]:
-    """Return (path, value) of a dotted name.
+    """Return (path, value) of a dotted name, such as ``bgp.sessions``. ``bound`` has values that replace those of the switch, by path.
 
-    The path ends at the first part whose value is a tuple or list, and that is the value returned.
+    The path ends at the first part whose value is a tuple or a list. That value is returned.
     """
     value: Any = switch
     path = ""
@@ -372,12 +378,12 @@ def _value(switch: Switch, name: str, bound: Mapping[str, object]) -> tuple[str,
 
 @lru_cache(maxsize=1024)
 def _names(text: str) -> tuple[tuple[str, str], ...]:
-    """Return the names in a line, each with its sign."""
+    """Return the names in braces on a line, as (sign, name). The sign is ``?``, ``!`` or empty."""
     return tuple((sign, name) for sign, name, _ in _NAME.findall(text))
 
 
 def _printed(text: str, switch: Switch, bound: Mapping[str, object]) -> list[str]:
-    """Return the lines for one line of a step: none if the line is left out, and several if a name has several values."""
+    """Return the printed lines for a line of the text. The result is empty if the line is left out, and has several lines if a name has several values."""
     given: dict[str, Any] = {}
     for sign, name in _names(text):
         path, value = _value(switch, name, bound)
@@ -398,8 +404,8 @@ def _printed(text: str, switch: Switch, bound: Mapping[str, object]) -> list[str
 def _parsed(text: str) -> tuple[tuple[str, str, tuple[str, ...]], ...]:
     """Return the steps of a text, each as (name, title, lines).
 
-    The step is repeated for each value of ``name``; an empty name means once. ``title`` begins with the step's
-    conditions.
+    The step is repeated for each value of ``name``; an empty name means that the step is printed once. ``title`` begins
+    with the step's conditions.
     """
     made: list[tuple[str, str, tuple[str, ...]]] = []
     for block in re.split(r"\n(?=#)", text.strip()):
@@ -412,7 +418,7 @@ def _parsed(text: str) -> tuple[tuple[str, str, tuple[str, ...]], ...]:
 
 
 class Runbook:
-    """The runbook of a system: the texts of its load, identity and check steps, with the values and tables that only this system has."""
+    """The runbook of a system: the texts of its load, identity and check steps, and the values and tables that only this system has."""
 
     def __init__(
         self,
@@ -440,7 +446,7 @@ class Runbook:
         return list(self._steps(self._texts[2], Switch(self._values, config, network, expected)))
 
     def _steps(self, text: str, switch: Switch) -> Iterator[Check]:
-        """Yield the steps of a text that a switch has."""
+        """Yield the steps of a text that apply to a switch, with the switch's values filled in."""
         for each, title, lines in _parsed(text):
             for entry in _value(switch, each, {})[1] if each else (None,):
                 switch.entry, bound = entry, {each: entry} if each else {}

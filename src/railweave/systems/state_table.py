@@ -1,7 +1,8 @@
-"""State tables: the queries of a system, and the parts of the state that their answers contain, as rows.
+"""State tables: which commands query a switch, and which fields of ``DeviceState`` their answers fill.
 
-A row of queries has the name of the answer, the command, and the condition and frequency of the query. A row of parts
-has the field of ``DeviceState``, its reader, and the queries whose answers it reads.
+A system has one table of queries and one of parts. A row of queries gives the name of the answer, the command, and when
+and how often the command is sent. A row of parts gives a field of ``DeviceState``, the function that reads the field,
+and the queries whose answers this function needs.
 """
 
 from __future__ import annotations
@@ -28,12 +29,13 @@ class Ask:
     """A query to a switch.
 
     - ``name``: the name of the answer; ``name?`` means that an error is an acceptable answer.
-    - ``when``: the part of the configuration without which the query is left out.
-    - ``each``: the objects for which the query is repeated. Empty means once; ``route`` and ``vrf`` mean once for each
-      of them. ``tables`` means once for each VRF and address family if whole tables are requested; ``counts`` means
-      once for each address family outside VRFs if they are not. Name and command may contain ``{vrf}``, ``{prefix}``
-      and the words of ``_words``.
-    - ``by``: the name of the query's form in the system's forms.
+    - ``when``: the part of the configuration that the query is about. The query is left out if the device does not have
+      this part.
+    - ``each``: the objects for which the query is repeated. Empty means that it is sent once. ``route`` and ``vrf`` mean
+      once for each route or VRF. ``tables`` means once for each VRF and address family, and only if whole routing tables
+      are requested. ``counts`` means once for each address family of the default VRF, and only if they are not. Name and
+      command may contain ``{vrf}``, ``{prefix}`` and the other keys of ``_words``.
+    - ``by``: the key of the query's form in the system's ``Forms``.
     """
 
     name: str
@@ -54,11 +56,15 @@ def asks(when: When, each: Each, *rows: tuple[str, str]) -> tuple[Ask, ...]:
 
 
 _ANY: dict[Family, str] = {"ipv6": "::/0", "ipv4": "0.0.0.0/0"}
-"""A prefix of each address family, from which ``_words`` derives the words for the family."""
+"""The default route of each address family. ``_words`` derives the family's words from it."""
 
 
 def _words(vrf: str, prefix: str = "") -> dict[str, str]:
-    """Return the values to insert into names and commands for a VRF and a prefix: the family, and the table names of FRRouting and Junos."""
+    """Return the values for the placeholders in names and commands of queries about one VRF and one prefix.
+
+    Among them are the address family in the forms that commands use (``ip`` or ``ipv6``), and Junos's names of the routing
+    table.
+    """
     six = ":" in prefix
     tables = {name: name if vrf == DEFAULT_VRF else f"{vrf}.{name}" for name in ("inet.0", "inet6.0")}
     return {
@@ -75,15 +81,18 @@ def _words(vrf: str, prefix: str = "") -> dict[str, str]:
 
 
 def end_of(peer: tuple[str, str | None]) -> str | None:
-    """Return the port of a neighbor with a link-local address, or the address. ``peer``: its address and its port."""
+    """Return the identifier of a neighbor: its port if the neighbor is known by a port, otherwise its address; None if both are missing.
+
+    ``peer`` is the pair (address, port).
+    """
     return peer[1] or peer[0] or None
 
 
 Part = tuple[Callable[..., Any], str]
-"""A reader, and the queries whose answers it gets as values. Without queries, it gets all ``Answers``.
+"""A function that reads a part of the state, and the names of the answers that it gets as arguments. Without names, it gets all ``Answers``.
 
-If the answers are missing, the part is absent and its reader is not called. ``name!`` is required, at least one of the
-plain names is required, and ``name+`` only adds to the others. The reader gets an absent value for a missing answer.
+The function is not called, and its part is absent, if an answer marked ``name!`` is missing, or if all unmarked answers
+are missing. Answers marked ``name+`` are optional. In place of a missing answer, the function gets an empty ``Value``.
 """
 
 
@@ -96,14 +105,17 @@ def _part(answers: Answers, read: Callable[..., Any], names: str) -> Any:  # noq
     if lacks or (plain and all(tree is None for tree in plain)):
         for tree in trees.values():
             if tree is not None:
-                tree.get("")  # notes an answer that is no table, which no reader sees
+                tree.get("")  # records a note if the answer is not a table; no other code looks at this answer
         return None
     return read(*(Value(answers, name.rstrip("!+"), None) if tree is None else tree for name, tree in trees.items()))
 
 
 @dataclass(frozen=True, slots=True)
 class StateTable:
-    """The queries and the parts of a system, as a ``StateReader``. ``NOT_READ``: the fields that it never fills, each with the reason."""
+    """The tables of queries and of parts of a system, as a ``StateReader``.
+
+    ``NOT_READ`` has the fields of ``DeviceState`` that this system never fills, each with the reason.
+    """
 
     system: str
     forms: Forms
@@ -114,9 +126,9 @@ class StateTable:
     def questions(
         self, config: DeviceConfig, asked: Iterable[tuple[str, str]] = (), *, tables: bool = False
     ) -> list[Question]:
-        """Return the queries to a switch. ``asked``: routes to request, as (VRF, prefix).
+        """Return the queries to a switch. ``asked`` are the routes to request, as (VRF, prefix).
 
-        ``tables``: True to request whole tables; False to request the numbers of routes instead.
+        ``tables`` is True to request whole routing tables, and False to request only the numbers of routes.
         """
         protocols = (config.bgp, config.overlay, config.isis)
         has = {
@@ -151,6 +163,6 @@ class StateTable:
         return Question(name, form, by_protocol, row.name.endswith("?"), row.revision)
 
     def read(self, answers: Answers) -> DeviceState:
-        """Return the state that the answers of a switch describe. Never raises: an answer that cannot be read is recorded in a note."""
+        """Return the state that the answers of a switch describe. Never raises an error: for an answer that cannot be read, a note is recorded."""
         made = {name: _part(answers, *part) for name, part in self.parts.items()}
         return DeviceState(answers.device, self.system, frozenset(answers.texts), **made, notes=answers.notes)

@@ -1,4 +1,4 @@
-"""The statement tables of each system (``model.config.statements``), and the names that lines use and do not define."""
+"""The statement tables of each system (``model.config.statements``), and a check for names that a configuration uses without defining them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 Forms = tuple[str, ...]
 References = Mapping[str, tuple[tuple[Forms, ...], tuple[Forms, ...]]]
-"""By kind of name: (the lines that define such a name, the lines that use it), in addition to those of statement tables."""
+"""The lines about each kind of name, in addition to those of statement tables: (the forms that define such a name, the forms that use it)."""
 
 
 def undefined(root: list[Section], tables: Iterable[Statements[Any]], references: References) -> Iterator[Name]:
@@ -34,9 +34,9 @@ def undefined(root: list[Section], tables: Iterable[Statements[Any]], references
 
 
 def tables(nos: str) -> dict[str, Statements[Any]]:
-    """Return a system's statement tables for the top level of its configuration, by module and name.
+    """Return a system's statement tables for the top level of its configuration. The keys consist of the module and the name of a table.
 
-    They are in the system's package ``statements``, or in the folder of the system itself.
+    The tables are in the system's package ``statements``, or in the folder of the system itself.
     """
     package = f"{systems.__name__}.{nos}"
     modules = {"": package}

@@ -1,6 +1,6 @@
-"""The functions that change a running device, for a system's module ``transaction``; and a rollback timer for devices without confirmed commit.
+"""The interface of the modules ``transaction``, which change running devices, and a rollback timer for devices without confirmed commit.
 
-This module does not know the content of a change. The caller records the change first (``operations.deploy.journal``).
+This module does not interpret the content of a change. The caller records the change first (``operations.deploy.journal``).
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Spoken = Literal["ssh", "netconf", "eapi"]
 
 
 class RefusedError(RailweaveError):
-    """Raised if a device refuses a command. ``what`` is the reason in one line, without the values of secrets."""
+    """The error that is raised if a device refuses a command. ``what`` is the reason in one line, without the values of secrets."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(reason)
@@ -35,7 +35,7 @@ class RefusedError(RailweaveError):
 
 
 class Session(Protocol):
-    """An open connection to one device that may change it."""
+    """An open connection to one device, through which the device can be changed."""
 
     async def tell(self, words: str, given: str = "") -> str:
         """Send ``words`` to the device and return its answer. The meaning of ``words`` and ``given`` depends on the protocol:
@@ -81,7 +81,7 @@ class Pending:
 
 
 def must_wait(waiting: Pending | None, label: str) -> None:
-    """Raise ``RefusedError`` unless the pending change of a device has this label."""
+    """Raise ``RefusedError`` unless ``waiting``, the pending change of a device, has this label."""
     if waiting is None or waiting.label != label:
         raise RefusedError(f"{label} does not wait to be confirmed there any more")
 
@@ -100,22 +100,22 @@ class Transaction(Protocol):
     FILES: Mapping[str, str]
     """The names of the rendered files, by the query about the running configuration to which each corresponds."""
     WHOLE: Mapping[str, Command]
-    """The commands that load a whole file, by file, for devices that refuse single changes. The command disrupts all traffic."""
+    """The commands that load a whole configuration file, by file name. They are for devices that refuse some single changes, and disrupt all traffic."""
 
     async def running(self, session: Session) -> dict[str, str]:
         """Return the texts of the running configuration, by the file names of the renderer."""
         ...
 
     async def rehearse(self, session: Session, given: Given) -> str:
-        """Let the device check a change without applying it. Return the difference that the device shows."""
+        """Let the device check a change without applying it. Return the differences that the device reports."""
         ...
 
     async def commit(self, session: Session, given: Given, seconds: int) -> None:
-        """Apply a change. The device reverts the change on its own after ``seconds``, unless it is confirmed before."""
+        """Apply a change and start its rollback timer. The device reverts the change on its own after ``seconds`` unless it is confirmed before then."""
         ...
 
     async def pending(self, session: Session) -> Pending | None:
-        """Return the change that is not confirmed yet, or None if there is none."""
+        """Return the change that waits for confirmation, or None if no change does."""
         ...
 
     async def confirm(self, session: Session, label: str) -> None:
@@ -127,7 +127,7 @@ class Transaction(Protocol):
         ...
 
     async def restore(self, session: Session, given: Given) -> None:
-        """Apply the configuration ``given.before``, whatever the device runs now. This repairs a change that is half done."""
+        """Apply the configuration ``given.before``, whatever configuration the device runs now. This repairs a change that was applied only in part."""
         ...
 
     async def clear(self, session: Session, label: str) -> None:
@@ -136,7 +136,7 @@ class Transaction(Protocol):
 
 
 ROOT = """if [ "$(id -u)" = 0 ]; then exec sh -c "$0" "$@"; else exec sudo -n sh -c "$0" "$@"; fi"""
-"""The shell code that runs a script, its first argument, as root. ``sudo`` must not require a password."""
+"""Shell code that runs a script as root. The script is its first argument. ``sudo`` must not require a password."""
 
 FUNCTIONS = """root=${RAILWEAVE_DEPLOY_FOLDER:-/var/lib/railweave/deploy}
 label=$1 folder=$root/$1
@@ -163,10 +163,11 @@ disarm() {
   elif grep -qs "$label" "/proc/$(cat "$folder/timer")/cmdline"; then kill -- "-$(cat "$folder/timer")"; fi; true
 }
 """
-"""Shell functions for scripts with the change's label as ``$1``.
+"""Shell functions for the scripts that change a device. A script's first argument (``$1``) is the label of the change.
 
 ``armed FOLDER`` succeeds if the change in the folder waits for confirmation. ``arm SECONDS`` writes the file ``armed``
-and starts the timer, and ``disarm`` stops it. ``alone`` waits until no other script works on this change.
+and starts the rollback timer, and ``disarm`` stops the timer. ``alone`` waits until no other script works on this
+change.
 """
 
 _PENDING = """for one in "$root"/*; do
@@ -185,11 +186,11 @@ async def script(session: Session, text: str, label: str = "-", *more: object, g
 
 
 async def put(session: Session, start: str, label: str, name: str, text: str) -> None:
-    """Write the text of a file ``name`` into the folder of a change on the device. ``start``: shell code that contains ``FUNCTIONS``."""
+    """Write the text of a file ``name`` into the folder of a change on the device. ``start`` is shell code that contains ``FUNCTIONS``."""
     await script(session, start + _PUT, label, name, given=text)
 
 
 async def pending(session: Session, start: str = FUNCTIONS) -> Pending | None:
-    """Return the change whose rollback timer is armed, or None. ``start``: shell code that contains ``FUNCTIONS``."""
+    """Return the change whose rollback timer is armed, or None. ``start`` is shell code that contains ``FUNCTIONS``."""
     words = (await script(session, start + _PENDING)).split()
     return Pending(words[0], int(words[1])) if len(words) > 1 else None

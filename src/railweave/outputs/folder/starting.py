@@ -122,7 +122,7 @@ def start_for_gpus(
     """Size a fabric for a request, and write it into a new or empty folder.
 
     - ``predict_qps``: choose the number of queue pairs by prediction.
-    - ``hardware``: a folder of hardware files; ``prices``: a file of prices; ``html``: a page to write.
+    - ``hardware``: a folder of hardware files; ``prices`` is a file of prices; ``html`` is a page to write.
     - ``confirm``: called with the preview of addresses before anything is written; if it raises, nothing is.
 
     Raises ``InputError`` for wrong input or if no shape fits, and ``OutputError`` if the folder cannot be written.

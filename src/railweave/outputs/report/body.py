@@ -231,7 +231,7 @@ def forwarding(network: Network, routes: Routes) -> dict[str, Any]:
 def _tenants(network: Network, routes: Routes) -> dict[str, Any]:
     """Return the prefixes that each tenant's table on each leaf holds, and the tenant and layer-2 network of each NIC.
 
-    - ``keys``: pairs of tenant and layer-2 network. ``nics``: the index of its pair, for each NIC.
+    - ``keys``: pairs of tenant and layer-2 network. ``nics`` is the index of its pair, for each NIC.
     - ``rows``: for the prefixes of a segment in order, 1 if the table holds the prefix, else 0. A number stands for equal ones.
     - ``held``: by ``leaf/tenant``, the index into ``rows`` of each segment.
 
@@ -252,7 +252,7 @@ def _tenants(network: Network, routes: Routes) -> dict[str, Any]:
 
 
 def _holds(routes: Routes, leaf: str, tenant: str, bridged: str, prefix: str) -> bool:
-    """Return True if a tenant's table on a leaf holds a prefix. ``bridged``: the layer-2 network of the prefix, or empty."""
+    """Return True if a tenant's table on a leaf holds a prefix. ``bridged`` is the layer-2 network of the prefix, or empty."""
     if bridged:
         return bool(routes.shared.leaves(leaf, tenant, prefix))
     return routes.held(leaf, tenant, prefix)

@@ -30,7 +30,7 @@ class RailCapacity:
     - ``oversubscription`` and ``one_spine_down``: the oversubscription of the worst leaf, and that with one spine down
       (None without uplinks, or if no spine is left).
     - ``uplinks_used``: the smallest and the largest number of uplinks that a leaf uses towards another leaf of the same
-      rails. ``spines``: the number of their spines. ``width``: the number of uplinks per path color. All are None if
+      rails. ``spines`` is the number of their spines. ``width`` is the number of uplinks per path color. All are None if
       there is no other leaf. For a rail with only one leaf, the numbers refer to leaves of other rails.
     - ``color_one_spine_down``: the highest oversubscription of a path color that loses some of its uplinks with a
       spine, if servers use all colors equally. None if all uplinks of a spine have one color, because its traffic then
@@ -104,7 +104,7 @@ def _without_a_spine(cables: list[Cable]) -> float | None:
 
     None if no uplink is left.
 
-    ``cables``: the cables of the leaf.
+    ``cables`` are the cables of the leaf.
     """
     down = sum(cable.speed_gbps for cable in cables if cable.kind == "server")
     up: Counter[str] = Counter()

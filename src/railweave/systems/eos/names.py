@@ -39,7 +39,7 @@ SERVER_LISTS = {"ipv4": "from-servers-v4", "ipv6": "from-servers-v6"}
 
 
 def external_policy(direction: str, vrf: str, router: str) -> str:
-    """Return the name of the route map and prefix list for routes from or to an external router. ``direction``: ``from`` or ``to``."""
+    """Return the name of the route map and prefix list for routes from or to an external router. ``direction`` is ``from`` or ``to``."""
     return f"{direction}-{vrf}-{router}"
 
 

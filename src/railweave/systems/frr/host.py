@@ -385,7 +385,7 @@ def parsed(file: str, text: str) -> HostTree:
 def _shown(name: str, link: Mapping[str, Any], vrf: str) -> Iterator[tuple[str, str, str]]:
     """Yield (link, key, value) for a link as zebra shows it. A link that is only configured has no MTU.
 
-    ``vrf``: the VRF of the link. A port of a bridge is in the bridge's VRF.
+    ``vrf`` is the VRF of the link. A port of a bridge is in the bridge's VRF.
     """
     if _LEFT_ALONE.fullmatch(name) or link.get("pseudoInterface") or not link.get("mtu") or vrf == "mgmt":
         return

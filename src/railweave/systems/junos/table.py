@@ -86,7 +86,7 @@ def _fits(codec: Codec, word: str) -> bool:
 def _ends(word: Word, path: Words, codecs: Mapping[str, Codec], *, held: bool) -> Iterator[tuple[Word, dict[str, Any]]]:
     """Yield each word at the end of a path, with the values of the path's slots.
 
-    ``held``: True to yield only the value in effect if the last slot has several values.
+    ``held`` is True to yield only the value in effect if the last slot has several values.
     """
     if not path:
         yield word, {}

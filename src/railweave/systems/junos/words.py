@@ -197,7 +197,7 @@ class Word:
     def spread(self, words: Mapping[str, int]) -> Word:
         """Separate statements that Junos prints on one line: ``queue-num 4 no-loss`` becomes two statements.
 
-        ``words``: the number of values that follow each word.
+        ``words`` is the number of values that follow each word.
         """
         waiting = [word for word in self.below.values() if word.text in words]
         while waiting:

@@ -163,7 +163,7 @@ class Models:
     """A loaded model set.
 
     - ``root``: the node ``configuration``.
-    - ``context``: libyang's context. ``failure``: the class of libyang's errors.
+    - ``context``: libyang's context. ``failure`` is the class of libyang's errors.
     - ``described``: the models and libyang's version, for display.
     """
 

@@ -80,7 +80,7 @@ _TABLES: dict[str, dict[str, _Table]] = {
 def refusal(operation: str, path: tuple[str, ...], fields: tuple[str, ...], release: str, sku: str) -> str:
     """Return the reason why the tool refuses an operation; empty if the tool accepts it.
 
-    ``path``: the table, and the row and field if the operation concerns only these. ``fields``: the names in an object
+    ``path`` is the table, and the row and field if the operation concerns only these. ``fields`` are the names in an object
     that is added. Without a ``release``, the oldest release is assumed; without a hardware SKU (``sku``), one that the
     tool knows.
     """

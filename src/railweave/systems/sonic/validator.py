@@ -46,7 +46,7 @@ class ModelsError(RailweaveError):
 
 @dataclass(frozen=True, eq=False)
 class SonicModels:
-    """A loaded set of models. ``tables``: (the module, the container) of every table of ``config_db.json``."""
+    """A loaded set of models. ``tables`` is (the module, the container) of every table of ``config_db.json``."""
 
     context: Any
     tables: dict[str, tuple[str, Any]]

@@ -72,7 +72,7 @@ class Frame:
     """The dimensions of a drawing, in pixels.
 
     - ``rails``: the number of rails of a stripe.
-    - ``column``: the width of a rail's column. ``gutter``: the width of the names next to the rails.
+    - ``column``: the width of a rail's column. ``gutter`` is the width of the names next to the rails.
     - ``leaf_top`` and ``bars_top``: the vertical positions of leaves and servers.
     """
 

@@ -189,7 +189,7 @@ _PROFILE = re.compile(r"pg_lossless_(?P<speed>\d{1,7})_(?P<length>\d{1,6})m(?:_(
 def qos_config_of(
     qos: Qos, lines: Mapping[str, Lines], ports: Sequence[Interface], model_name: str
 ) -> QosConfig | None:
-    """Return the QoS of a device, or None if it has neither a map nor a scheduler. ``lines``: the settings of ports, by name."""
+    """Return the QoS of a device, or None if it has neither a map nor a scheduler. ``lines`` are the settings of ports, by name."""
     if not qos.maps and not qos.schedulers:
         return None
     at_ports = [lines[port.name].qos for port in ports]
@@ -406,7 +406,7 @@ def _watchdog(qos: Qos, at_ports: Sequence[PortQos]) -> Watchdog | None:
 def unheld(
     qos: Qos, lines: Mapping[str, Lines], sections: Iterable[Section], config: DeviceConfig
 ) -> Iterator[Section]:
-    """Yield the statements whose value a configuration cannot represent. ``sections``: the sections at the top level."""
+    """Yield the statements whose value a configuration cannot represent. ``sections`` are the sections at the top level."""
     expected = qos_of(config)
     yield from _unheld_entries(qos, lines, config, expected)
     printed = [*QOS.printed(preparation_of(config)), *QOS.printed(expected), *BALANCING.printed(balancing_of(config))]

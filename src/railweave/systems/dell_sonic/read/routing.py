@@ -43,7 +43,7 @@ def tenant(vrf: str) -> str:
 
 
 class Routing(Sessioned):
-    """The BGP and the overlay of a switch. ``vrfs``: the names of the defined VRFs."""
+    """The BGP and the overlay of a switch. ``vrfs`` are the names of the defined VRFs."""
 
     def __init__(
         self,
@@ -69,7 +69,7 @@ class Routing(Sessioned):
         super().__init__(taking, ports, loopbacks, policies, sessions, {vrf: vnis.get(vrf, 0) for vrf in vrfs})
 
     def tenants(self, gateways: Iterable[Gateway]) -> tuple[model.Vrf, ...]:
-        """Return the VRFs of tenants. ``gateways``: the gateways of the switch."""
+        """Return the VRFs of tenants. ``gateways`` are the gateways of the switch."""
         prefixes: dict[str, list[Prefix]] = {vrf: [] for vrf in self.vnis}
         names = {tenant(vrf): vrf for vrf in self.vnis}
         for gateway in gateways:
@@ -92,7 +92,7 @@ class Routing(Sessioned):
     def bridged(self, names: Mapping[int, str], ports: Iterable[Interface]) -> model.MacVrf | None:
         """Return the bridging instance, in which each layer-2 VNI has its own route target; None without such a VNI.
 
-        ``names``: the names of VLANs by number.
+        ``names`` are the names of VLANs by number.
         """
         tunnel = self._tunnel
         routed = tunnel.transit() if tunnel else set[int]()

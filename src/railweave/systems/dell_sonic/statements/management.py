@@ -46,7 +46,7 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class System:
-    """The management plane in the form of its commands. ``asked``: the kind of servers that logins use first; None if logins use no server."""
+    """The management plane in the form of its commands. ``asked`` is the kind of servers that logins use first; None if logins use no server."""
 
     name: str = ""
     vrfs: tuple[str, ...] = ()

@@ -178,7 +178,7 @@ def key_of(bgp: model.Bgp) -> dict[str, Any]:
 
 
 def clear_keys(bgp: model.Bgp, groups: list[str]) -> dict[str, Any]:
-    """Return the TCP MD5 keys as text, because the schema has only keys that EOS has encrypted. ``groups``: the peer groups with such keys."""
+    """Return the TCP MD5 keys as text, because the schema has only keys that EOS has encrypted. ``groups`` are the peer groups with such keys."""
     wanted = bgp.authentication
     if wanted is None or wanted.algorithm in AO_ALGORITHMS:
         return {}

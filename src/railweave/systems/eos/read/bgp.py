@@ -37,7 +37,7 @@ SYNTAX = frr.Syntax(
 class Sessions(frr.Sessions):
     """The BGP sessions of the instance or of a VRF.
 
-    ``usual``: the BFD timers of neighbors without their own timers, as (timers on a link, timers over several hops).
+    ``usual`` is the BFD timers of neighbors without their own timers, as (timers on a link, timers over several hops).
     """
 
     neighbor_of = staticmethod(neighbor)
@@ -129,7 +129,7 @@ class Process:
 
 
 def process(taking: SectionReader, ports: Mapping[str, Port], lists: Lists, fallback: Address) -> Process | None:
-    """Return ``router bgp``, or None if the text does not have it. ``fallback``: the router id that EOS uses without a statement."""
+    """Return ``router bgp``, or None if the text does not have it. ``fallback`` is the router id that EOS uses without a statement."""
     stated = list(ROUTING.read(taking.sections, taking).routers.values())
     if not stated:
         return None
@@ -261,7 +261,7 @@ def _give_back(sessions: Sessions, keys: Mapping[str, Authentication], taking: S
 
 
 def bgp(taking: SectionReader, process: Process, lists: Lists, elsewhere: set[str]) -> Bgp:
-    """Return the BGP configuration of the default VRF. ``elsewhere``: the names of route maps that the overlay and VRFs use."""
+    """Return the BGP configuration of the default VRF. ``elsewhere`` are the names of route maps that the overlay and VRFs use."""
     here, sessions = process.here, process.sessions
     levels = [level for family in here.unicast.values() for level in family.peers.values()]
     peers = here.neighbors.values()

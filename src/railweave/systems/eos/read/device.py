@@ -58,7 +58,7 @@ def isis(
     order: Sequence[str],
     gateways: Mapping[str, Gateway],
 ) -> Isis | None:
-    """Return the IS-IS configuration, or None. ``order``: the names of ports, in order. ``gateways``: the gateway of each interface."""
+    """Return the IS-IS configuration, or None. ``order`` are the names of ports, in order. ``gateways`` is the gateway of each interface."""
     header = taking.last("router isis <name>")
     if header is None:
         return None
@@ -205,7 +205,7 @@ _KINDS: tuple[Kind, ...] = ("server", "fabric", "external")
 
 
 def device(taking: SectionReader, model: str, release: str) -> DeviceConfig:
-    """Return the configuration of a device. ``model`` and ``release``: the values from the header of the text (``device_line``)."""
+    """Return the configuration of a device. ``model`` and ``release`` are the values from the header of the text (``device_line``)."""
     stanzas = Stanzas(taking)
     interfaces = ports(stanzas)
     _channels(interfaces)

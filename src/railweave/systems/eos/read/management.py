@@ -166,7 +166,7 @@ def control_plane(
 ) -> ControlPlane | None:
     """Return the rules of the control plane, or None if no access list is in use.
 
-    ``management``: the VRF of the management port. ``links``: the names of ports without servers.
+    ``management`` is the VRF of the management port. ``links`` are the names of ports without servers.
     """
     network, managed = _bound(taking, management)
     dropped: dict[str, Family] = {}
@@ -333,7 +333,7 @@ _GNMI = 6030
 
 
 def management(taking: SectionReader, stanzas: Stanzas, *, protected: bool) -> Management:
-    """Return the settings of the management plane. ``protected``: True if the control plane has rules."""
+    """Return the settings of the management plane. ``protected`` is True if the control plane has rules."""
     return Management(
         domain=_one(taking, "dns domain <value>", "ip domain-name <value>"),
         dns=tuple(_hosts(taking, "ip name-server **")),

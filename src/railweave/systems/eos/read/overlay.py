@@ -285,7 +285,7 @@ def _from_spine(maps: Iterable[str], lists: Lists, taking: SectionReader) -> str
 def mac_vrf(
     taking: SectionReader, process: Process, ends: Tunnels, names: Mapping[int, str], members: Iterable[tuple[str, int]]
 ) -> model.MacVrf | None:
-    """Return the VLANs that EVPN stretches, as one instance, or None without such VLANs. ``members``: pairs of port and VLAN."""
+    """Return the VLANs that EVPN stretches, as one instance, or None without such VLANs. ``members`` are pairs of port and VLAN."""
     bridged: list[model.BridgedVlan] = []
     first, name, whole = "", MAC_VRF, ""
     sections = (("vlan", process.here.vlans), ("vlan-aware-bundle", process.here.bundles))

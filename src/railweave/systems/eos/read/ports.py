@@ -35,7 +35,7 @@ _NUMBERS = {"mtu <value>": ("mtu", 68, 65535), "encapsulation dot1q vlan <value>
 
 @dataclass
 class Port:
-    """The settings of an interface's lines. ``virtual``: the addresses that other switches also have."""
+    """The settings of an interface's lines. ``virtual`` are the addresses that other switches also have."""
 
     name: str
     description: str = ""
@@ -209,7 +209,7 @@ def _switchport(stanzas: Stanzas, interfaces: dict[str, Port]) -> None:
 
 
 def vlans_of(port: Port, known: Collection[int]) -> tuple[int, ...]:
-    """Return the VLANs that a port carries, the untagged VLAN first. ``known``: the VLANs of the switch."""
+    """Return the VLANs that a port carries, the untagged VLAN first. ``known`` are the VLANs of the switch."""
     if not port.bridged:
         return ()
     if not port.trunk:

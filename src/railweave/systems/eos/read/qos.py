@@ -124,7 +124,7 @@ def _queue(taking: SectionReader, below: SelectedLine) -> _Queue:
 
 
 def qos(taking: SectionReader, known: QosProfiles, bound: Mapping[str, str]) -> QosConfig | None:
-    """Return the QoS of a device, or None if no profile is bound to a port. ``bound``: the name of the profile of each port."""
+    """Return the QoS of a device, or None if no profile is bound to a port. ``bound`` is the name of the profile of each port."""
     dscps = _dscps(taking)
     queue_of = _queues(taking)
     _marked(taking, dscps)

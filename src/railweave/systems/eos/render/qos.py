@@ -146,7 +146,7 @@ def _pfc(qos: QosConfig) -> list[str]:
 
 
 def _queue(qos: QosConfig, name: str, *, watched: bool) -> Section:
-    """Return the lines of a profile's queue. ``watched``: True if the PFC watchdog must monitor the queues of lossless classes."""
+    """Return the lines of a profile's queue. ``watched`` is True if the PFC watchdog must monitor the queues of lossless classes."""
     traffic_class = qos.classes[name]
     strict = traffic_class.priority == "strict-high"
     share = (

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Lldp:
-    """The settings of LLDP, with the names of ``Management``. ``hold_time``: the time in seconds for which neighbors keep a message's content."""
+    """The settings of LLDP, with the names of ``Management``. ``hold_time`` is the time in seconds for which neighbors keep a message's content."""
 
     lldp: bool = True
     lldp_interval: int | None = None

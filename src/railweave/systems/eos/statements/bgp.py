@@ -31,7 +31,7 @@ HOPS = 2
 
 @dataclass(frozen=True, slots=True)
 class PeerFamily(frr.PeerFamily):
-    """A neighbor or a peer group in an address family. ``over_six``: True if IPv4 routes have IPv6 next hops (RFC 8950)."""
+    """A neighbor or a peer group in an address family. ``over_six`` is True if IPv4 routes have IPv6 next hops (RFC 8950)."""
 
     over_six: bool = False
 
@@ -71,7 +71,7 @@ class Listening:
 class Bridge:
     """VLANs that EVPN stretches: the route targets of their routes by direction, and True if MAC addresses that a VLAN learns are advertised.
 
-    ``vlans``: the VLANs of a bundle.
+    ``vlans`` are the VLANs of a bundle.
     """
 
     distinguisher: str = ""
@@ -90,7 +90,7 @@ class Family(UnicastFamily):
 
 @dataclass(frozen=True, slots=True)
 class Evpn(frr.Evpn):
-    """``address-family evpn``. ``unchanged``: True if its routes keep their next hop for all neighbors."""
+    """``address-family evpn``. ``unchanged`` is True if its routes keep their next hop for all neighbors."""
 
     unchanged: bool = False
 

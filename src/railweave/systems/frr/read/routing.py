@@ -260,7 +260,7 @@ class Sessioned:
         return mac_vrf(self.default.here) if self.default else None
 
     def vrfs(self, prefixes: Mapping[str, Sequence[Prefix]]) -> tuple[model.Vrf, ...]:
-        """Return the VRFs of tenants. ``prefixes``: the prefixes of gateways, by VRF."""
+        """Return the VRFs of tenants. ``prefixes`` are the prefixes of gateways, by VRF."""
         main, policies, told = self.default, self.policies, {**prefixes}
         ways = sum(main.evpn(peer) for peer in main.peers) if main else 0
         for vrf, sessions in self.sessions.items():

@@ -75,7 +75,7 @@ def statements_of(router: Router, taking: SectionReader, *forms: str) -> Iterato
 class Sessions:
     """The sessions of a BGP instance, with the values that the model needs.
 
-    ``open_``: True if a session without a route-map passes every route.
+    ``open_`` is True if a session without a route-map passes every route.
     """
 
     neighbor_of = staticmethod(neighbor_of)
@@ -218,7 +218,7 @@ class Sessions:
 
 
 def bgp(sessions: Sessions, policies: Lists, taking: SectionReader, without: Collection[str]) -> model.Bgp:
-    """Return the BGP configuration. ``without``: names of route-maps that are not for BGP sessions, and are left out."""
+    """Return the BGP configuration. ``without`` are names of route-maps that are not for BGP sessions, and are left out."""
     here = sessions.here
     on_links = sessions.underlay()
     groups, bfd = with_bfd(*_groups(sessions, on_links, taking))

@@ -54,7 +54,7 @@ class Peer:
     - ``hops``: the largest number of hops to a neighbor that is not directly connected.
     - ``retry``: seconds between attempts to connect.
     - ``update_source``: the address or the interface from which the session is opened.
-    - ``bfd``: True if a statement turns BFD on without a profile. ``profile``: the name of the BFD profile.
+    - ``bfd``: True if a statement turns BFD on without a profile. ``profile`` is the name of the BFD profile.
     - ``bfd_kept``: True if BFD does not end the session of a neighbor whose control plane restarts.
     - ``shut``: True if the session is shut.
     """
@@ -99,7 +99,7 @@ class Evpn:
     """The section ``address-family l2vpn evpn``, or a VNI in this section.
 
     - ``advertises``: the families of the VRF's routes that EVPN announces.
-    - ``distinguisher``: the route distinguisher. ``imports``, ``exports``: the route targets.
+    - ``distinguisher``: the route distinguisher. ``imports``, ``exports`` are the route targets.
     """
 
     all_vnis: bool = False

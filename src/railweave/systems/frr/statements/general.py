@@ -11,7 +11,7 @@ from railweave.systems.frr.statements import FAMILY, WORD
 
 @dataclass(frozen=True, slots=True)
 class General:
-    """The general settings of a device. ``ipv4`` and ``ipv6``: True if the family is forwarded, None without a statement."""
+    """The general settings of a device. ``ipv4`` and ``ipv6`` are True if the family is forwarded, None without a statement."""
 
     name: str = ""
     release: str = ""

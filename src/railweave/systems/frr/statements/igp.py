@@ -54,7 +54,7 @@ class Network:
 
 @dataclass(frozen=True, slots=True)
 class RouterOspf:
-    """The instance of OSPF. ``quiet``: True by interface if OSPF seeks no neighbors there; ``default`` applies to all others."""
+    """The instance of OSPF. ``quiet`` is True by interface if OSPF seeks no neighbors there; ``default`` applies to all others."""
 
     router_id: Address | None = None
     width: int | None = None

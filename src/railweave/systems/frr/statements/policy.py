@@ -59,7 +59,7 @@ class PrefixEntry:
 
 @dataclass(frozen=True, slots=True)
 class CommunityEntry:
-    """An entry of the community list ``name``. ``large``: True if its communities are large, False if they are standard communities.
+    """An entry of the community list ``name``. ``large`` is True if its communities are large, False if they are standard communities.
 
     ``every`` is true if a route must have all communities of the list, not only one of them.
     """
@@ -206,7 +206,7 @@ def set_communities(source: str) -> Iterator[Row]:
 
 
 def steps(source: str, *lines: Row) -> Iterator[Row]:
-    """Yield the rows of a route-map entry that FRR and EOS share. ``lines``: the rows that only one of them has."""
+    """Yield the rows of a route-map entry that FRR and EOS share. ``lines`` are the rows that only one of them has."""
     yield line("description <description>", source, description=TEXT)
     yield from matched(source)
     yield line("match large-community <large_community>", source, large_community=refers("community-list"))

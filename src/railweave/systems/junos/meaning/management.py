@@ -103,9 +103,9 @@ def edge_of(config: DeviceConfig) -> Edge:
 def management_of(
     system: System, top: Word, ports: Iterable[Port], assigned: InterfaceAddress, *, protected: bool
 ) -> Management:
-    """Return the management plane of a device. ``assigned``: the address of its management port.
+    """Return the management plane of a device. ``assigned`` is the address of its management port.
 
-    ``protected``: True if filters limit access to it.
+    ``protected`` is True if filters limit access to it.
     """
     edge = NEIGHBORS.value(top)
     if edge.address is not None and edge.address != assigned.address:
@@ -198,7 +198,7 @@ def _snmp(agent: Agent) -> Snmp:
 
 
 def gateway_of(system: System, top: Word, assigned: InterfaceAddress) -> Address:
-    """Return the next hop of the default route of the management port, or 0.0.0.0 if there is none. ``assigned``: the address of this port.
+    """Return the next hop of the default route of the management port, or 0.0.0.0 if there is none. ``assigned`` is the address of this port.
 
     A route in the main table is used if the port itself reaches its next hop. Other static routes in that table belong
     to the fabric, and are not understood.

@@ -213,7 +213,7 @@ _OF_TWO_WORDS = wordset(
 
 
 def read(texts: Mapping[str, str]) -> Reading:
-    """Return the configuration of one device. ``texts``: the texts by file name.
+    """Return the configuration of one device. ``texts`` are the texts by file name.
 
     Texts whose names differ only after the last dot, for example ``junos.conf`` and ``junos.set``, are two forms of one
     configuration. The first form is read; statements that only the second form has are marked as not understood. Raises

@@ -43,9 +43,9 @@ class Neighbor:
 
 @dataclass
 class Group:
-    """A group of sessions. ``found``: the ports on which BGP discovers its neighbors.
+    """A group of sessions. ``found`` are the ports on which BGP discovers its neighbors.
 
-    ``widens``: True if the group uses several paths. ``narrow``: True if these must have the same AS path.
+    ``widens`` is True if the group uses several paths. ``narrow`` is True if these must have the same AS path.
     """
 
     name: str

@@ -57,7 +57,7 @@ def _is_name(before: tuple[str, ...]) -> bool:
 
 
 def keys(element: str) -> frozenset[str]:
-    """Return the names of the elements that identify an entry of a list. ``element``: the name of the list's XML element."""
+    """Return the names of the elements that identify an entry of a list. ``element`` is the name of the list's XML element."""
     return _KEYS.get(element, _NAME)
 
 

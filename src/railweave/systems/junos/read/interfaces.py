@@ -65,9 +65,9 @@ def kinds(
     served: Collection[str],
     told: bool,
 ) -> dict[str, Kind]:
-    """Return the use of each port. ``fabric``: ports with a BGP session or IS-IS to a switch. ``external``: ports with a session of a VRF.
+    """Return the use of each port. ``fabric`` are ports with a BGP session or IS-IS to a switch. ``external`` are ports with a session of a VRF.
 
-    ``served``: units with router advertisements or in a VRF. ``told``: True if sessions show the links of the fabric. A
+    ``served`` are units with router advertisements or in a VRF. ``told`` is True if sessions show the links of the fabric. A
     routed port without other information then leads to a server. If ``told`` is False, as with OSPF, such a port is a
     link of the fabric if its prefix is small.
     """
@@ -114,10 +114,10 @@ def interfaces(
     encrypted: Mapping[str, Macsec],
     vlans: Mapping[str, int],
 ) -> tuple[Interface, ...]:
-    """Return the ports in use, those to servers first. ``pausing``: the ports with a PFC profile; None means that there are no profiles.
+    """Return the ports in use, those to servers first. ``pausing`` are the ports with a PFC profile; None means that there are no profiles.
 
-    ``made``: the splits; ``routed``: the ports that are gateways themselves; ``vrfs``: the VRF of each unit;
-    ``encrypted``: MACsec by port; ``vlans``: the numbers of VLANs by name.
+    ``made`` are the splits; ``routed`` are the ports that are gateways themselves; ``vrfs`` is the VRF of each unit;
+    ``encrypted`` is MACsec by port; ``vlans`` are the numbers of VLANs by name.
     """
     speeds = {split.port: split.speed_gbps for split in made}
     cabled: list[Interface] = []

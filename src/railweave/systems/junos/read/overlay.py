@@ -69,7 +69,7 @@ def gateways(
     """Return the gateways of servers.
 
     Gateways come in the order in which router advertisements list them. Gateways that only VRFs list follow, and then
-    all others. ``routed``: the ports to servers without a VLAN.
+    all others. ``routed`` are the ports to servers without a VLAN.
     """
     advertised = {
         interface.text: interface for interface in top.entries("protocols", "router-advertisement", "interface")
@@ -203,7 +203,7 @@ def overlay(
     own_as: int,
     tunnels: bool,
 ) -> OverlayConfig | None:
-    """Return the overlay, or None without EVPN sessions. ``tunnels``: True if the device has tunnel endpoints.
+    """Return the overlay, or None without EVPN sessions. ``tunnels`` is True if the device has tunnel endpoints.
 
     Groups that also carry unicast routes belong to the underlay. Their other settings are read with the underlay.
     """

@@ -81,7 +81,7 @@ def protection(
 ) -> tuple[ControlPlane | None, frozenset[str]]:
     """Return (rules of the control plane, names of the prefix lists in them). The rules are None without filters on ``lo0``.
 
-    ``served``: the ports through which servers reach their gateways. Only these have filters for servers.
+    ``served`` are the ports through which servers reach their gateways. Only these have filters for servers.
     """
     loopback_filters = list(_bound(top, ports, lambda name: name == "lo0"))
     if not loopback_filters:

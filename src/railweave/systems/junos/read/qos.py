@@ -126,7 +126,7 @@ _DEFAULT_CLASSES = {"expedited-forwarding": 1, "assured-forwarding": 2, **BUILT_
 
 
 def qos(top: Word, order: Sequence[str]) -> QosConfig | None:
-    """Return the QoS of a device, or None if nothing is bound to a port. ``order``: the ports of the device, in order."""
+    """Return the QoS of a device, or None if nothing is bound to a port. ``order`` are the ports of the device, in order."""
     cos = top.at_path("class-of-service")
     if cos is None:
         return None

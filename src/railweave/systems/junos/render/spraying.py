@@ -68,7 +68,7 @@ def instance(config: DeviceConfig) -> Statement | None:
 
 
 def policies(config: DeviceConfig, plain: str) -> list[Statement | None]:
-    """Return the policies of the forwarding table. ``plain``: the name of the policy without spraying."""
+    """Return the policies of the forwarding table. ``plain`` is the name of the policy without spraying."""
     balancing = config.balancing
     if not balancing.random:
         return [block(("policy-statement", plain), block("then", leaf("load-balance", "per-packet")))]
@@ -96,5 +96,5 @@ def policies(config: DeviceConfig, plain: str) -> list[Statement | None]:
 
 
 def exported(config: DeviceConfig, plain: str) -> str:
-    """Return the name of the forwarding table's export policy. ``plain``: the name of the policy without spraying."""
+    """Return the name of the forwarding table's export policy. ``plain`` is the name of the policy without spraying."""
     return LB_POLICY if config.balancing.random else plain

@@ -123,7 +123,7 @@ class Agent:
 
 @dataclass(frozen=True, slots=True)
 class System:
-    """The management plane in the form of its statements. ``order``: the order in which logins use servers and local passwords."""
+    """The management plane in the form of its statements. ``order`` is the order in which logins use servers and local passwords."""
 
     name: str = ""
     release: str = ""

@@ -45,7 +45,7 @@ class Lines:
                 row.taken.update(name for name in fields if name in row.fields)
 
     def fields(self, below: list[Section], row: Row, forms: Mapping[str, Form], name: str = "") -> None:
-        """Add the lines for the fields of a row. ``name``: the name of the neighbor."""
+        """Add the lines for the fields of a row. ``name`` is the name of the neighbor."""
         for field_name, form in forms.items():
             if field_name in row.fields:
                 value = peek(row, field_name)
@@ -209,7 +209,7 @@ def _templates(tables: Rows, frr_lines: Lines, ports: dict[str, Port]) -> None:
 
 
 def _plain_neighbor(frr_lines: Lines, body: list[Section], row: Row, group: str, *, down: bool) -> None:
-    """Add a neighbor of bgpcfgd. ``down``: True if a neighbor without a status is shut down (``default_bgp_status``)."""
+    """Add a neighbor of bgpcfgd. ``down`` is True if a neighbor without a status is shut down (``default_bgp_status``)."""
     name = row.parts()[-1]
     frr_lines.add(body, f"neighbor {name} remote-as {row.text('asn')}", row, "asn")
     row.leave("asn")

@@ -31,7 +31,7 @@ SERVER_PORT = 9216
 
 @dataclass
 class Buffering:
-    """The contents of buffer tables. ``thresholds``: the thresholds of queues with a value of their own."""
+    """The contents of buffer tables. ``thresholds`` are the thresholds of queues with a value of their own."""
 
     buffers: Buffers
     profiles: tuple[PfcProfile, ...] = ()

@@ -36,7 +36,7 @@ _Pairs = list[tuple[str, object]]
 
 @dataclass(slots=True)
 class Row:
-    """A row of a table. ``key`` has its parts separated by ``|``. ``taken``: the fields that were understood."""
+    """A row of a table. ``key`` has its parts separated by ``|``. ``taken`` are the fields that were understood."""
 
     table: str
     key: str
@@ -81,7 +81,7 @@ class Row:
 
 @dataclass
 class Rows:
-    """The tables of a device. ``strange``: the lines and names of values that are not tables of rows. ``routing``: the FRR text."""
+    """The tables of a device. ``strange`` are the lines and names of values that are not tables of rows. ``routing`` is the FRR text."""
 
     tables: dict[str, dict[str, Row]] = field(default_factory=dict[str, dict[str, Row]])
     strange: list[tuple[int, str]] = field(default_factory=list[tuple[int, str]])

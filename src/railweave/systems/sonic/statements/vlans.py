@@ -55,7 +55,7 @@ class Mapped:
 
 @dataclass(frozen=True, slots=True)
 class Vlans:
-    """The VLANs, VRFs with their VNIs, and tunnels with their source addresses. ``mac``: the MAC address of gateways on every leaf."""
+    """The VLANs, VRFs with their VNIs, and tunnels with their source addresses. ``mac`` is the MAC address of gateways on every leaf."""
 
     vlans: dict[str, Vlan] = field(default_factory=dict[str, Vlan])
     members: dict[str, bool] = field(default_factory=dict[str, bool])
