@@ -1,4 +1,4 @@
-"""SONiC. ``System`` describes each part."""
+"""SONiC. The class ``systems.loader.System`` explains what each part is for."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ outage = Commands(
     "docker exec bgp pkill -KILL -x {}",
     in_shell=True,
 )
-"""The restart waits for a second, so that the command itself is answered.
+"""The outages by command. The restart begins one second later, so that the command that orders it is still answered.
 
 If a critical process ends, ``supervisord`` ends the container (sonic-buildimage, ``supervisor-proc-exit-listener``),
 and systemd starts it again.
@@ -25,7 +25,7 @@ and systemd starts it again.
 
 
 def trees(config: DeviceConfig) -> dict[str, ConfigTree]:
-    """Return the tables of ``config_db.json`` and the lines of ``frr.conf``."""
+    """Return the tables of ``config_db.json`` and the lines of ``frr.conf`` as trees, by file name."""
     from railweave.systems.frr.changes import config_tree as frr_tree
     from railweave.systems.sonic.changes import config_tree
     from railweave.systems.sonic.render import frr, tables
@@ -34,7 +34,7 @@ def trees(config: DeviceConfig) -> dict[str, ConfigTree]:
 
 
 def started_daemons(config: DeviceConfig) -> frozenset[str]:
-    """Return the FRRouting daemons that SONiC starts, according to its tables including the operator's own rows."""
+    """Return the FRRouting daemons that SONiC starts. Its tables decide this, with the operator's own rows included."""
     from railweave.systems.sonic.daemons import started
 
     return started(config)

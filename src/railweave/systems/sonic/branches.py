@@ -1,7 +1,7 @@
-"""The release branches of SONiC. A row of ``statements`` names the first branch that has it (``since``).
+"""The release branches of SONiC. A row of ``statements`` names the first branch that supports it (``since``).
 
-The source is ``src/sonic-yang-models`` of sonic-net/sonic-buildimage on every branch named here (heads of June to
-August 2026). If the daemon that reads a table came later than its model, the source is the daemon:
+The source is ``src/sonic-yang-models`` of sonic-net/sonic-buildimage on every branch listed here (branch heads of June
+to August 2026). If the daemon that reads a table appeared later than its model, the source is the daemon:
 
 - ``BANNER_MESSAGE``: the model is on 202405, ``hostcfgd`` of sonic-net/sonic-host-services reads it from 202411 on;
 - ``FLEX_COUNTER_TABLE|WRED_ECN_QUEUE``: the model is on 202411, orchagent and `counterpoll` have it from 202505 on;
@@ -25,7 +25,7 @@ def known(release: str) -> bool:
 
 
 def branch(release: str) -> str:
-    """Return the branch for which a release is rendered.
+    """Return the branch whose statements are rendered for a release.
 
     This is the release's own branch. For an unknown release, it is the newest branch before the release, or ``master``
     if the release is newer than all branches.

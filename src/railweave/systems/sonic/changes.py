@@ -1,6 +1,6 @@
-"""``config_db.json`` as a tree for comparison, changes as a JSON patch (RFC 6902), and the traffic that they disrupt.
+"""Changes of ``config_db.json``: the file as a tree for comparison, a JSON patch (RFC 6902), and the traffic that a change disrupts.
 
-``config apply-patch`` accepts such a patch, but refuses some operations (``refusal``).
+SONiC's command ``config apply-patch`` accepts such a patch, but refuses some operations (``refusal``).
 """
 
 from __future__ import annotations
@@ -29,19 +29,22 @@ LISTED = (
     *("Nokia-IXR7220-H5-64D", "Arista-7060X6-64DE", "Arista-7060X6-64PE", "Nokia-IXR7220-H5-64O"),
     *("Nokia-IXR7220-H5-32D", "Arista-7060X6-16PE", "Nokia-IXR7220-D4-36D"),
 )
-"""The prefixes of the hardware SKUs with a Tomahawk or Trident 4 that the tool knows. For others, it refuses all of these tables."""
+"""The prefixes of the hardware SKUs with a Tomahawk or Trident 4 that ``config apply-patch`` knows.
+
+For any other SKU, the tool refuses every change to the tables in ``_TABLES``.
+"""
 
 
 @dataclass(frozen=True)
 class _Table:
-    """The parts of a table that a patch may change: the operations, and the fields, as they appear in the path."""
+    """The restrictions of a table: the operations and fields that a patch may use. Fields are written as in the path of the patch."""
 
     operations: frozenset[str]
     fields: frozenset[str]
     any_row: bool = False
-    """True if the fields may change in any row. If False, only rows whose name contains a digit count, and the tool ignores the digits."""
+    """True if the fields may change in any row. If False, they may change only in rows whose name contains a digit, and the tool ignores the digits."""
     whole_rows: bool = False
-    """True if whole rows, and the table itself, may be added and removed."""
+    """True if a patch may add or remove whole rows, and the table itself."""
 
 
 _REPLACE = frozenset({"replace"})
@@ -74,15 +77,16 @@ _TABLES: dict[str, dict[str, _Table]] = {
         "BUFFER_PROFILE": _Table(_REPLACE, _PROFILE, any_row=True, whole_rows=True),
     },
 }
-"""The restrictions of tables, by the release in which they were introduced. Tables without an entry are not restricted."""
+"""The restricted tables, by the release in which the restriction appeared. A patch may change all other tables freely."""
 
 
 def refusal(operation: str, path: tuple[str, ...], fields: tuple[str, ...], release: str, sku: str) -> str:
-    """Return the reason why the tool refuses an operation; empty if the tool accepts it.
+    """Return the reason why ``config apply-patch`` refuses an operation; empty if the tool accepts it.
 
-    ``path`` is the table, and the row and field if the operation concerns only these. ``fields`` are the names in an object
-    that is added. Without a ``release``, the oldest release is assumed; without a hardware SKU (``sku``), one that the
-    tool knows.
+    - ``path``: the table, followed by the row and the field if the operation concerns only these.
+    - ``fields``: the names in the object that the operation adds.
+    - ``release``: the release of SONiC. If it is empty, the oldest release is assumed.
+    - ``sku``: the hardware SKU. If it is empty, a SKU that the tool knows is assumed.
     """
     if operation == "remove" and "/".join(path) in ALWAYS_REFUSED:
         return "it lets nobody remove this"
@@ -113,7 +117,7 @@ _ANY = ("remove", "add", "replace")
 _METADATA = ("DEVICE_METADATA", "localhost")
 
 AT_START = frozenset({"docker_routing_config_mode", "frr_mgmt_framework_config"})
-"""The fields that decide, when the container of FRRouting starts, which daemons run and what writes their configuration."""
+"""The fields that take effect only when the container of FRRouting starts: they decide which daemons run and which program writes their configuration."""
 
 _AT_START_WHY = "the container of FRRouting reads it only when it starts"
 AT_START_SOURCE = "sonic-net/sonic-buildimage dockers/docker-fpm-frr/docker_init.sh"
@@ -188,21 +192,21 @@ DISRUPTIONS = (
 
 @dataclass(frozen=True)
 class TableTree:
-    """The tables of a device as a ``ConfigTree``. A row may have no fields."""
+    """The tables of a device as a ``ConfigTree``. A row without fields is allowed."""
 
     nodes: tuple[Node, ...]
     keeps_empty: bool = True
     release: str = ""
     sku: str = ""
-    """The hardware SKU. It and SONiC's release decide what the patch tool accepts."""
+    """The hardware SKU. Together with the SONiC release, it decides which changes the patch tool accepts."""
 
     @property
     def disruptions(self) -> tuple[Disruption, ...]:
-        """The disruptions that changed tables of SONiC cause."""
+        """The traffic disruptions that changes of SONiC's tables cause."""
         return DISRUPTIONS
 
     def commands(self, steps: Sequence[Step]) -> list[Command]:
-        """Return the operations of a JSON patch. SONiC itself sorts them by their dependencies."""
+        """Return the operations of a JSON patch. SONiC itself sorts the operations by their dependencies."""
         return [_operation(step) for step in steps]
 
     def refused(self, steps: Sequence[Step]) -> list[Refusal]:
@@ -251,7 +255,7 @@ def _operation(step: Step) -> Command:
 
 
 def _json(node: Node, depth: int) -> object:
-    """Return the JSON value of a node: rows for a table (``depth`` 1), fields for a row (2), or the value of a field."""
+    """Return the JSON value of a node. A table (``depth`` 1) gives its rows, a row (2) gives its fields, and a field gives its value."""
     if depth == 1:
         return {child.name[0]: _json(child, 2) for child in node.children or ()}
     if depth == 2:

@@ -1,4 +1,4 @@
-"""Daemons and containers that SONiC starts with given tables, and the statements that need one of them.
+"""The daemons and containers that SONiC starts with given tables, and the statements that need one of them.
 
 FRRouting's daemons are listed in ``supervisord.conf.j2`` (sonic-buildimage, ``dockers/docker-fpm-frr/frr/supervisord``;
 ``supervisord.conf.common.j2`` on master). The list is the same on the branches 202405 to 202605 and on master, except
@@ -39,7 +39,7 @@ STATEMENTS = {
     "router babel": "babeld",
     "router openfabric": "fabricd",
 }
-"""The sections of ``frr.conf`` by the daemon that runs them. The longest matching beginning of a section decides."""
+"""The daemon that runs each section of ``frr.conf``, by the first words of the section. The longest match decides."""
 
 FEATURES = {
     "SNMP": "snmp",
@@ -63,12 +63,13 @@ FEATURES = {
     "REST_SERVER": "mgmt-framework",
     "MCLAG_DOMAIN": "iccpd",
 }
-"""The tables by the container that reads them, with its name in ``FEATURE``."""
+"""The container that reads each table, by table. The container's name is its key in ``FEATURE``."""
 
 ENABLED = frozenset({"bgp", "lldp", "snmp", "gnmi", "radv", "teamd", "mgmt-framework"})
-"""The containers of the public image that run without a row in ``FEATURE`` (``init_cfg.json.j2`` with ``rules/config``, on a switch that is not a ToR).
+"""The containers of the public image that run without a row in ``FEATURE``.
 
-Other containers are off, or not in the image.
+They are from ``init_cfg.json.j2`` with ``rules/config``, for a switch that is not a ToR. Other containers are off, or
+not in the image.
 """
 
 
@@ -79,7 +80,7 @@ def running(tables: Tables) -> frozenset[str]:
 
 
 def started(config: DeviceConfig) -> frozenset[str]:
-    """Return the FRRouting daemons that SONiC starts for a device, according to its tables including the operator's own rows.
+    """Return the FRRouting daemons that SONiC starts for a device. Its tables decide this, with the operator's own rows included.
 
     Raises ``RenderError`` if these rows cannot be read.
     """
@@ -103,7 +104,7 @@ def _heads(line: str) -> tuple[str, ...]:
 
 
 def idle_tables(tables: Tables) -> Iterator[tuple[str, str]]:
-    """Yield (table, container) for each table with rows whose container does not run."""
+    """Yield (table, container) for each table that has rows, but whose container does not run."""
     states = {name: row.get("state") for name, row in tables.get("FEATURE", {}).items()}
     for table, feature in FEATURES.items():
         state = states.get(feature, "enabled" if feature in ENABLED else "disabled")

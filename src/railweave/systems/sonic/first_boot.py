@@ -1,8 +1,8 @@
-"""First boot of SONiC: DHCP option 67 names ``ztp.json``, whose sections run in lexical order (sonic-net/SONiC, ``doc/ztp/ztp.md``).
+"""First boot of SONiC. DHCP option 67 names ``ztp.json``, whose sections run in lexical order (sonic-net/SONiC, ``doc/ztp/ztp.md``).
 
-The switch sends option 61 as ``SONiC##PRODUCT##SERIAL``. A script creates the Linux users and the file of FRRouting's
-lines before the tables are loaded, because loading them changes the address. With an image, the switch first restarts,
-and then continues.
+The switch sends option 61 as ``SONiC##PRODUCT##SERIAL``. A script creates the Linux users and writes the FRRouting
+configuration before the tables are loaded, because loading them changes the switch's address. If there is an image, the
+switch first installs it and restarts, and then continues.
 """
 
 from __future__ import annotations
@@ -36,14 +36,14 @@ def with_image(place: Place) -> tuple[dict[str, Any], dict[str, str]]:
     """Return (sections of ``ztp.json``, scripts by file name) that check and install the image. Both are empty without an image."""
     if place.image is None:
         return {}, {}
-    file = "/tmp/railweave-image.bin"  # noqa: S108 - on the switch, where nobody else is yet
+    file = "/tmp/railweave-image.bin"  # noqa: S108 - on the switch, which has no other users yet
     text = f"{_HEAD}sonic-installer list | grep -qF {quoted(place.image.name.removesuffix('.bin'))} && exit 0\n"
     text += f"{fetched(place.image, file)}sonic-installer install -y {file} && rm -f {file}\n"
     return {"01-image": {**section(place, _IMAGE), "reboot-on-success": True}}, {_IMAGE: text}
 
 
 def files(config: DeviceConfig, rendered: Mapping[str, str], place: Place) -> dict[str, str]:
-    """Return the files by name: ``ztp.json``, the tables, FRRouting's lines, and the scripts."""
+    """Return the files of the first boot, by name: ``ztp.json``, the tables, the FRRouting configuration, and the scripts."""
     sections, image = with_image(place)
     sections["02-logins"] = section(place, _SCRIPT)
     destination = "/etc/sonic/config_db.json"

@@ -1,4 +1,4 @@
-"""SONiC's names of objects that have other names in Linux and in the design."""
+"""SONiC's names for objects that have different names in the design."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ MANAGEMENT_PORT = "eth0"
 MANAGEMENT_VRF = "mgmt"
 
 _MOST_CHARACTERS = 15
-"""The longest name of an interface, which a VRF is to Linux (IFNAMSIZ of linux/if.h, less the final zero)."""
+"""The largest number of characters in the name of a Linux interface (IFNAMSIZ of linux/if.h, less the final zero). A VRF is such an interface."""
 
 
 def vrf_names(config: DeviceConfig) -> dict[str, str]:
-    """Return the VRF names by tenant. SONiC requires the prefix ``Vrf`` (sonic-vrf.yang). A name that would be too long is replaced by the VNI."""
+    """Return the VRF names on the switch, by tenant. SONiC requires the prefix ``Vrf`` (sonic-vrf.yang). A name that would be too long is replaced by the VNI."""
     vrf_texts = {vrf.name: f"Vrf-{vrf.name}" for vrf in config.vrfs}
-    # A text may put an interface into a VRF that it does not define.
+    # A configuration that was read may put an interface into a VRF that it does not define.
     used = {user.vrf for user in (*config.gateways, *(part for port in config.interfaces for part in port.parts()))}
     alone = {name: name if name.startswith("Vrf") else f"Vrf-{name}" for name in used - {"", *vrf_texts}}
     return alone | {
@@ -28,7 +28,7 @@ def vrf_names(config: DeviceConfig) -> dict[str, str]:
 
 
 def routed_name(port: Interface) -> str:
-    """Return the interface name on which a port to an external router routes: the port, or the sub-interface for its VLAN tag.
+    """Return the name of the routed interface to an external router: the port, or its sub-interface if the link has a VLAN tag.
 
     A name that would be too long is shortened (sonic-vlan-sub-interface.yang: `Eth504.4000`).
     """

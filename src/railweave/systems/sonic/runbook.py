@@ -1,7 +1,7 @@
 """The runbook of SONiC.
 
-The commands are from its command reference (sonic-utilities, ``doc/Command-Reference.md``). Routing is FRRouting's, and
-checked in ``vtysh``.
+The commands are from SONiC's command reference (sonic-utilities, ``doc/Command-Reference.md``). FRRouting does the
+routing, so routing is checked in ``vtysh``.
 """
 
 from __future__ import annotations
@@ -135,20 +135,20 @@ def _needed(switch: runbook.Switch) -> list[str]:
 
 
 def _mtu(switch: runbook.Switch) -> str:
-    """Return the MTUs of ports, as SONiC counts them: without the Ethernet header."""
+    """Return the MTUs of ports in bytes, as SONiC counts them: without the Ethernet header."""
     routed = {gateway.port: gateway.mtu for gateway in switch.config.gateways if gateway.port}
     mtus = {routed.get(port.name, port.mtu - ETHERNET_HEADER) for port in switch.config.interfaces}
     return ", ".join(map(str, sorted(mtus)))
 
 
 def _vlan_ports(switch: runbook.Switch) -> str:
-    """Return the number of ports in gateways' VLANs; empty if no gateway has a VLAN."""
+    """Return the number of ports in VLANs with a gateway; empty if no gateway has a VLAN."""
     members = counted(sum(1 for port in switch.config.interfaces if port.vlan), "port")
     return members if any(gateway.vlan for gateway in switch.config.gateways) else ""
 
 
 def _profiles(switch: runbook.Switch) -> Iterable[tuple[object, ...]]:
-    """Return the lossless buffer profile of each port, as ``BUFFER_PROFILE`` has it, with the number of its ports."""
+    """Return a row for each lossless buffer profile in ``BUFFER_PROFILE``, with the number of ports that use it."""
     model, rows = catalog().switches[switch.config.model], dict[str, tuple[object, ...]]()
     ports: Counter[str] = Counter()
     for profile in switch.qos.profiles:
@@ -174,7 +174,7 @@ VALUES: runbook.Values = {
     "frrcfgd": lambda switch: "bfdd" in started(switch.config),
     "mtus": _mtu,
     "vlan_ports": _vlan_ports,
-    # orchagent leaves the fields as they are on a chip that cannot have them, with a line in syslog alone.
+    # If the chip cannot set a field, orchagent leaves the field unchanged and only writes a line to syslog.
     # Source: sonic-swss, orchagent/switchorch.cpp (setSwitchHash).
     "hashed": lambda switch: ", ".join(hash_fields(switch.config.balancing.hash)),
     "detection": lambda switch: switch["dog"] and switch["dog"].poll_interval * switch["dog"].detection,

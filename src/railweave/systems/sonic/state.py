@@ -1,4 +1,4 @@
-"""The state of a SONiC switch: the queries to its databases, Linux and FRRouting, and the meaning of the answers.
+"""The state of a SONiC switch: the queries to its databases, Linux and FRRouting, and the conversion of the answers.
 
 Tables and fields are those in SONiC's public test data (sonic-utilities, ``tests/mock_tables``). Every value of a
 database is a text.
@@ -77,30 +77,33 @@ ASKED = (
 
 
 def _fields(row: Value) -> Value:
-    """Return the fields of a row in a database dump. They are under ``value`` next to the row's type, or directly in the row."""
+    """Return the fields of a row in a database dump. A dump has them under ``value`` next to the row's type, or directly in the row."""
     return row.get("value") if "value" in row.keys and row.get("value").keys else row
 
 
 def _under(answer: Value, prefix: str) -> dict[str, Value]:
-    """Return the rows of one table, by their key without the name of the table."""
+    """Return the rows of one table by key. ``prefix`` is the part of the key with the table's name, which is removed."""
     return {key[len(prefix) :]: _fields(row) for key, row in answer.entries() if key.startswith(prefix)}
 
 
 def _objects(names: Value, kind: str, counters: Value, prefix: str = "COUNTERS") -> list[tuple[str, Value]]:
-    """Return (name, counters) of each object. One table maps names to object ids, and another maps ids to counters."""
+    """Return (name, counters) of each object of a kind, such as ``PORT``.
+
+    SONiC has one table that maps names to object ids (``names``), and another that maps ids to counters (``counters``).
+    """
     ids = _fields(names.get(f"COUNTERS_{kind}_NAME_MAP")).entries()
     rows = dict(counters.entries())
     return [(name, _fields(rows[key])) for name, oid in ids if (key := f"{prefix}:{oid.text()}") in rows]
 
 
 _NUMBERED = re.compile(r"(.+):(\d{1,3})", re.ASCII)
-"""A queue or priority group of a port: ``Ethernet0:3``."""
+"""A pattern of the name of a queue or priority group: the port and the number, as in ``Ethernet0:3``."""
 
 _PFC = re.compile(r"SAI_PORT_STAT_PFC_([0-7])_RX_PKTS")
 
 
 def _pfc(names: Value, counters: Value) -> dict[str, dict[int, PfcCounters]]:
-    """Return the PFC frames by port and priority."""
+    """Return the counters of received and sent PFC frames, by port and priority."""
     made: dict[str, dict[int, PfcCounters]] = {}
     for port, row in _objects(names, "PORT", counters):
         for priority in sorted(int(match[1]) for key in row.keys if (match := _PFC.fullmatch(key))):
@@ -124,7 +127,7 @@ _GROUP_PEAK = Fields(
 
 
 def _queues(names: Value, counters: Value, watermarks: Value) -> dict[str, PortQueues]:
-    """Return queues and priority groups by port, with the peaks that they reached since the last clearing."""
+    """Return the counters and peak fill levels of queues and priority groups, by port. A peak is the highest level since the watermarks were cleared."""
 
     def counted(kind: str, plain: T, counts: Fields[T], peaks: Fields[T]) -> dict[str, dict[int, T]]:
         made: dict[str, dict[int, T]] = {}
@@ -147,7 +150,7 @@ _POOL = Fields(Pool, "peak_bytes=SAI_BUFFER_POOL_STAT_WATERMARK_BYTES")
 
 
 def _pools(names: Value, watermarks: Value) -> dict[str, Pool] | None:
-    """Return the peak use of each pool of the packet buffer."""
+    """Return the peak use of each pool of the packet buffer, by pool, or None if the switch has no names of pools."""
     if "COUNTERS_BUFFER_POOL_NAME_MAP" not in names.keys:
         return None
     return {name: _POOL(row) for name, row in _objects(names, "BUFFER_POOL", watermarks, "USER_WATERMARKS")}
@@ -162,7 +165,7 @@ _WATCHDOG = Fields(
 
 
 def _watchdog(names: Value, counters: Value) -> dict[str, dict[int, Watchdog]]:
-    """Return the state of the PFC watchdog by port and queue, for the queues that it monitors."""
+    """Return the state of the PFC watchdog for each queue that it monitors, by port and queue."""
     made: dict[str, dict[int, Watchdog]] = {}
     for name, row in _objects(names, "QUEUE", counters):
         if (match := _NUMBERED.fullmatch(name)) and "PFC_WD_STATUS" in row.keys:
@@ -193,11 +196,14 @@ _FEC = Fields(
 def _interfaces(
     ports: Value, state: Value, names: Value, counters: Value, addresses: Value
 ) -> dict[str, InterfaceState]:
-    """Return the ports in ``PORT_TABLE`` with their counters and the kernel's addresses, and the kernel's other interfaces, such as VLANs."""
+    """Return the state of interfaces by name: ports in ``PORT_TABLE``, with their counters, and the kernel's other interfaces, such as VLANs.
+
+    The addresses of all interfaces are those of the kernel.
+    """
     counts, negotiated = dict(_objects(names, "PORT", counters)), _under(state, "PORT_TABLE|")
     made: dict[str, InterfaceState] = {}
     for name, row in _under(ports, "PORT_TABLE:").items():
-        if not {"admin_status", "oper_status"} & row.keys:  # PortConfigDone, PortInitDone
+        if not {"admin_status", "oper_status"} & row.keys:  # PortConfigDone and PortInitDone, which are not ports
             continue
         now, counted = negotiated.get(name, row.made(None)), counts.get(name, row.made(None))
         speed = now.get("speed").integer() or row.get("speed").integer()
@@ -211,7 +217,7 @@ def _interfaces(
 
 
 def _reading(sensor: Value) -> float | None:
-    """Return the value of a sensor. ``N/A`` gives None, and no light gives minus infinity."""
+    """Return the value of a sensor. ``N/A`` becomes None, and ``-inf``, which means no light, becomes minus infinity."""
     text = sensor.lower()
     if text in {None, "n/a", "none"}:
         return None
@@ -220,17 +226,17 @@ def _reading(sensor: Value) -> float | None:
 
 _ASSEMBLY = "length cable assembly(m)"
 _LONGEST_M = 255
-"""The length in metres that modules of SFF-8636 report if the real length does not fit into one byte."""
+"""The length in meters that modules of SFF-8636 report if the real length does not fit into one byte."""
 
 
 def _cable(module: Value) -> float | None:
-    """Return the length of the cable to which a module is fixed, or None. For other types, the field is the reach, not a length."""
+    """Return the cable length in meters of a module that is fixed to its cable, or None. In other modules, the same field is the reach, not a length."""
     length = _reading(module.get("cable_length")) if module.get("cable_type").lower() == _ASSEMBLY else None
     return length if length is not None and 0 < length < _LONGEST_M else None
 
 
 def _light(sensor: Value) -> tuple[Lane, ...]:
-    """Return the light of each lane of a module."""
+    """Return the sent light, received light and bias current of each lane of a module."""
     numbers = {int(match[1]) for key in sensor.keys if (match := re.fullmatch(r"rx(\d{1,2})power", key))}
     return tuple(
         Lane(number, *(_reading(sensor.get(f"{way.format(number)}")) for way in ("tx{}power", "rx{}power", "tx{}bias")))
@@ -246,7 +252,7 @@ _LIMIT = Fields(Optic, "rx_low_dbm=rxpowerlowalarm:reading tx_low_dbm=txpowerlow
 def _optics(answer: Value, ports: Value) -> dict[str, Optic]:
     """Return the optics by port, from ``TRANSCEIVER_INFO``, ``TRANSCEIVER_DOM_SENSOR`` and ``TRANSCEIVER_DOM_THRESHOLD``.
 
-    If any port has an optic, then a port of ``PORT_TABLE`` that is not in ``TRANSCEIVER_INFO`` has none.
+    If any port has an optic, then a port of ``PORT_TABLE`` without a row in ``TRANSCEIVER_INFO`` counts as empty.
     """
     sensors, limits = _under(answer, "TRANSCEIVER_DOM_SENSOR|"), _under(answer, "TRANSCEIVER_DOM_THRESHOLD|")
     made: dict[str, Optic] = {}
@@ -279,13 +285,13 @@ def _identity(answers: Answers) -> Identity | None:
 
 
 def _alarms(health: Value) -> tuple[Alarm, ...]:
-    """Return an alarm for each part of the system that reports that it is not ready."""
+    """Return an alarm for each part of the system that reports a state other than ready."""
     states = [(key, row.get("Status").text()) for key, row in _under(health, "").items()]
     return tuple(Alarm(None, f"{key}: {state}") for key, state in states if state not in {None, "UP"})
 
 
 def _filters(answer: Value) -> tuple[PacketFilter, ...]:
-    """Return the access lists in ``ACL_TABLE`` with their ports. Lists of type ``CTRLPLANE`` apply to packets for the switch itself."""
+    """Return the access lists in ``ACL_TABLE`` with their ports. Lists of type ``CTRLPLANE`` filter packets to the switch itself."""
     filters: list[PacketFilter] = []
     for name, row in _under(answer, "ACL_TABLE|").items():
         ports = row.first("ports@", "ports")

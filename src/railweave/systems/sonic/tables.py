@@ -1,4 +1,4 @@
-"""``config_db.json`` as tables, and its printing and parsing: table, key (``A|B`` if it has several parts), fields."""
+"""Tables of ``config_db.json``, and their printing and parsing. A table has rows by key (``A|B`` if the key has several parts), and a row has fields."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _INDENT = " " * 4
 
 
 def to_text(tables: Tables) -> str:
-    """Return tables as the text of a JSON file: tables in alphabetical order like ``config save``, rows in the given order.
+    """Return tables as the text of a JSON file. As in ``config save``, tables are in alphabetical order; rows stay in the given order.
 
     This does not use the standard library's printer, which is several times slower for the thousands of rows of a switch.
     """
@@ -48,20 +48,20 @@ def _value(value: Value) -> str:
 
 
 def parse(text: str) -> Tables:
-    """Return the tables of a file. Raises ``RenderError`` if it is not JSON, repeats a key, or does not consist of tables of rows."""
+    """Return the tables of a file. Raises ``RenderError`` if the text is not JSON, repeats a key, or does not consist of tables of rows."""
     if not text.strip():
         return {}
     try:
         parsed: object = json.loads(text, object_pairs_hook=_once)
     except json.JSONDecodeError as error:
         raise RenderError(error.msg, error.lineno) from None
-    except (RecursionError, ValueError):  # or a number of thousands of digits
+    except (RecursionError, ValueError):  # or a number with thousands of digits
         raise RenderError("it is no JSON that can be read", 1) from None
     return {name: _rows(name, rows) for name, rows in _object("the file", parsed).items()}
 
 
 def merge(into: Tables, extra: Tables) -> None:
-    """Merge rows: fields of the same row are joined. If both have a field, the value in ``extra`` applies."""
+    """Merge the rows of ``extra`` into those of ``into``, field by field. If both have a field, the value in ``extra`` applies."""
     for name, rows in extra.items():
         table = into.setdefault(name, {})
         for key, row in rows.items():
@@ -73,7 +73,7 @@ LISTED = frozenset({("DNS_OPTIONS", "search"), ("NTP", "src_intf"), ("SWITCH_HAS
 
 
 def of_sections(sections: Iterable[Section]) -> Tables:
-    """Return the rows that statements describe (``statements``)."""
+    """Return the rows that sections describe. A section is a row in the form of a statement (``statements``)."""
     tables: Tables = {}
     for section in sections:
         table, _, key = section.line.partition(" ")
@@ -85,13 +85,13 @@ def of_sections(sections: Iterable[Section]) -> Tables:
 
 
 def _ordered(rows: dict[str, Row]) -> dict[str, Row]:
-    """Return rows in order. The rows of addresses follow the row of their interface."""
+    """Return the rows, reordered so that the rows of an interface's addresses follow the row of the interface."""
     places = {key: place for place, key in enumerate(rows)}
     return {key: rows[key] for key in sorted(rows, key=lambda key: places.get(key.partition("|")[0], places[key]))}
 
 
 def to_section(table: str, key: str, row: Row) -> Section:
-    """Return a row as a statement: a header with a line for each field. A key with spaces becomes a header that no statement matches."""
+    """Return a row as a statement: a header with a line for each field. If the key contains spaces, no statement matches the header."""
     fields = [Section(f"{name} {value if isinstance(value, str) else ','.join(value)}") for name, value in row.items()]
     return Section(f"{table} {key if ' ' in key else key.replace('|', ' ')}", fields or None)
 

@@ -1,4 +1,4 @@
-"""gNMI telemetry of SONiC: rows of its COUNTERS_DB, each as one JSON text, by the virtual paths of sonic-gnmi.
+"""gNMI telemetry of SONiC. The virtual paths of sonic-gnmi return rows of COUNTERS_DB, each as one JSON text.
 
 SONiC refuses intervals of less than a second. Values are texts. The fields are those that `counterpoll` collects.
 """
@@ -51,7 +51,7 @@ _NAME = re.compile(r"(Ethernet\d+(?:/\d+)*)(?::(\d{1,2}))?")
 
 
 def series(elements: Elements) -> Series | None:
-    """Return the time series of a field, or None if the field is not read. The path contains the port or queue, then the field."""
+    """Return the time series of a field, or None if the field is not read. The path ``elements`` contains the port or queue, then the field."""
     if len(elements) < 2:
         return None
     field = elements[-1][0]

@@ -1,12 +1,15 @@
-"""Changes on SONiC: tables by a JSON patch, or by ``config reload`` if the patch tool refuses the patch; routing by lines of ``vtysh``.
+"""Changes on SONiC. Tables change by a JSON patch, or by ``config reload`` if the patch tool refuses the patch; routing changes by lines of ``vtysh``.
 
 SONiC has no commit that reverts itself, its patch tool applies one step after another, and nothing connects changes of
 tables and of routing (sonic-utilities, ``generic_config_updater``). Therefore a timer on the switch is started first.
-When it ends, it rolls back to a checkpoint and undoes the lines of FRRouting. Long operations (a patch may take
-minutes) run on the switch by themselves, so that a lost login leaves nothing half done. Until the change is confirmed,
-``config_db.json`` and ``frr.conf`` on the disk are unchanged, so a restart of the switch also restores the earlier
-configuration. The container of FRRouting has no ``frr-reload.py`` (sonic-buildimage, ``rules/docker-fpm-frr.mk``). If
-undoing the lines does not restore the earlier running configuration, FRRouting is restarted with it.
+When the timer ends, the switch rolls back to a checkpoint and undoes the lines of FRRouting.
+
+Long operations (a patch may take minutes) run in the background on the switch, so that a lost login leaves nothing half
+done. Until the change is confirmed, ``config_db.json`` and ``frr.conf`` on the disk are unchanged, so a restart of the
+switch also restores the earlier configuration.
+
+The container of FRRouting has no ``frr-reload.py`` (sonic-buildimage, ``rules/docker-fpm-frr.mk``). If undoing the
+lines does not restore the earlier running configuration, FRRouting is restarted with that configuration.
 """
 
 from __future__ import annotations
@@ -81,8 +84,8 @@ routed_back() {
 )
 """Shell functions for the scripts below.
 
-``lines FILE [--dryrun]`` enters FRRouting lines and prints those that FRRouting rejects. ``anew FILE COMMAND…`` starts
-FRRouting with the text of a file by a command, and does not change the file on disk.
+``lines FILE [--dryrun]`` enters FRRouting lines and prints those that FRRouting rejects. ``anew FILE COMMAND…`` runs
+a command that starts FRRouting with the content of a file. ``frr.conf`` on the disk stays the same.
 """
 
 _REHEARSE = """if [ -s patch.json ]; then config apply-patch --dry-run "$folder/patch.json" || exit 1; fi
@@ -154,9 +157,9 @@ async def _put_script(session: Session, label: str, name: str, text: str) -> Non
 
 
 async def _done(session: Session, label: str, name: str, text: str, seconds: int) -> None:
-    """Run a script in the background on the switch, and wait until it ends.
+    """Run a script in the background on the switch, and wait until it ends. It is the file ``name`` with the content ``text``.
 
-    Raises ``RefusedError`` with its output if it fails or does not end in time.
+    Raises ``RefusedError`` with the script's output if the script fails or does not end within ``seconds``.
     """
     await _put_script(session, label, name, text)
     await _script(session, _BEGIN, label, name)
@@ -168,7 +171,7 @@ async def _done(session: Session, label: str, name: str, text: str, seconds: int
 
 
 async def _given(session: Session, given: Given) -> None:
-    """Copy the change to the switch: a patch or whole tables, FRRouting lines, and the lines that undo them."""
+    """Copy the files of a change to the switch: a patch or whole tables, FRRouting lines, and the lines that undo them."""
     tables, routing = given.commands.get(TABLES, ()), given.commands.get(ROUTING, ())
     if any(isinstance(table, str) for table in tables):
         await put(session, _START, given.label, "after.json", given.target[TABLES])
@@ -186,7 +189,7 @@ def _lines(commands: Iterable[Command]) -> str:
 
 
 def _file(text: str) -> str:
-    """Return FRRouting's running configuration as a file that it reads: without the heading of ``show running-config``."""
+    """Return FRRouting's running configuration without the heading that ``show running-config`` prints, so that FRRouting can read it as a file."""
     return text.partition("Current configuration:\n")[2] or text
 
 
@@ -203,7 +206,10 @@ def _mode(text: str) -> str:
 
 
 def _must_last(given: Given) -> None:
-    """Raise ``RefusedError`` if FRRouting does not start with ``frr.conf`` (sonic-buildimage, ``dockers/docker-fpm-frr/docker_init.sh``)."""
+    """Raise ``RefusedError`` if FRRouting would not read ``frr.conf`` at its next start, so that changes to its lines would be lost.
+
+    Source: sonic-buildimage, ``dockers/docker-fpm-frr/docker_init.sh``.
+    """
     for text in (given.before[TABLES], given.target.get(TABLES, given.before[TABLES])):
         if (mode := _mode(text)) != "split-unified":
             raise RefusedError(
@@ -219,9 +225,9 @@ async def running(session: Session) -> dict[str, str]:
 
 
 async def rehearse(session: Session, given: Given) -> str:
-    """Let the patch tool and ``vtysh`` read the change without carrying it out, and return its operations and lines.
+    """Let the patch tool and ``vtysh`` check the change without applying it, and return its operations and lines.
 
-    Raises ``RefusedError`` if one of them refuses the change.
+    Raises ``RefusedError`` if the patch tool or ``vtysh`` refuses the change.
     """
     _must_last(given)
     label = f"{given.label}-rehearsal"
@@ -239,10 +245,13 @@ async def rehearse(session: Session, given: Given) -> str:
 
 
 async def commit(session: Session, given: Given, seconds: int) -> None:
-    """Make a checkpoint, start the timer, then change tables and routing.
+    """Make a checkpoint, start the rollback timer, then change tables and routing.
 
-    If a part of the change is refused, the change is reverted. Raises ``RefusedError`` in that case, if another change
-    waits for confirmation, and if the lines of FRRouting would not survive a restart.
+    If a part of the change is refused, the whole change is reverted. Raises ``RefusedError``:
+
+    - if a part was refused,
+    - if another change waits for confirmation,
+    - if the lines of FRRouting would not survive a restart.
     """
     _must_last(given)
     if (waiting := await pending(session)) is not None:
@@ -268,15 +277,15 @@ async def confirm(session: Session, label: str) -> None:
 
 
 async def revert(session: Session, label: str) -> None:
-    """Roll back now, to the checkpoint and the earlier FRRouting lines. Raises ``RefusedError`` if the switch does not."""
+    """Roll back now, to the checkpoint and the earlier FRRouting lines. Raises ``RefusedError`` if the rollback fails."""
     await _done(session, label, "back", _BACK, _LONGEST_S)
     await _script(session, _DISARM, label)
 
 
 async def restore(session: Session, given: Given) -> None:
-    """Restore the files from before the change by ``config replace`` or, if that is refused, by ``config reload``, and save them.
+    """Restore the configuration from before the change by ``config replace`` or, if that is refused, by ``config reload``, and save it.
 
-    Raises ``RefusedError`` if the switch does not.
+    Raises ``RefusedError`` if both fail.
     """
     now = await running(session)
     label = given.label
@@ -290,5 +299,5 @@ async def restore(session: Session, given: Given) -> None:
 
 
 async def clear(session: Session, label: str) -> None:
-    """Remove the files and the checkpoint of a change that does not wait for confirmation."""
+    """Remove the files and the checkpoint of a change. Does nothing if the change still waits for confirmation."""
     await _script(session, _CLEAR, label)

@@ -1,6 +1,6 @@
-"""Upgrades of SONiC: ``sonic-installer install``, which makes the image the default, then ``reboot`` (sonic-utilities, Command-Reference, Software Installation and Management).
+"""Upgrades of SONiC: ``sonic-installer install`` makes the image the default, then ``reboot`` starts it (sonic-utilities, Command-Reference, Software Installation and Management).
 
-The image that runs now stays on the disk; ``sonic-installer set-default`` reverts to it.
+The image that runs now stays on the disk; ``sonic-installer set-default`` makes it the default again.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from railweave.systems.installation import Image
 
 PROTOCOL = "ssh"
-FOLDER = "/tmp"  # noqa: S108 - a folder of the device
+FOLDER = "/tmp"  # noqa: S108 - a folder on the device
 BY_RELEASE = False
 BY_HAND = ""
 _INSTALL = """PATH=$PATH:/usr/local/bin
@@ -29,7 +29,7 @@ _RESTART = "PATH=$PATH:/usr/local/bin; reboot"
 
 
 def commands(image: Image) -> list[str]:
-    """Return the commands for the shell of SONiC."""
+    """Return the commands to enter in the shell of SONiC."""
     return [f"sudo sonic-installer install -y {shlex.quote(image.source)}", "sudo reboot"]
 
 
@@ -38,7 +38,7 @@ async def _script(session: Session, text: str, *more: str) -> str:
 
 
 async def boot(session: Session) -> str:
-    """Return the kernel's name for this boot. Raises ``RefusedError`` if the device does not report it."""
+    """Return the Linux kernel's identifier of the current boot. Raises ``RefusedError`` if the device does not report it."""
     boot_id = (await session.tell("cat /proc/sys/kernel/random/boot_id")).strip()
     if not boot_id:
         raise RefusedError("it does not say which boot this is")
@@ -46,7 +46,7 @@ async def boot(session: Session) -> str:
 
 
 async def install(session: Session, image: Image) -> None:
-    """Compare the checksum of the copied image, install it, and verify that the next start will run it."""
+    """Check the checksum of the copied image, install the image, and verify that the next start will run it."""
     await _script(session, _INSTALL, image.source, image.release, image.sha256)
 
 

@@ -37,16 +37,16 @@ _CONDITION = re.compile(
     r'\{% if yang_model_type == "cvl" %\}[ \t]*\n?(.*?)\{% else %\}[ \t]*\n?(.*?)\{% endif %\}[ \t]*\n?', re.DOTALL
 )
 INTEGERS = frozenset({"int8", "int16", "int32", "uint8", "uint16", "uint32"})
-"""The types that JSON has as numbers (RFC 7951, section 6.1). Types of 64 bits are texts in JSON."""
+"""The YANG types whose values are numbers in JSON (RFC 7951, section 6.1). Values of 64-bit types are texts in JSON."""
 
 
 class ModelsError(RailweaveError):
-    """Raised if the folder contains no usable models. The message gives the reason."""
+    """The error that is raised if a folder contains no usable models. The message gives the reason."""
 
 
 @dataclass(frozen=True, eq=False)
 class SonicModels:
-    """A loaded set of models. ``tables`` is (the module, the container) of every table of ``config_db.json``."""
+    """A loaded set of models. ``tables`` has (the module, the container) for every table of ``config_db.json``."""
 
     context: Any
     tables: dict[str, tuple[str, Any]]
@@ -54,7 +54,7 @@ class SonicModels:
     described: str
 
     def refusal(self, text: str) -> str:
-        """Return libyang's objection to a configuration in its own JSON; empty if it accepts the configuration."""
+        """Return libyang's error message about a configuration in libyang's JSON form; empty if libyang accepts the configuration."""
         try:
             data = self.context.parse_data_mem(text, "json", strict=True, no_state=True, validate_present=True)
         except self.failure as error:
@@ -77,14 +77,14 @@ def sources(folder: Path) -> dict[str, str]:
 
 
 def by_branch(folder: Path) -> dict[str, Path]:
-    """Return the folders of models by the branch in their name; empty for a folder that is one set of models."""
+    """Return the folders of models by the branch in their names. The result is empty if ``folder`` itself is one set of models."""
     return {name: folder / name for name in (*NUMBERED, MASTER) if (folder / name).is_dir()}
 
 
 def load(folder: Path) -> SonicModels:
-    """Load every model of a folder.
+    """Load all models of a folder.
 
-    Raises ``ModelsError`` if they cannot be used, and ``ImportError`` if libyang is not installed.
+    Raises ``ModelsError`` if the models cannot be used, and ``ImportError`` if libyang is not installed.
     """
     libyang = importlib.import_module("libyang")
     texts = sources(folder)
@@ -122,10 +122,10 @@ HOW_TO_GET = (
 _VARYING = re.compile(r"\d+")
 _KEY = re.compile(rf'("primary_cak": "){REFERENCE.pattern}')
 KEY_DIGITS = 130
-"""The number of digits of a MACsec key of 256 bits in the models."""
+"""The number of digits that the models require for a 256-bit MACsec key."""
 
 STAND_IN = "stand-in-"
-"""The value that replaces a secret in validation, because the models have rules for passwords, which the reference to a secret does not follow."""
+"""The beginning of the value that replaces a secret during validation. The models have rules for passwords, which a reference to a secret does not follow."""
 
 
 REFUSED = Rule(
@@ -141,12 +141,13 @@ REFUSED = Rule(
 def validate(
     files: Files, yang: Path | None, most: int | None = MOST_VALIDATED, releases: Mapping[str, str] | None = None
 ) -> ValidatorReport:
-    """Validate the ``config_db.json`` of all devices, or of ``most`` devices.
+    """Validate the ``config_db.json`` of all devices or, if ``most`` is a number, of that many devices.
 
     Without models or libyang, the report is ``skipped``, with the reason.
 
-    If the folder has models for each branch (``202505``, ``202511``, …, ``master``), those of a device's release in
-    ``releases`` are used. A device without models for its branch is not validated, and the report gives this reason.
+    If the folder ``yang`` has models for each branch (``202505``, ``202511``, …, ``master``), the models of each device's
+    release are used, according to ``releases``. A device without models for its branch is not validated, and the report
+    gives this reason.
     """
     texts = {device: named[FILE] for device, named in sorted(files.items()) if FILE in named}
     if not texts:
@@ -203,14 +204,14 @@ def _validate_one(models: SonicModels, device: str, text: str) -> list[Finding]:
     conversion.add(tables)
     findings = [_finding(device, problem, _line(text, *words)) for words, problem in conversion.unknown]
     refused = models.refusal(json.dumps(conversion.found))
-    if refused:  # libyang stops at the first fault and names the value, not where it is
+    if refused:  # libyang stops at the first fault, and names the value but not its place
         value = re.search(r'"([^"]*)"', refused)
         findings.append(_finding(device, refused, _line(text, value.group(1)) if value else 0))
     return findings
 
 
 def _line(text: str, *words: str) -> int:
-    """Return the number of the first line that contains the last word, after lines that contain the words before it. 0 if there is none.
+    """Return the number of the first line that contains the last word, after lines that contain the other words in order; 0 if there is none.
 
     A word is a value, a key or a part of a key.
     """
@@ -230,7 +231,7 @@ def _finding(device: str, problem: str, line: int) -> Finding:
 class Conversion:
     """The conversion of ``config_db.json`` to JSON in the form of the models.
 
-    - ``found``: the JSON.
+    - ``found``: the converted JSON.
     - ``unknown``: the names that the models do not have, each with a reason.
     """
 

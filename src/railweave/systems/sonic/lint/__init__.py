@@ -1,6 +1,6 @@
 """Lint rules for SONiC that its published models do not check: names, numbers or lanes that daemons look up, and settings that belong together.
 
-They need neither libyang nor the models, so they run in every build. A rule's docstring names its source.
+The rules need neither libyang nor the models, so they run in every build. A rule's docstring names its source.
 """
 
 from __future__ import annotations

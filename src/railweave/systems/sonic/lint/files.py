@@ -1,4 +1,4 @@
-"""A device's two files in the form that rules read, and rules about buffers, daemons, ports and rows that name rows of other tables."""
+"""A device's two files in the form that rules read, and rules about buffers, daemons, ports and references between tables."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Files:
-    """``config_db.json`` as tables, and ``frr.conf`` as sections."""
+    """A device's ``config_db.json`` as tables, and its ``frr.conf`` as sections."""
 
     tables: Tables
     routing: list[Section]
@@ -76,7 +76,7 @@ def thresholds(files: Files) -> Iterator[str]:
     fix="remove CABLE_LENGTH, or the lossless rows of BUFFER_PG",
 )
 def twice(files: Files) -> Iterator[str]:
-    """A port has headroom from ``CABLE_LENGTH`` or from ``BUFFER_PG``, not from both (buffermgr of sonic-swss)."""
+    """A port gets headroom from ``CABLE_LENGTH`` or from ``BUFFER_PG``, not from both (buffermgr of sonic-swss)."""
     lengths = {port for _, row in files.rows("CABLE_LENGTH") for port in row if text(row, port) not in {"", "0m"}}
     for parts, row in files.rows("BUFFER_PG"):
         if parts[0] in lengths and "lossless" in text(row, "profile"):
@@ -90,9 +90,9 @@ def twice(files: Files) -> Iterator[str]:
     "other daemons",
 )
 def daemons(files: Files) -> Iterator[str]:
-    """For every section of frr.conf, SONiC starts the daemon that runs it (sonic-buildimage, dockers/docker-fpm-frr/frr/supervisord).
+    """SONiC starts the daemon that every section of frr.conf needs (sonic-buildimage, dockers/docker-fpm-frr/frr/supervisord).
 
-    IS-IS has a rule of its own.
+    A separate rule covers IS-IS.
     """
     for line, daemon in idle_sections(files.tables, files.routing):
         if daemon != "isisd":
@@ -105,7 +105,7 @@ def daemons(files: Files) -> Iterator[str]:
     fix="enable the container in FEATURE, on an image that has it, or remove the rows",
 )
 def containers(files: Files) -> Iterator[str]:
-    """For every table with rows, the container that reads it is enabled (sonic-buildimage, files/build_templates/init_cfg.json.j2)."""
+    """The container that reads a table is enabled if the table has rows (sonic-buildimage, files/build_templates/init_cfg.json.j2)."""
     for table, feature in idle_tables(files.tables):
         yield f"{table}: {feature} is not enabled in FEATURE"
 
@@ -116,7 +116,7 @@ def containers(files: Files) -> Iterator[str]:
     fix="give each port its own lanes, as in the platform's port_config.ini",
 )
 def lanes(files: Files) -> Iterator[str]:
-    """The lanes of a port are numbers, and each lane is in one port (sonic-port.yang allows any text)."""
+    """The lanes of a port are numbers, and no lane is in two ports (sonic-port.yang allows any text)."""
     owners: dict[int, str] = {}
     for (name, *_), row in files.rows("PORT"):
         for word in text(row, "lanes").split(","):
@@ -157,7 +157,7 @@ def breakout(files: Files) -> Iterator[str]:
     fix="remove the port from INTERFACE or from VLAN_MEMBER",
 )
 def members(files: Files) -> Iterator[str]:
-    """A member of a VLAN is an existing port that is not routed, and that is untagged in no other VLAN (sonic-vlan.yang checks a part of this)."""
+    """A member of a VLAN is an existing port that is not routed, and a port is untagged in one VLAN only (sonic-vlan.yang checks a part of this)."""
     ports = files.names("PORT")
     routed = files.names("INTERFACE") | {name.partition(".")[0] for name in files.names("VLAN_SUB_INTERFACE")}
     untagged: dict[str, str] = {}
@@ -187,7 +187,7 @@ FIELDS = {
     ("VXLAN_EVPN_NVO", "source_vtep"): "VXLAN_TUNNEL",
     ("VXLAN_TUNNEL_MAP", "vlan"): "VLAN",
 }
-"""The table of the row that a field names, by the field."""
+"""The table to which a field refers, by (table, field). The field's value is the name of a row in that table."""
 
 KEYS = {
     "PORT_QOS_MAP": "PORT",
@@ -201,7 +201,7 @@ KEYS = {
     "VXLAN_TUNNEL_MAP": "VXLAN_TUNNEL",
     "ACL_RULE": "ACL_TABLE",
 }
-"""The table whose row names begin the keys of another table, by that other table."""
+"""The table to which the keys of another table refer, by that other table. The first part of each key is the name of a row."""
 
 _GLOBAL = {"global", "GLOBAL", "CPU"}
 
@@ -212,7 +212,7 @@ _GLOBAL = {"global", "GLOBAL", "CPU"}
     fix="define the name, or use a defined name; write only the name, not [TABLE|NAME]",
 )
 def references(files: Files) -> Iterator[str]:
-    """Every name that a row uses is the name of a row in the other table (the leafrefs of the models, checked without libyang)."""
+    """Every name that a row uses exists as a row of the other table (the leafrefs of the models, checked without libyang)."""
     for (table, field), target in FIELDS.items():
         known = files.names(target)
         for parts, row in files.rows(table):

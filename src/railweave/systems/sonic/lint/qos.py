@@ -1,4 +1,4 @@
-"""Rules about maps, queues, schedulers, marking, PFC and its watchdog."""
+"""Rules about QoS maps, queues, schedulers, marking, PFC and the PFC watchdog."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ MAPS = {
     "TC_TO_PRIORITY_GROUP_MAP": (7, 7),
     "MAP_PFC_PRIORITY_TO_QUEUE": (7, 7),
 }
-"""The largest number on the left and on the right of each map (qos_config.j2 of sonic-buildimage)."""
+"""The largest key and the largest value of each map (qos_config.j2 of sonic-buildimage)."""
 
 _TYPES = {"DWRR", "WRR", "STRICT"}
 _MOST_QUEUE = {"QUEUE": 7, "BUFFER_QUEUE": 15, "BUFFER_PG": 7}
-"""The highest numbers that exist: queues with a scheduler, queues with a buffer (including multicast queues), and priority groups."""
+"""The highest queue or priority group that exists, by table: queues with a scheduler, queues with a buffer (including multicast queues), and priority groups."""
 
 
 @check(
@@ -30,7 +30,7 @@ _MOST_QUEUE = {"QUEUE": 7, "BUFFER_QUEUE": 15, "BUFFER_PG": 7}
     fix="use DSCP 0 to 63, and traffic classes, queues and priority groups 0 to 7",
 )
 def code_points(files: Files) -> Iterator[str]:
-    """The numbers in QoS maps are in range (the models' types are patterns that allow other text)."""
+    """The numbers in QoS maps are in range (the models' types are patterns that also match other text)."""
     for table, (left, right) in MAPS.items():
         for (name, *_), row in files.rows(table):
             for key in row:
@@ -62,7 +62,7 @@ def queues(files: Files) -> Iterator[str]:
     "must not exceed 100",
 )
 def schedulers(files: Files) -> Iterator[str]:
-    """The type of a scheduler exists, it has a weight unless it is strict, and the weights of a port's queues are at most 100 together."""
+    """A scheduler has a known type, and a weight unless it is strict; the weights of a port's queues add up to at most 100."""
     weights: dict[str, int] = {}
     for (name, *_), row in files.rows("SCHEDULER"):
         kind, weight = text(row, "type"), number(text(row, "weight"))
@@ -87,7 +87,7 @@ def schedulers(files: Files) -> Iterator[str]:
     fix="enable WRED for the colors that are marked, with the lower threshold below the upper one",
 )
 def marking(files: Files) -> Iterator[str]:
-    """A WRED profile that marks a color has WRED on for the color, and its lower threshold is below the upper one (wred of swss: qosorch)."""
+    """A WRED profile that marks a color enables WRED for the color, and its lower threshold is below the upper one (wred of swss: qosorch)."""
     for (name, *_), row in files.rows("WRED_PROFILE"):
         ecn = text(row, "ecn")
         colors = [color for color in ("green", "yellow", "red") if ecn == "ecn_all" or color in ecn]
@@ -105,7 +105,7 @@ def marking(files: Files) -> Iterator[str]:
     fix="give the priority a BUFFER_PG with xoff, and an entry in the map from priority to queue",
 )
 def pfc(files: Files) -> Iterator[str]:
-    """Priorities with PFC have a lossless priority group and a queue map, and the watchdog monitors no other priorities."""
+    """A priority with PFC has a lossless priority group and a queue map, and the watchdog monitors no other priorities."""
     profiles = files.tables.get("BUFFER_PROFILE", {})
     lossless = {
         f"{parts[0]}|{group}"
@@ -137,7 +137,7 @@ def _numbers(words: str) -> range:
     fix="set detection and restoration to at least the polling interval",
 )
 def watchdog(files: Files) -> Iterator[str]:
-    """The watchdog's detection and restoration times are at least its polling interval (the rule in sonic-pfcwd.yang compares other numbers)."""
+    """The watchdog's detection and restoration times are at least as long as its polling interval (the rule in sonic-pfcwd.yang compares different numbers)."""
     poll = number(text(files.tables.get("PFC_WD", {}).get("GLOBAL", {}), "POLL_INTERVAL")) or 0
     for (port, *_), row in files.rows("PFC_WD"):
         for field in ("detection_time", "restoration_time"):

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 ROUTED = ("INTERFACE", "VLAN_INTERFACE", "VLAN_SUB_INTERFACE", "LOOPBACK_INTERFACE")
-"""The tables of interfaces with addresses."""
+"""The tables of interfaces that have addresses."""
 
 
 @check(
@@ -22,7 +22,7 @@ ROUTED = ("INTERFACE", "VLAN_INTERFACE", "VLAN_SUB_INTERFACE", "LOOPBACK_INTERFA
     fix="set docker_routing_config_mode to split-unified",
 )
 def mode(files: Files) -> Iterator[str]:
-    """The routing mode is the mode in which FRR reads frr.conf unchanged (docker_init.sh of docker-fpm-frr)."""
+    """The routing mode is split-unified, in which FRR reads frr.conf unchanged (docker_init.sh of docker-fpm-frr)."""
     configured = text(files.tables.get("DEVICE_METADATA", {}).get("localhost", {}), "docker_routing_config_mode")
     if configured != "split-unified":
         yield f"DEVICE_METADATA|localhost: docker_routing_config_mode is {configured or 'not given'}"
@@ -54,7 +54,7 @@ def interfaces(files: Files) -> Iterator[str]:
 
 
 def _named(words: list[str]) -> str:
-    """Return the second word of a section's header, which is a name; empty if there is none."""
+    """Return the second word of a section's header, which is a name; empty if the header has no second word."""
     return words[1] if len(words) > 1 else ""
 
 
@@ -78,7 +78,7 @@ def _network(address: str) -> list[IPv4Network | IPv6Network]:
 
 
 def _on_a_link(word: str, networks: list[IPv4Network | IPv6Network]) -> bool:
-    """Return whether a neighbor is in one of the prefixes. The name of a peer group, which is not an address, gives True."""
+    """Return True if a neighbor's address is in one of the prefixes, or if ``word`` is not an address but the name of a peer group."""
     try:
         address = ip_address(word)
     except ValueError:

@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 
 
 SERVICES = {"ssh": "SSH", "snmp": "SNMP", "ntp-replies": "NTP", "grpc": "EXTERNAL_CLIENT"}
-"""The services for which railweave's rules use a table."""
+"""The service name in ``ACL_TABLE``, by service of railweave's rules."""
 
 SESSIONS = "ANY"
-"""The service of rules that apply to every protocol and port."""
+"""The service name in ``ACL_TABLE`` for rules that apply to every protocol and port."""
 
 _IP: dict[Family, str] = {"ipv4": "IP", "ipv6": "IPV6"}
 _TYPE: dict[Family, str] = {"ipv4": "L3", "ipv6": "L3V6"}
@@ -33,7 +33,7 @@ _HIGHEST = 9999
 
 
 def tables_of(config: DeviceConfig) -> Tables:
-    """Return the tables ``ACL_TABLE`` and ``ACL_RULE``. They have no rows if nothing is protected."""
+    """Return the tables ``ACL_TABLE`` and ``ACL_RULE``. They have no rows if the configuration does not protect the control plane."""
     wanted = config.protection
     if wanted is None:
         return {}
@@ -58,7 +58,7 @@ def tables_of(config: DeviceConfig) -> Tables:
 
 
 def _numbered(table: str, rows: Iterable[Row]) -> dict[str, Row]:
-    """Return the rows, each with its own priority; the first has the highest. Rows with equal priorities would replace each other."""
+    """Return the rows of ``table`` with a different priority for each; the first row has the highest. Rows with equal priorities would replace each other."""
     return {f"{table}|RULE_{place}": {"PRIORITY": str(_HIGHEST - place), **row} for place, row in enumerate(rows)}
 
 
@@ -79,7 +79,7 @@ def _accepted(family: Family, prefix: Prefix, more: Row) -> Row:
 
 
 def _peers(wanted: ControlPlane, family: Family) -> Iterator[Row]:
-    """Yield the peers with BFD sessions. A peer that is known only by a link-local address is matched by its port."""
+    """Yield the rows that permit peers with BFD sessions. A peer that is known only by a link-local address is matched by its port."""
     sessions = [rule for rule in wanted.of("network", family) if rule.protocol == "udp" and rule.sources]
     sources: dict[str, Sources] = {rule.sources: wanted.source(rule) for rule in sessions}
     for source in sources.values():
@@ -107,7 +107,7 @@ _SOURCES = ("SRC_IP", "SRC_IPV6")
 
 
 def control_plane_of(tables: Rows, config: DeviceConfig) -> ControlPlane | None:
-    """Return the rules of the control plane that correspond to the rows of access lists; None if there are no such lists."""
+    """Return the control-plane rules that correspond to the access lists in the tables, or None if there are no such lists."""
     services = {row.key: row.words("services") for row in tables.rows("ACL_TABLE") if row.text("type") == "CTRLPLANE"}
     managers: dict[Prefix, None] = {}
     for row in tables.rows("ACL_RULE"):
@@ -127,7 +127,7 @@ def control_plane_of(tables: Rows, config: DeviceConfig) -> ControlPlane | None:
 
 
 def _compare(tables: Rows, table: str, wanted: dict[str, Row]) -> int:
-    """Mark the fields that have their designed value as understood. Return the number of missing or different fields."""
+    """Compare the rows of an access list with the designed rows, and mark equal fields as understood. Return the number of missing or different fields."""
     missing = 0
     for key, fields in wanted.items():
         row = tables.row(table, key)

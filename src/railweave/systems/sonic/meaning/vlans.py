@@ -1,4 +1,4 @@
-"""Conversion between the VLANs, VRFs and tunnel of a device and its tables (``statements.vlans``)."""
+"""Conversion between the VLANs, VRFs and VXLAN tunnel of a device and the tables of ``statements.vlans``."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _TRANSIT = "VNI of "
 
 
 def vlans_of(config: DeviceConfig) -> Vlans:
-    """Return the tunnel and the VLANs in the form of tables: one VLAN for each segment of servers, and one for the VNI of each VRF."""
+    """Return the tunnel and the VLANs in the form of tables: a VLAN for each layer-2 segment of servers, and a VLAN for each VRF's VNI."""
     names, bridged = vrf_names(config), [each for each in config.gateways if each.vlan is not None]
     vlans = {each.name: Vlan(each.vlan, each.description, each.mtu) for each in bridged}
     vlans |= {f"Vlan{vlan}": Vlan(vlan) for vlan in config.bare_vlans()}
@@ -66,8 +66,8 @@ def vlans_of(config: DeviceConfig) -> Vlans:
 class Membership:
     """The VLANs of a port.
 
-    - ``vlan``: its untagged VLAN or, without one, the first of its VLANs.
-    - ``tagged``: the numbers of its tagged VLANs.
+    - ``vlan``: the port's untagged VLAN or, if it has none, the first of its tagged VLANs.
+    - ``tagged``: the numbers of the port's tagged VLANs.
     """
 
     vlan: str
@@ -97,11 +97,11 @@ def members(vlans: Vlans, reader: TableReader) -> dict[str, Membership]:
 
 @dataclass(frozen=True)
 class Tunnels:
-    """The tunnels of a switch.
+    """The VXLAN tunnels of a switch.
 
-    - ``source``: the address from which tunnels start, if there is one.
+    - ``source``: the address from which tunnels start, or None if there is none.
     - ``bridged``: the VNI of each bridged VLAN, by VLAN.
-    - ``transit``: the VRF of each VLAN that is used only for the VNI of a VRF, by VLAN.
+    - ``transit``: the VRF of each VLAN that exists only for a VRF's VNI, by VLAN.
     """
 
     source: Address | None
@@ -110,7 +110,7 @@ class Tunnels:
 
 
 def tunnels(vlans: Vlans) -> Tunnels:
-    """Return the tunnel. The VLAN of a VRF's VNI has no ports; SONiC routes between tunnels through it."""
+    """Return the tunnels that the tables describe. The VLAN of a VRF's VNI has no ports; SONiC routes between tunnels through it."""
     of_vni = {vni: vrf for vrf, vni in vlans.vrfs.items() if vni}
     mapped = [each for each in vlans.mapped if each.vni is not None]
     return Tunnels(
@@ -121,7 +121,10 @@ def tunnels(vlans: Vlans) -> Tunnels:
 
 
 def designed_names(vlans: Vlans, vxlan: Tunnels, reader: TableReader) -> dict[str, str]:
-    """Return the names of VRFs in the design, by their names on the switch. In railweave's files, the VLAN of a VRF's VNI contains this name."""
+    """Return the names of VRFs in the design, by their names on the switch.
+
+    They are in the description that railweave gives to the VLAN of a VRF's VNI.
+    """
     for vlan, vrf in vxlan.transit.items():
         if vlans.gateways.get(vlan, Gateway()).vrf != vrf:
             reader.leave_field(f"VLAN_INTERFACE {vlan}", "vrf_name")
@@ -132,7 +135,7 @@ def designed_names(vlans: Vlans, vxlan: Tunnels, reader: TableReader) -> dict[st
 def gateways(
     vlans: Vlans, tables: Rows, reader: TableReader, ports: Mapping[str, Port], vxlan: Tunnels, routed: Collection[str]
 ) -> Iterator[DeviceGateway]:
-    """Yield the gateways of VLANs, then the gateways of ports that are routed to servers."""
+    """Yield the gateways of VLANs, then the gateways on routed ports to servers, whose names are in ``routed``."""
     for name, vlan in vlans.vlans.items():
         gateway = vlans.gateways.get(name)
         if vlan.up is False and (name in vxlan.transit or gateway is None):
@@ -167,7 +170,7 @@ def _gateway(port: Port, description: str, mtu: int | None) -> DeviceGateway:
 def mac_vrf(
     from_frr: MacVrf | None, vxlan: Tunnels, bgp: Bgp | None, interfaces: Collection[Interface]
 ) -> MacVrf | None:
-    """Return the bridging instance: VLANs that have a VNI, with FRR's route targets for them; None without a VNI."""
+    """Return the bridging instance: the VLANs that have a VNI, with the route targets that FRR has for them. None if no VLAN has a VNI."""
     known = {vlan.vni: vlan for vlan in from_frr.vlans} if from_frr else {}
     if not known and not vxlan.bridged:
         return None

@@ -1,6 +1,7 @@
-"""Reader of ``config_db.json``, also in the form that ``show runningconfiguration all`` prints, and of ``frr.conf``.
+"""The reader of ``config_db.json`` and ``frr.conf``. It also reads the tables as ``show runningconfiguration all`` prints them.
 
-If routing is in tables ("unified"), these tables are converted to the equivalent FRR lines and read like ``frr.conf``.
+If the switch keeps routing in tables ("unified"), these tables are converted to the equivalent FRR lines and read like
+``frr.conf``.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ if TYPE_CHECKING:
     from railweave.model.config.tree import ConfigTree, Node
 
 _TABLES = "config_db.json"
-"""The file that is always read as a JSON document."""
+"""The name of the file that is read as JSON, whatever its content looks like."""
 
 _METADATA = "DEVICE_METADATA localhost"
 _ROLES: Mapping[str, Literal["leaf", "spine", "super-spine"]] = {
@@ -54,7 +55,7 @@ _ROLES: Mapping[str, Literal["leaf", "spine", "super-spine"]] = {
 
 
 def read(texts: Mapping[str, str]) -> Reading:
-    """Return the configuration of one device, read from all its texts together. Raises ``RenderError``, with the line, if a text is malformed."""
+    """Return the configuration of one device, read from all its texts together. Raises ``RenderError``, with the line number, if a text is malformed."""
     tables = {file: rows(text) for file, text in texts.items() if _is_tables(file, text)}
     routing = [(file, sections(text)) for file, text in texts.items() if file not in tables]
     for file, file_rows in tables.items():
@@ -83,7 +84,7 @@ def parsed(file: str, text: str) -> ConfigTree:
 
 
 def _tables(file_rows: Rows) -> TableTree:
-    """Return the tables as a tree, with the release that last wrote them and the hardware SKU if the tables contain them.
+    """Return the tables as a tree, with the release that last wrote them and the hardware SKU. Both are empty if the tables do not contain them.
 
     Source: sonic-utilities, ``scripts/db_migrator.py``.
     """
@@ -94,7 +95,7 @@ def _tables(file_rows: Rows) -> TableTree:
 
 
 def printed(file: str, nodes: Sequence[Node]) -> str:
-    """Return the nodes of a tree as text: tables for a JSON document, otherwise lines."""
+    """Return the nodes of a tree as text: tables if ``file`` is the JSON document, otherwise lines."""
     if not file.endswith(".json"):
         return to_frr(tree_sections(nodes))
     tables: Tables = {
@@ -110,12 +111,12 @@ def printed(file: str, nodes: Sequence[Node]) -> str:
 
 
 def _is_tables(file: str, text: str) -> bool:
-    """Return whether a text is a JSON document, or should be one according to its file name."""
+    """Return True if a text is a JSON document, or should be one according to its file name."""
     return Path(file).name == _TABLES or text.lstrip().startswith(("{", "["))
 
 
 def _at(line: int, blocks: list[Section]) -> list[Section]:
-    """Set the line number of all these lines to ``line``, because they come from one JSON value."""
+    """Set the line number of all these lines to ``line``: they come from one JSON value, which is on that line."""
     left = list(blocks)
     while left:
         section = left.pop()
@@ -127,9 +128,9 @@ def _at(line: int, blocks: list[Section]) -> list[Section]:
 def _config(
     tables: Rows, lines: Sequence[Section], *, files: bool
 ) -> tuple[DeviceConfig, SectionReader, bgp_tables.Lines | None]:
-    """Return the configuration in tables and lines.
+    """Return the configuration that tables and FRR lines describe together, and the reader and the lines, which record what was understood.
 
-    ``files``: True if the lines are from a file, False if they are from the running daemons.
+    ``files`` is True if the lines are from a file, and False if they are from the running daemons.
     """
     of_lines = SectionReader(lines)
     known = INTERFACES.read(lines, of_lines).ports
@@ -255,12 +256,12 @@ def _link_local(name: str, tables: Rows) -> bool:
 
 
 def _in_table(tables: Rows) -> list[str]:
-    """Return the ports that have a row or an address in ``INTERFACE``."""
+    """Return the names of ports that have a row or an address in ``INTERFACE``."""
     return list(dict.fromkeys(row.key.partition("|")[0] for row in tables.rows("INTERFACE")))
 
 
 def _outside(tables: Rows, routing: Routing) -> dict[str, list[tuple[str, int | None]]]:
-    """Return the ports to external routers. Each has a list of (routed interface, VLAN tag)."""
+    """Return the ports to external routers, by name, each with a list of (routed interface, VLAN tag)."""
     outside: dict[str, list[tuple[str, int | None]]] = {}
     order = {name: number for number, name in enumerate(routing.ports)}
     tagged = {row.key: row for row in tables.rows("VLAN_SUB_INTERFACE") if "|" not in row.key}
@@ -282,7 +283,7 @@ def _vrf(
     names: Mapping[str, str],
     outside: Mapping[str, list[tuple[str, int | None]]],
 ) -> Vrf:
-    """Return a VRF with its designed name, the VNI of its row, and interfaces named by their ports."""
+    """Return a VRF with the name that it has in the design, the VNI from its row, and the ports in place of their routed interfaces."""
     vni = vlans.vrfs.get(vrf.name)
     if vni is not None and vrf.vni and vni != vrf.vni:
         reader.leave_field(f"VRF {vrf.name}", "vni")
@@ -299,7 +300,7 @@ def _vrf(
 
 
 def _overlay(overlay: OverlayConfig | None, tunnels: meaning.Tunnels) -> OverlayConfig | None:
-    """Return the overlay with the source of the tunnel as its first endpoint."""
+    """Return the overlay with the source address of the VXLAN tunnel as its first endpoint."""
     if overlay is None or tunnels.source is None:
         return overlay
     others = [
@@ -313,9 +314,9 @@ def _overlay(overlay: OverlayConfig | None, tunnels: meaning.Tunnels) -> Overlay
 def _common(system: System, tables: Rows, reader: TableReader, *, files: bool, lines: bool) -> None:
     """Mark the settings that control SONiC's own daemons as not understood if they differ from railweave's values.
 
-    ``lines`` is True if BGP is in lines of FRR, and ``files`` if those lines are from a file. SONiC keeps such a file
-    in the split modes, and overwrites it in the others. Of the tables, frrcfgd reads those of its framework, and
-    bgpcfgd the others (sonic-buildimage, dockers/docker-fpm-frr).
+    ``lines`` is True if FRR lines configure BGP, and ``files`` if those lines are from a file. SONiC keeps such a file in
+    the split modes, and overwrites it in the others. If tables configure BGP, frrcfgd reads ``BGP_GLOBALS`` and the tables
+    of that framework; bgpcfgd reads all others (sonic-buildimage, dockers/docker-fpm-frr).
     """
     kept = ("split-unified", "split")
     framework, plain = tables.has("BGP_GLOBALS"), tables.has("BGP_NEIGHBOR")
@@ -327,4 +328,4 @@ def _common(system: System, tables: Rows, reader: TableReader, *, files: bool, l
     if system.features.get("macsec") is False and any("macsec" in port.fields for port in tables.rows("PORT")):
         reader.leave_field("FEATURE macsec", "state")
     if system.counters.get("PFCWD") is False:
-        reader.leave_field("FLEX_COUNTER_TABLE PFCWD", "FLEX_COUNTER_STATUS")  # the watchdog counts nothing
+        reader.leave_field("FLEX_COUNTER_TABLE PFCWD", "FLEX_COUNTER_STATUS")  # no counts

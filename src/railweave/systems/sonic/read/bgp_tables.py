@@ -1,7 +1,7 @@
-"""Conversion of BGP and policies in tables of ``config_db.json`` to the FRR lines that SONiC's own daemons make of them.
+"""Conversion of BGP and policies in tables of ``config_db.json`` to the FRR lines that SONiC's own daemons write for them.
 
-There are two such daemons: ``frrcfgd`` if ``BGP_GLOBALS`` exists (sonic-buildimage, sonic-bgp-global.yang and its
-neighbors), or else ``bgpcfgd``, which knows ``BGP_NEIGHBOR`` and has templates for the rest (sonic-buildimage,
+There are two such daemons. ``frrcfgd`` runs if ``BGP_GLOBALS`` exists (sonic-buildimage, sonic-bgp-global.yang and its
+neighbors). Otherwise ``bgpcfgd`` runs, which reads ``BGP_NEIGHBOR`` and has templates for the rest (sonic-buildimage,
 dockers/docker-fpm-frr).
 """
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass
 class Lines:
-    """FRR lines, each with the fields of rows from which it was made. A field is understood if its line is."""
+    """FRR lines, each with the table fields from which it was made. A field counts as understood if its line is understood."""
 
     sections: list[Section] = field(default_factory=list[Section])
     sources: list[tuple[Section, Row, tuple[str, ...]]] = field(
@@ -37,7 +37,7 @@ class Lines:
         return made
 
     def understood(self, taking: SectionReader) -> None:
-        """Mark the fields whose lines were understood as understood."""
+        """Mark the fields as understood whose lines the reader ``taking`` understood."""
         known = {id(section) for section, _, understood in taking.lines() if understood}
         for section, row, fields in self.sources:
             if id(section) in known:
@@ -62,13 +62,13 @@ class Lines:
 
 
 Form = str | dict[str, str]
-"""The line for a field: one for any value, or one by value. An empty line means that the value is the default."""
+"""The FRR line for a field: one line for any value, or a line for each value. An empty line means that the value is FRR's default."""
 OTHER = "*"
-"""The key for any other value. Without this key, a field with another value is not understood."""
+"""The key of the line for all values that are not listed. Without this key, a field with such a value is not understood."""
 
 
 def peek(row: Row, name: str) -> str:
-    """Return the value of a field without marking it; it is marked as understood with its line."""
+    """Return the value of a field without marking the field as understood. Its mark depends on the line that is made from the value."""
     text = row.text(name)
     row.leave(name)
     return text
@@ -85,7 +85,11 @@ def policies(tables: Rows, frr_lines: Lines) -> None:
 
 
 def _prefix_sets(tables: Rows, frr_lines: Lines) -> None:
-    """Add the prefix lists of ``PREFIX_SET`` to ``frr_lines``, exact or with a range of lengths. Entries without sequence numbers have no known order."""
+    """Add the prefix lists of ``PREFIX_SET`` to ``frr_lines``. Each entry matches exact prefixes or a range of lengths.
+
+    A permit entry without a sequence number gets one. A deny entry without one is not understood, because its place in the
+    order is unknown.
+    """
     for row in tables.rows("PREFIX_SET"):
         row.text("mode")
     counts: dict[str, int] = {}
@@ -171,7 +175,7 @@ def lines(tables: Rows, ports: dict[str, Port]) -> Lines:
 
 
 def _templates(tables: Rows, frr_lines: Lines, ports: dict[str, Port]) -> None:
-    """Add the neighbors that bgpcfgd configures. Their policies accept everything, and the prefixes of loopbacks and VLANs are originated."""
+    """Add the lines of neighbors that bgpcfgd configures. Their policies accept every route, and the prefixes of loopbacks and VLANs are announced."""
     meta = tables.row("DEVICE_METADATA", "localhost")
     asn = meta.text("bgp_asn")
     if not tables.has("BGP_NEIGHBOR") or not asn.isdecimal():
@@ -237,7 +241,7 @@ _GLOBALS: dict[str, Form] = {
 
 
 def _framework(tables: Rows, frr_lines: Lines) -> None:
-    """Add the lines that frrcfgd writes from the tables, VRF by VRF."""
+    """Add the lines that frrcfgd writes from the tables, one VRF after another."""
     for row in tables.rows("BGP_GLOBALS"):
         asn = row.text("local_asn")
         row.leave("local_asn")
@@ -285,7 +289,7 @@ def _neighbor(frr_lines: Lines, body: list[Section], row: Row, *, group: bool) -
 
 
 def _families(tables: Rows, frr_lines: Lines, body: list[Section], vrf: str) -> None:
-    """Add the address families of a VRF, with the settings of neighbors in them."""
+    """Add the lines of a VRF's address families, including the settings of neighbors in each family."""
     made: dict[str, list[Section]] = {}
 
     def family(word: str, row: Row) -> list[Section]:
@@ -342,7 +346,7 @@ _NEIGHBOR_FAMILY: dict[str, Form] = {
 
 
 def _vnis(tables: Rows, frr_lines: Lines, body: list[Section], vrf: str) -> None:
-    """Add the VNIs that have their own route targets."""
+    """Add the lines of VNIs that have their own route targets."""
     for row in tables.rows("BGP_GLOBALS_EVPN_VNI"):
         parts = row.parts()
         if parts[0] == vrf and len(parts) == 3:

@@ -1,4 +1,4 @@
-"""Derivation of ports, their splits, interfaces with addresses, VLANs with gateways, VRFs and the tunnel from tables."""
+"""Derivation of ports, breakouts, addresses, VLANs with gateways, VRFs and the VXLAN tunnel from tables."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ if TYPE_CHECKING:
 Cipher = Literal["gcm-aes-128", "gcm-aes-256", "gcm-aes-xpn-128", "gcm-aes-xpn-256"]
 
 ADDRESSED = ("LOOPBACK_INTERFACE", "INTERFACE", "VLAN_INTERFACE", "PORTCHANNEL_INTERFACE", "VLAN_SUB_INTERFACE")
-"""The tables of interfaces with addresses."""
+"""The tables of interfaces that have addresses."""
 
 MTU = 9100
-"""The MTU of a port without one in its row (sonic-buildimage, sonic-port.yang)."""
+"""The MTU of a port whose row has no MTU (sonic-buildimage, sonic-port.yang)."""
 
 _MODE = re.compile(r"(\d{1,2})x(\d{1,4})G(?:\[[^\]]*\])?(?:\(\d+\))?")
 _FECS: Mapping[str, Fec] = {"": "", "rs": "", "none": "none", "fc": "fc"}
@@ -36,7 +36,7 @@ _CIPHERS: tuple[Cipher, ...] = ("gcm-aes-128", "gcm-aes-256", "gcm-aes-xpn-128",
 
 
 def model_of(sku: str) -> str:
-    """Return the switch model of a hardware SKU; empty if the catalog has no such model, or several."""
+    """Return the switch model of a hardware SKU; empty if the catalog has no model for the SKU, or several."""
     names = [name for name, switch in catalog().switches.items() if switch.sonic and switch.sonic.hwsku == sku]
     return names[0] if len(names) == 1 else ""
 
@@ -57,7 +57,7 @@ def addressed(tables: Rows, known: dict[str, Port]) -> None:
 
 
 def splits(tables: Rows, model: SwitchModel | None) -> tuple[Split, ...]:
-    """Return the ports that are split, or that run below their highest speed as a whole."""
+    """Return the breakouts: ports that are split, and whole ports that run below their highest speed."""
     split_ports: list[Split] = []
     first = model.ports[0].first if model else 0
     for place, row in enumerate(tables.rows("BREAKOUT_CFG")):
@@ -76,11 +76,11 @@ def splits(tables: Rows, model: SwitchModel | None) -> tuple[Split, ...]:
 
 @dataclass(frozen=True)
 class Uses:
-    """The uses of ports: links of the fabric, links to external routers, gateways, and the VLANs of each port."""
+    """The known uses of ports: links of the fabric, links to external routers, gateways, and the VLANs of each port."""
 
     fabric: Collection[str]
     outside: Mapping[str, list[tuple[str, int | None]]]
-    """The interfaces with which a port to an external router routes, with their VLAN tags, by the name of the port."""
+    """The routed interfaces of each port to an external router, with their VLAN tags, by the name of the port."""
     routed: Collection[str]
     vlans: Mapping[str, Membership]
     paused: Collection[str]
@@ -98,7 +98,7 @@ def used(row: Row, uses: Uses) -> bool:
 
 
 def interfaces(tables: Rows, ports: Mapping[str, Port], uses: Uses) -> Iterator[Interface]:
-    """Yield the cabled ports."""
+    """Yield the cabled ports with their settings."""
     lengths = _lengths(tables)
     for row in tables.rows("PORT"):
         if used(row, uses):
@@ -164,7 +164,7 @@ def _interface(
 
 
 def _fec(row: Row) -> Fec:
-    """Return the forward error correction of a port. Without one the platform chooses."""
+    """Return the forward error correction of a port. A port without this field leaves the choice to the platform."""
     fec = _FECS.get(row.text("fec"))
     if fec is None:
         row.leave("fec")
@@ -172,7 +172,7 @@ def _fec(row: Row) -> Fec:
 
 
 def _lengths(tables: Rows) -> dict[str, int]:
-    """Return the cable lengths by port, in metres."""
+    """Return the cable lengths by port, in meters."""
     lengths: dict[str, int] = {}
     for row in tables.rows("CABLE_LENGTH"):
         for name in row.fields:
@@ -185,7 +185,7 @@ def _lengths(tables: Rows) -> dict[str, int]:
 
 
 def _macsec(tables: Rows, row: Row) -> Macsec | None:
-    """Return the MACsec settings of a port. The zeros that pad the name of the key are removed."""
+    """Return the MACsec settings of a port, or None without MACsec. The zeros that pad the name of the key are removed."""
     if not row.text("macsec"):
         return None
     profile = tables.row("MACSEC_PROFILE", row.text("macsec"))

@@ -1,4 +1,4 @@
-"""Derivation of QoS: classes by their queues, marking, PFC, the watchdog, and the packet buffer."""
+"""Derivation of QoS from tables: traffic classes by their queues, ECN marking, PFC, the PFC watchdog, and the packet buffer."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ _PROFILE = re.compile(r"pg_lossless_(\d{1,7})_(\d{1,7})m(?:_(\d{1,6}))?_profile"
 _OWN_THRESHOLD = re.compile(r"egress_queue\d+_profile")
 _MOST_PERCENT = 100
 SERVER_PORT = 9216
-"""The MTU of a server port, including the frame header, if a fabric file does not state it."""
+"""The MTU in bytes of a server port, including the frame header, if the fabric file does not set one."""
 
 
 @dataclass
 class Buffering:
-    """The contents of buffer tables. ``thresholds`` are the thresholds of queues with a value of their own."""
+    """The contents of buffer tables. ``thresholds`` has the threshold of each queue that does not use the default."""
 
     buffers: Buffers
     profiles: tuple[PfcProfile, ...] = ()
@@ -49,7 +49,7 @@ def buffering(tables: Rows, interfaces: Sequence[Interface], model: SwitchModel 
 
 
 def _pools(tables: Rows, model: SwitchModel | None) -> Buffers:
-    """Return the partition of the buffer in percent. Sizes that are not a whole percentage of the model's buffer are not understood."""
+    """Return the partition of the buffer in percent. A size that is not a whole percentage of the model's buffer is marked as not understood."""
     usual = Buffers()
     pool = {name: tables.row("BUFFER_POOL", name) for name in (LOSSLESS, LOSSY, EGRESS_LOSSLESS, EGRESS_LOSSY)}
     for name, row in pool.items():
@@ -85,7 +85,7 @@ def _percent(row: Row, name: str, model: SwitchModel | None) -> int | None:
 
 
 def _threshold(row: Row) -> int | None:
-    """Return the index of a dynamic threshold (docs/fabric-file.md), or None without a dynamic threshold."""
+    """Return the index of a row's dynamic threshold (docs/fabric-file.md), or None if the row has no dynamic threshold."""
     try:
         return int(row.text("dynamic_th")) + NO_OFFSET if "dynamic_th" in row.fields else None
     except ValueError:
@@ -94,7 +94,7 @@ def _threshold(row: Row) -> int | None:
 
 
 def _queue_thresholds(tables: Rows, buffers: Buffering) -> None:
-    """Read the thresholds of queues, and which queues are lossless, from the profile that most ports have on the queue."""
+    """Read each queue's threshold, and whether the queue is lossless, from the buffer profile that most ports use for the queue."""
     for queue, rows in _by_queue(tables, "BUFFER_QUEUE"):
         (most,) = _usual(rows, "profile")
         profile = tables.row("BUFFER_PROFILE", most)
@@ -107,7 +107,7 @@ def _queue_thresholds(tables: Rows, buffers: Buffering) -> None:
 
 
 def _usual(rows: Iterable[Row], *fields: str) -> tuple[str, ...]:
-    """Return the most frequent values of these fields. A field of a row with a different value is not understood."""
+    """Return the most frequent values of these fields. In rows with a different value, the field is marked as not understood."""
     values = [(tuple(_name(row.text(name)) for name in fields), row) for row in rows]
     most = Counter(value for value, _ in values).most_common(1)[0][0]
     for value, row in values:
@@ -118,7 +118,7 @@ def _usual(rows: Iterable[Row], *fields: str) -> tuple[str, ...]:
 
 
 def _by_queue(tables: Rows, table: str) -> list[tuple[int, list[Row]]]:
-    """Return the rows of a table by the queues of their keys, such as ``3`` or ``3-4``."""
+    """Return the rows of a table by queue. The last part of a key is a queue or a range of queues, such as ``3`` or ``3-4``."""
     queues: dict[int, list[Row]] = {}
     for row in tables.rows(table):
         low, _, high = row.parts()[-1].partition("-")
@@ -130,7 +130,7 @@ def _by_queue(tables: Rows, table: str) -> list[tuple[int, list[Row]]]:
 
 
 def _plain(row: Row) -> None:
-    """Mark the fields of a profile that only repeat the values of its pool as understood."""
+    """Mark the fields of a buffer profile that hold no setting of their own as understood: its pool, the static threshold, and a size of 0."""
     if _name(row.text("pool")) not in {LOSSY, EGRESS_LOSSLESS, EGRESS_LOSSY, LOSSLESS}:
         row.leave("pool")
     row.text("static_th")
@@ -139,20 +139,20 @@ def _plain(row: Row) -> None:
 
 
 def _name(text: str) -> str:
-    """Return the row name in a field. Older releases write ``[TABLE|name]``."""
+    """Return the name of the row to which a field refers. Older releases write it as ``[TABLE|name]``."""
     return text.strip("[]").rpartition("|")[2]
 
 
 @dataclass
 class _Group:
-    """Ports of one cable length, MRU and speed, with their headroom."""
+    """Ports with the same cable length, MRU and speed, and their headroom."""
 
     headroom: int = 0
     ports: list[str] = field(default_factory=list[str])
 
 
 def _groups(tables: Rows, interfaces: Sequence[Interface], model: SwitchModel | None, buffers: Buffering) -> None:
-    """Read the headroom of lossless priority groups. The cable length is taken from the names of profiles."""
+    """Read the headroom of lossless priority groups. The cable length is part of the buffer profile's name."""
     by_name = {port.name: port for port in interfaces}
     groups: dict[tuple[int, int, int], _Group] = {}
     for row in tables.rows("BUFFER_PG"):
@@ -178,8 +178,8 @@ def _groups(tables: Rows, interfaces: Sequence[Interface], model: SwitchModel | 
 def _mru(row: Row, port: Interface, length: int, interfaces: Sequence[Interface], model: SwitchModel | None) -> int:
     """Return the MRU of a port whose buffer profile has no MRU in its name: the port's MTU, including the frame header.
 
-    For a port that is itself a gateway, the text has only the gateway's MTU. Its MRU is then the MTU of other ports, or
-    the default MTU of server ports, whichever fits the sizes of the profile.
+    For a port that is itself a gateway, the configuration has only the gateway's MTU. Its MRU is then the MTU of other
+    ports, or the default MTU of server ports, whichever fits the sizes of the profile.
     """
     size, xoff = row.number("size"), row.number("xoff")
     if model is None or size is None or port.vlan is not None or port.kind != "server":
@@ -217,14 +217,14 @@ _BOUND = {
     "TC_TO_PRIORITY_GROUP_MAP": "tc_to_pg_map",
     "MAP_PFC_PRIORITY_TO_QUEUE": "pfc_to_queue_map",
 }
-"""The field of a port that names each map, by table."""
+"""The field of ``PORT_QOS_MAP`` that refers to each map, by the map's table."""
 
 _COUNTED = 64
 
 
 @dataclass
 class _Queue:
-    """The settings of a queue on most ports: the names of its scheduler and its WRED profile."""
+    """The names of a queue's scheduler and WRED profile on most ports."""
 
     scheduler: str = ""
     marking: str = ""
@@ -239,7 +239,7 @@ def paused(tables: Rows) -> set[str]:
 def qos(
     tables: Rows, interfaces: Sequence[Interface], model: SwitchModel | None, *, monitored: Mapping[str, bool]
 ) -> QosConfig | None:
-    """Return the QoS of a device, or None if no port has any."""
+    """Return the QoS of a device, or None if no port has QoS settings. ``monitored`` is True for each group of counters that SONiC polls, by name."""
     bound = {name: row for row in tables.rows("PORT_QOS_MAP") if row.key != "global" for name in row.key.split(",")}
     _global(tables)
     queues = _queues(tables)
@@ -267,14 +267,14 @@ def qos(
 
 
 def _global(tables: Rows) -> None:
-    """Mark the global map for packets without a port as understood."""
+    """Mark the global DSCP map, which applies to packets that no port's map covers, as understood."""
     for row in tables.rows("PORT_QOS_MAP"):
         if row.key == "global":
             row.text("dscp_to_tc_map")
 
 
 def _map(tables: Rows, table: str, bound: dict[str, Row]) -> dict[int, int]:
-    """Return the map that ports use. If ports use several, the most frequent one is returned, and the others are not understood."""
+    """Return the map of this table that ports use. If ports use several, return the most frequent one and mark the others as not understood."""
     field = _BOUND[table]
     rows = {row.key: row for row in tables.rows(table)}
     named = [row for row in bound.values() if row.text(field)]
@@ -289,7 +289,7 @@ def _map(tables: Rows, table: str, bound: dict[str, Row]) -> dict[int, int]:
 
 
 def _queues(tables: Rows) -> dict[int, _Queue]:
-    """Return the settings of queues on most ports. Different settings of a port are not understood."""
+    """Return the settings of each queue on most ports. Ports with different settings have them marked as not understood."""
     by_queue = _by_queue(tables, "QUEUE")
     return {queue: _Queue(*_usual(rows, "scheduler", "wred_profile")) for queue, rows in by_queue}
 
@@ -300,7 +300,7 @@ _PRIORITIES = frozenset(map(str, range(8)))
 def _priorities(bound: dict[str, Row], maps: dict[str, dict[int, int]], buffers: Buffering) -> dict[int, int]:
     """Return the PFC priorities by queue.
 
-    They are the priorities that ports pause, and the priorities of queues with lossless buffers.
+    They are the priorities for which ports send PFC, and those of queues with lossless buffers.
     """
     listed = {name: frozenset(row.words("pfc_enable")) for name, row in bound.items()}
     usual = max(
@@ -309,7 +309,7 @@ def _priorities(bound: dict[str, Row], maps: dict[str, dict[int, int]], buffers:
     for (
         name,
         row,
-    ) in bound.items():  # a class has one priority on all ports, so that ports with others are not understood
+    ) in bound.items():  # a class has one priority on all ports; ports with a different one are not understood
         if listed[name] and (listed[name] != usual or not listed[name] <= _PRIORITIES):
             row.leave("pfc_enable")
     pausing = {int(text) for text in usual & _PRIORITIES}
@@ -327,7 +327,7 @@ def _classes(
     buffers: Buffering,
     priorities: dict[int, int],
 ) -> tuple[dict[str, TrafficClass], dict[str, Marking]]:
-    """Return the classes and their marking. If each queue has its own scheduler, the classes have the names of the schedulers."""
+    """Return the classes and their marking. If each queue has its own scheduler, a class has the name of its scheduler."""
     shared = [queue.scheduler for queue in queues.values()]
     to_queue = maps["TC_TO_QUEUE_MAP"]
     dscps: dict[int, list[int]] = {}
@@ -368,7 +368,7 @@ def _classes(
 
 
 def _marking(row: Row) -> Marking | None:
-    """Return the marking of green packets, or None if they are not marked."""
+    """Return the ECN marking of green packets, or None if green packets are not marked."""
     if not row.says("ecn", "ecn_green", "ecn_all") or not row.says("wred_green_enable", "true"):
         for name in row.fields:
             row.leave(name)
@@ -379,7 +379,7 @@ def _marking(row: Row) -> Marking | None:
 
 
 def _watchdog(tables: Rows, bound: dict[str, Row]) -> Watchdog | None:
-    """Return the watchdog settings of most ports with PFC. Different settings of a port are not understood."""
+    """Return the watchdog settings of most ports with PFC. Ports with different settings have them marked as not understood."""
     poll = tables.row("PFC_WD", "GLOBAL").number("POLL_INTERVAL")
     rows = [row for row in tables.rows("PFC_WD") if row.key != "GLOBAL"]
     for row in bound.values():

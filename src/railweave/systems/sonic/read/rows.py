@@ -1,4 +1,4 @@
-"""``config_db.json`` as rows that record, field by field with its line, if it was understood.
+"""The rows of ``config_db.json``. Each row records which of its fields were understood, and on which line each field is.
 
 Tables are read as written: values may be numbers, and a key may occur twice (the later row applies). A value that is
 not a table of rows is not understood.
@@ -36,7 +36,7 @@ _Pairs = list[tuple[str, object]]
 
 @dataclass(slots=True)
 class Row:
-    """A row of a table. ``key`` has its parts separated by ``|``. ``taken`` are the fields that were understood."""
+    """A row of a table. The parts of ``key`` are separated by ``|``. ``taken`` are the fields that were understood."""
 
     table: str
     key: str
@@ -49,29 +49,29 @@ class Row:
     """True if the row itself was understood. This is used for rows without fields."""
 
     def text(self, name: str) -> str:
-        """Return the value of a field, and mark the field as understood. Empty if the field is missing."""
+        """Return the value of a field, and mark the field as understood. The result is empty if the field is missing."""
         value = self.fields.get(name, "")
         self.known = True
         self.taken.add(name)
         return value if isinstance(value, str) else ",".join(value)
 
     def number(self, name: str) -> int | None:
-        """Return the value of a field that is a number. None for any other value, which is marked as not understood."""
+        """Return the number in a field. For any other value, mark the field as not understood and return None."""
         value = number(self.text(name))
         if value is None:
             self.taken.discard(name)
         return value
 
     def words(self, name: str) -> list[str]:
-        """Return the words of a field that is a list, or a text with commas between words."""
+        """Return the words of a field, which is a list or a text with commas between words."""
         return [word.strip() for word in self.text(name).split(",") if word.strip()]
 
     def says(self, name: str, *words: str) -> bool:
-        """Return True if a field has one of these values; upper and lower case are the same."""
+        """Return True if a field has one of these values. The comparison ignores case."""
         return self.text(name).casefold() in words
 
     def leave(self, name: str) -> None:
-        """Mark a field as not understood after all, because of its value."""
+        """Mark a field, which was already read, as not understood because of its value."""
         self.taken.discard(name)
 
     def parts(self) -> list[str]:
@@ -81,7 +81,11 @@ class Row:
 
 @dataclass
 class Rows:
-    """The tables of a device. ``strange`` are the lines and names of values that are not tables of rows. ``routing`` is the FRR text."""
+    """The tables of a device.
+
+    - ``strange``: the lines and names of values that are not tables of rows.
+    - ``routing``: FRR's running configuration, which ``show runningconfiguration all`` adds as one text.
+    """
 
     tables: dict[str, dict[str, Row]] = field(default_factory=dict[str, dict[str, Row]])
     strange: list[tuple[int, str]] = field(default_factory=list[tuple[int, str]])
@@ -121,7 +125,7 @@ class Rows:
 
 
 class TableReader(SectionReader):
-    """A reader of rows in the form of statements (``statements``): each row is a header, and each of its fields is a line below it."""
+    """A reader that treats rows as statements (``statements``): each row is a header, and each of its fields is a line below the header."""
 
     def __init__(self, rows: Rows, tables: frozenset[str]) -> None:
         self._rows = [row for name, table in rows.tables.items() if name in tables for row in table.values()]
@@ -132,7 +136,7 @@ class TableReader(SectionReader):
         super().__init__([section for _, section in self._of.values()])
 
     def leave_field(self, header: str, name: str) -> None:
-        """Mark a field of a row as not understood after all, because of its value."""
+        """Mark a field of a row, which was already read, as not understood because of its value. ``header`` is the row's line as a statement."""
         row, section = self._of.get(header, (None, None))
         if row is not None and section is not None:
             row.leave(name)
@@ -165,14 +169,15 @@ def _shown(name: str, text: str) -> str:
 
 
 def without_secret(table: str, key: str) -> str:
-    """Return a row's key for display, without secrets: the key of an SNMP community is a secret."""
+    """Return a row's key for display. The key of an SNMP community is a secret and is replaced."""
     return "<secret:?>" if table == "SNMP_COMMUNITY" and not key.startswith("<secret:") else key
 
 
 def rows(text: str) -> Rows:
-    """Return the tables of a text. Raises ``RenderError``, with the line, if the text is not a JSON object.
+    """Return the tables of a text. Raises ``RenderError``, with the line number, if the text is not a JSON object.
 
-    If a name is repeated in an object, the last one applies, as in SONiC's own ``json.load``. The earlier ones are not understood.
+    If a name is repeated in an object, the last value applies, as in SONiC's own ``json.load``. The earlier ones are marked
+    as not understood.
     """
     made = Rows()
     places: dict[str, int] = {}
@@ -211,7 +216,7 @@ def rows(text: str) -> Rows:
 
 
 class _Object(list["tuple[str, object]"]):
-    """The pairs of a JSON object. The class distinguishes an object from a list of values."""
+    """A JSON object as its pairs of name and value. The class makes an object distinguishable from a list of values."""
 
 
 def _is_pairs(value: object) -> TypeGuard[_Object]:
@@ -225,7 +230,7 @@ def _parsed(text: str) -> _Pairs:
         raise RenderError(error.msg, error.lineno) from None
     except RecursionError:
         raise RenderError("it is nested too deeply", 1) from None
-    except ValueError as error:  # a number of too many digits
+    except ValueError as error:  # a number with too many digits
         raise RenderError(str(error).partition(";")[0], 1) from None
     if not isinstance(parsed, _Object):
         raise RenderError("it is not an object of tables", 1)
@@ -233,7 +238,7 @@ def _parsed(text: str) -> _Pairs:
 
 
 def _lines(text: str) -> Iterator[int]:
-    """Yield the lines of all names in a JSON text, in order. A name is a string before a colon."""
+    """Yield the line numbers of all names in a JSON text, in order. A name is a string before a colon."""
     line, last = 1, 0
     for match in _STRING.finditer(text):
         if match[1] is not None:
@@ -244,7 +249,7 @@ def _lines(text: str) -> Iterator[int]:
 
 
 def _skip(value: object, lines: Iterator[int]) -> None:
-    """Skip the lines of the names inside a value that is not read."""
+    """Skip the line numbers of the names inside a value that is not read."""
     left = [value]
     while left:
         item = left.pop()
@@ -257,7 +262,7 @@ def _skip(value: object, lines: Iterator[int]) -> None:
 
 
 def _value(value: object) -> Value:
-    """Return a JSON value as text. Numbers stay as written, and values with objects become JSON text."""
+    """Return a JSON value as text. Numbers stay as written, and values that contain objects become JSON text."""
     if isinstance(value, str):
         return value
     if isinstance(value, list) and not isinstance(value, _Object):
@@ -280,7 +285,7 @@ def _plain(value: object) -> object:
 
 
 def nodes(tables: Rows) -> tuple[Node, ...]:
-    """Return the tables as nodes of a tree, each with its line."""
+    """Return the tables as nodes of a tree, each with its line number."""
     return tuple(
         Node((name,), children=tuple(_node(row) for row in table.values()), at=_line(next(iter(table.values()))))
         for name, table in tables.tables.items()
@@ -289,7 +294,7 @@ def nodes(tables: Rows) -> tuple[Node, ...]:
 
 
 def _line(first: Row) -> int:
-    """Return the line of a table: the line before its first row, or the row's own line if the row is on one line."""
+    """Return the line number of a table: the line before its first row, or the same line if table and row are on one line."""
     return first.line - (first.line not in first.lines.values())
 
 

@@ -1,7 +1,8 @@
 """Rendering of SONiC: ``config_db.json`` for the switch, ``frr.conf`` for routing.
 
-Of SONiC's methods to configure routing, ``split-unified`` is used, in which SONiC's own templates have no part. The
-file contains the complete configuration of FRR, so it can be read, validated and run without changes.
+SONiC has several modes to configure routing. railweave uses ``split-unified``, in which SONiC's own templates have no
+part. ``frr.conf`` then contains the complete configuration of FRR, so it can be read, validated and run without
+changes.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ __all__ = ["check_extra", "files", "gaps", "lines", "tables"]
 
 
 def tables(config: DeviceConfig) -> Tables:
-    """Return the tables of a device that its release supports, including the operator's own.
+    """Return the tables of a device, reduced to what its release supports, with the operator's own rows merged in.
 
     Raises ``RenderError`` if the operator's statements cannot be read.
     """
@@ -49,10 +50,10 @@ def files(config: DeviceConfig) -> dict[str, str]:
 
 
 def check_extra(text: str) -> None:
-    """Check the operator's own statements. Raises ``RenderError``, with the line, if they cannot be read."""
+    """Check the operator's own statements. Raises ``RenderError``, with the line number, if they cannot be read."""
     parts(text)
 
 
 def lines(config: DeviceConfig) -> list[str]:
-    """Return every field with its table and key, then every line of routing, preceded by the headers of its sections."""
+    """Return every field with its table and key, then every line of routing. A line of routing is preceded by the headers of its sections."""
     return [*flat_tables(tables(config)), *flat(frr.tree(config))]

@@ -1,4 +1,4 @@
-"""Parts of the configuration that not every release supports, among them tenants, and findings about the missing ones."""
+"""Parts of the configuration that not every release supports, and findings about those that a device's release lacks."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 _TRIED_FRR = (10, 3)
-"""The oldest FRRouting that has read rendered files (docs/folder.md#outside-validators)."""
+"""The oldest FRRouting release that was tried with rendered files (docs/folder.md#outside-validators)."""
 
 LOST = {
     "BANNER_MESSAGE": "who logs in sees no `banner`",
@@ -34,7 +34,7 @@ LOST = {
     "SSH_SERVER": "an idle SSH session is not ended (`login.idle`)",
     "VLAN_INTERFACE": rules.NO_ANYCAST.says,
 }
-"""The loss, by table, if an older release lacks the table or its newest field."""
+"""The effect that is lost if an older release lacks a table or its newest field, by table."""
 
 _GRAVE = {"GNMI": rules.RELEASE_LACKS, "SAG": rules.NO_ANYCAST, "VLAN_INTERFACE": rules.NO_ANYCAST}
 
@@ -43,7 +43,7 @@ _TABLES: dict[Statements[Any], Callable[[DeviceConfig], Any]] = {SYSTEM: system_
 
 
 def designed(config: DeviceConfig) -> Tables:
-    """Return the tables for the newest release.
+    """Return the tables as the newest release would have them.
 
     Tables of ports and of their QoS are left out: every release supports them.
     """
@@ -51,7 +51,10 @@ def designed(config: DeviceConfig) -> Tables:
 
 
 def lacking(tables: Tables, on: str) -> Iterator[tuple[str, str, str, str]]:
-    """Yield rows and fields that a branch does not have: (table, row, field or empty for the whole row, first branch that has it)."""
+    """Yield the rows and fields that the branch ``on`` does not have, as (table, row, field, first branch that has it).
+
+    The field is empty if the branch lacks the whole row.
+    """
     late = {first for first in (*NUMBERED, MASTER) if newer(first, on)}
     for table, row, fields in ((name, row, fields) for name in LOST for row, fields in tables.get(name, {}).items()):
         section = to_section(table, row, fields)
@@ -71,7 +74,7 @@ def keep(tables: Tables, on: str) -> None:
 
 
 def gaps(config: DeviceConfig) -> Iterator[Finding]:
-    """Yield findings about tables and fields that the release lacks, and about a release that the platform does not have."""
+    """Yield findings about tables and fields that the release lacks, and about a release that does not support the switch's platform."""
     name, release, on = config.name, config.release, branch(config.release)
     if not known(release):
         whose = "master" if on == MASTER else f"branch {on}"
@@ -94,7 +97,7 @@ def gaps(config: DeviceConfig) -> Iterator[Finding]:
 
 
 def _platform(config: DeviceConfig) -> Iterator[Finding]:
-    """Yield a finding if the release lacks the model's platform."""
+    """Yield a finding if the release does not support the platform of the switch model."""
     model = catalog().switches.get(config.model)
     first = model.first_releases.get("sonic") if model else None
     if model is None or first is None or model.sonic is None:

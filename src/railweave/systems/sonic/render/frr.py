@@ -1,6 +1,6 @@
-"""Rendering of ``frr.conf`` on SONiC: the routing of ``railweave.systems.frr.render``, without the parts in ``config_db.json``.
+"""Rendering of ``frr.conf`` on SONiC: the routing of ``railweave.systems.frr.render``, without the parts that are in ``config_db.json``.
 
-SONiC itself gives interfaces their addresses and creates VRFs. FRR sends router advertisements and routes.
+SONiC itself sets the addresses of interfaces and creates VRFs. FRR sends router advertisements and routes.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 def parts(text: str) -> tuple[Tables, list[Section]]:
-    """Return (tables, routing statements) of the operator's text. Raises ``RenderError``, with the line, if they cannot be read."""
+    """Return the operator's text as (tables, routing statements). Raises ``RenderError``, with the line number, if it cannot be read."""
     if not text.lstrip().startswith("{"):
         return {}, parse_frr(text)
     try:
@@ -45,11 +45,11 @@ def parts(text: str) -> tuple[Tables, list[Section]]:
 
 
 _KEEPS = "202505"
-"""The first branch whose ``zebra.conf.j2`` has ``zebra nexthop-group keep 1``, which removes an unused group after 1 s. FRR's default is 180 s."""
+"""The first branch whose ``zebra.conf.j2`` has ``zebra nexthop-group keep 1``. FRR then removes an unused group after 1 s instead of 180 s."""
 
 
 def tree(config: DeviceConfig) -> list[Section]:
-    """Return the routing lines of a device, including the operator's own. Raises ``RenderError`` if the operator's lines cannot be read."""
+    """Return the routing lines of a device, with the operator's own lines merged in. Raises ``RenderError`` if the operator's lines cannot be read."""
     names = vrf_names(config)
     renamed = replace(config, vrfs=tuple(replace(vrf, name=names[vrf.name]) for vrf in config.vrfs))
     sections = GENERAL.printed(general_of(config))
@@ -62,7 +62,7 @@ def tree(config: DeviceConfig) -> list[Section]:
 
 
 def _ports(config: DeviceConfig, names: Mapping[str, str]) -> Iterator[Port]:
-    """Yield the interfaces with their settings in FRR. ``names`` are the names of VRFs."""
+    """Yield the interfaces with their settings in FRR. ``names`` are the names of VRFs on the switch, by tenant."""
     loopback = on_isis(config, "lo")
     if loopback:
         yield Port(LOOPBACK, isis=loopback)

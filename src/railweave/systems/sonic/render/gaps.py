@@ -1,4 +1,4 @@
-"""Gaps of SONiC: parts of a configuration that it cannot express, and statements that could not be verified."""
+"""Gaps of SONiC: parts of a configuration that SONiC cannot express, and statements that could not be verified."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from railweave.model.findings import Finding
 
 _TWO_POOLS = frozenset({"Tomahawk 4", "Tomahawk 5"})
-"""Chips whose published platforms have one pool at ingress and one at egress."""
+"""The chips for which the published platforms configure one buffer pool at ingress and one at egress."""
 
 ROUTING = ("router bgp", "router isis", "route-map", "ip prefix-list", "ipv6 prefix-list", "bgp ")
 """The first words of lines that affect the computed routes (``routes``)."""
@@ -54,7 +54,7 @@ def gaps(config: DeviceConfig) -> list[Finding]:
 
 
 def sprayed(config: DeviceConfig) -> str:
-    """Return a description of the packets to spray, for a finding; empty if all packets are sprayed, or none."""
+    """Return a description of the packets to spray, for a finding. It is empty if all packets are sprayed, or none."""
     opcodes = config.balancing.spray_opcodes
     return f" of RDMA opcodes {', '.join(map(str, opcodes))} (`spray_opcodes`)" if opcodes else ""
 

@@ -1,4 +1,4 @@
-"""Rendering of front panel ports: ``PORT`` with its lanes, ``BREAKOUT_CFG`` and MACsec, and their interfaces, VLANs and the loopback."""
+"""Rendering of front-panel ports (``PORT`` with its lanes, ``BREAKOUT_CFG``, MACsec), of their interfaces and VLANs, and of the loopback."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 
 PROFILE = "interconnect"
 KEY_NAME_DIGITS = 64
-"""The number of digits in a key's name (sonic-macsec.yang: 32 or 64)."""
+"""The number of digits in a MACsec key name (sonic-macsec.yang allows 32 or 64)."""
 
 
 def macsec(config: DeviceConfig) -> Tables:
-    """Return ``MACSEC_PROFILE``.
+    """Return the table ``MACSEC_PROFILE``.
 
     A shorter key name is padded with zeros at its end, as Junos does (connectivity-association, ckn).
     """
@@ -42,15 +42,15 @@ def macsec(config: DeviceConfig) -> Tables:
 
 
 def ports(config: DeviceConfig) -> Tables:
-    """Return ``PORT`` for the whole front panel, with or without cables, and the splits of ports.
+    """Return ``PORT`` for all ports of the front panel, with or without cables, and ``BREAKOUT_CFG`` for the splits of ports.
 
-    SONiC creates the ports in the table, with the lanes in the table. Ports without a cable are shut down.
+    SONiC creates exactly the ports in the table, with the lanes in the table. Ports without a cable are shut down.
     """
     model, system = catalog().switches.get(config.model), catalog().systems[config.nos]
     cabled = {port.name: port for port in config.interfaces}
     routed = {gateway.port: gateway for gateway in config.gateways if gateway.port}
     splits = {split.physical: (split.channels, split.speed_gbps) for split in config.splits}
-    if model is None:  # a text may name hardware that nobody knows
+    if model is None:  # a configuration that was read may have a model that the catalog does not have
         return {"PORT": {name: _use(port, routed.get(name)) for name, port in cabled.items()}}
     lanes = model.sonic.first_lanes if model.sonic else ()
     table: dict[str, Row] = {}
@@ -92,9 +92,10 @@ def _use(port: Interface | None, gateway: Gateway | None) -> Row:
 
 
 def interfaces(config: DeviceConfig) -> Tables:
-    """Return ``INTERFACE``: fabric links (with link-local addresses if they have no others), and routed ports to servers.
+    """Return ``INTERFACE`` and ``VLAN_SUB_INTERFACE``: fabric links, routed ports to servers, and ports to external routers.
 
-    Ports to external routers are in the VRF of their tenant, as ``VLAN_SUB_INTERFACE`` if they have a tag.
+    A fabric link without an address gets a link-local address. A port to an external router is in the VRF of its tenant; it
+    is in ``VLAN_SUB_INTERFACE`` if it has a VLAN tag.
     """
     table: dict[str, Row] = {}
     names = vrf_names(config)
@@ -126,7 +127,7 @@ def _addressed(gateway: Gateway, names: dict[str, str]) -> dict[str, Row]:
 
 
 def loopback(config: DeviceConfig) -> Tables:
-    """Return ``LOOPBACK_INTERFACE``."""
+    """Return the table ``LOOPBACK_INTERFACE``."""
     rows: dict[str, Row] = {LOOPBACK: {}, **{f"{LOOPBACK}|{address}": {} for address in config.loopbacks()}}
     names = vrf_names(config)
     for vrf in config.vrfs:

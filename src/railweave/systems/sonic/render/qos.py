@@ -1,4 +1,4 @@
-"""Rendering of QoS: classes of packets, queues and priority groups, scheduling and marking of queues, and the packet buffer."""
+"""Rendering of QoS: packet classification, queues and priority groups, scheduling and marking of queues, and the packet buffer."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 MAP = "roce"
-"""The name of every map. A device has one map of each kind."""
+"""The name of every QoS map. A device has one map of each kind."""
 
 PRIORITIES = range(8)
 LOSSY_GROUP = 0
@@ -26,7 +26,7 @@ LOSSY_GROUP = 0
 DSCPS = range(64)
 
 TUNABLE = "AZURE_LOSSLESS"
-"""The WRED profile whose thresholds ``config apply-patch`` changes. Up to release 202411, it changes no other profile."""
+"""The WRED profile whose thresholds ``config apply-patch`` can change. Up to release 202411, it can change no other profile."""
 
 
 def lossless(qos: QosConfig) -> dict[int, TrafficClass]:
@@ -40,7 +40,7 @@ def lossless(qos: QosConfig) -> dict[int, TrafficClass]:
 
 
 def maps(qos: QosConfig) -> Tables:
-    """Return the QoS maps. The number of a traffic class is the number of its queue. A lossless class has its PFC priority as priority group.
+    """Return the QoS maps. A traffic class has the number of its queue. The priority group of a lossless class is its PFC priority.
 
     A DSCP without a class belongs to the default class.
     """
@@ -61,7 +61,7 @@ def maps(qos: QosConfig) -> Tables:
 
 
 def port_maps(config: DeviceConfig, qos: QosConfig) -> Tables:
-    """Return ``PORT_QOS_MAP``: every map on every cabled port, and PFC if it pauses. The DSCP map is also bound globally."""
+    """Return ``PORT_QOS_MAP``: all maps on every cabled port, and PFC on ports that use it. The DSCP map is also bound globally."""
     row: Row = {"dscp_to_tc_map": MAP, "tc_to_queue_map": MAP, "tc_to_pg_map": MAP, "pfc_to_queue_map": MAP}
     priorities = ",".join(str(number) for number in lossless(qos))
     paused = {**row, "pfc_enable": priorities, **({"pfcwd_sw_enable": priorities} if qos.watchdog else {})}
@@ -70,12 +70,12 @@ def port_maps(config: DeviceConfig, qos: QosConfig) -> Tables:
 
 
 def pauses(qos: QosConfig, port: Interface) -> bool:
-    """Return True if PFC is on at a port. Links of an interconnect may be without PFC."""
+    """Return True if a port uses PFC. Links between sites may do without it."""
     return any(port.name in profile.ports for profile in qos.profiles)
 
 
 def queues(config: DeviceConfig, qos: QosConfig) -> Tables:
-    """Return ``SCHEDULER``, ``WRED_PROFILE`` and ``QUEUE``: the scheduling of each class, and the fill level from which it is marked."""
+    """Return ``SCHEDULER``, ``WRED_PROFILE`` and ``QUEUE``: the scheduling of each class, and the fill levels at which ECN marks its packets."""
     ordered = sorted(qos.classes.items(), key=lambda item: item[1].queue)
     rows: dict[int, Row] = {
         traffic_class.queue: {
@@ -107,7 +107,7 @@ def weight(qos: QosConfig, traffic_class: TrafficClass) -> int:
 
 
 def marking_name(qos: QosConfig, name: str) -> str:
-    """Return the name of a class's WRED profile. The first lossless class has the profile name that SONiC's patch tool allows to tune."""
+    """Return the name of a class's WRED profile. The first lossless class gets the name of the profile that SONiC's patch tool can tune."""
     first = next((traffic_class for traffic_class in lossless(qos).values() if traffic_class in _marked(qos)), None)
     return TUNABLE if first is not None and qos.classes[name] == first else f"ecn-{name}"
 
@@ -117,7 +117,7 @@ def _marked(qos: QosConfig) -> list[TrafficClass]:
 
 
 def _marking(marking: Marking) -> Row:
-    """Return the marking of green packets. All packets are green, because nothing gives them a different color."""
+    """Return the fields that mark green packets. All packets are green, because nothing gives them a different color."""
     return {
         "ecn": "ecn_green",
         "wred_green_enable": "true",
@@ -128,7 +128,7 @@ def _marking(marking: Marking) -> Row:
 
 
 def watchdog(config: DeviceConfig, qos: QosConfig) -> Tables:
-    """Return ``PFC_WD``: the times and the action of the watchdog for a queue that stays paused."""
+    """Return ``PFC_WD``: the times of the PFC watchdog, and its action on a queue that stays paused."""
     wanted = qos.watchdog
     if wanted is None or not lossless(qos):
         return {}
@@ -142,25 +142,25 @@ def watchdog(config: DeviceConfig, qos: QosConfig) -> Tables:
 
 
 NO_OFFSET = 7
-"""The threshold index of alpha 1. SONiC counts from there: its 0 is alpha 1, its -1 is alpha 1/2."""
+"""The threshold index that means alpha 1. SONiC counts from this index: its 0 is alpha 1, its -1 is alpha 1/2."""
 
 LOSSLESS, LOSSY = "ingress_lossless_pool", "ingress_lossy_pool"
 EGRESS_LOSSLESS, EGRESS_LOSSY = "egress_lossless_pool", "egress_lossy_pool"
 
 
 def threshold(index: int | None) -> str:
-    """Return a dynamic threshold in SONiC's form: the exponent of alpha as a power of two."""
+    """Return a dynamic threshold in SONiC's form: the exponent of alpha to the base 2."""
     return str((NO_OFFSET if index is None else index) - NO_OFFSET)
 
 
 def in_cells(size: float, model: SwitchModel) -> int:
-    """Return a size in bytes, rounded up to whole cells, the unit of the packet buffer."""
+    """Return a size in bytes, rounded up to whole cells. A cell is the unit in which the chip allocates its packet buffer."""
     cell = model.buffer.cell_bytes
     return -(-int(size) // cell) * cell
 
 
 def pools(qos: QosConfig, model: SwitchModel) -> Tables:
-    """Return ``BUFFER_POOL``. The size of a pool includes its headroom. Unicast and multicast share the egress pool of lossy classes."""
+    """Return ``BUFFER_POOL``. The size of a pool includes its headroom. Unicast and multicast packets share the egress pool of lossy classes."""
     buffers = qos.buffers
 
     def share(percent: int) -> str:
@@ -180,18 +180,21 @@ def pools(qos: QosConfig, model: SwitchModel) -> Tables:
 
 
 def profile_name(port: Interface, profile: PfcProfile) -> str:
-    """Return the name of the buffer profile for lossless priority groups, by speed, cable length and MRU, in SONiC's own form."""
+    """Return the name of the buffer profile for lossless priority groups. As in SONiC's own names, it contains speed, cable length and MRU."""
     mru = "" if profile.mru_bytes == port.mtu else f"_{profile.mru_bytes}"
     return f"pg_lossless_{port.speed_gbps * 1000}_{profile.cable_length_m}m{mru}_profile"
 
 
 def reserve_bytes(mru: int, model: SwitchModel) -> int:
-    """Return the reserved bytes of a lossless group: a fixed number of frames of the MRU, rounded up to cells."""
+    """Return the reserved bytes of a lossless priority group: a fixed number of frames of the MRU, rounded up to cells."""
     return (model.sonic.pause_reserve_frames if model.sonic else 2) * in_cells(mru, model)
 
 
 def lossless_profile(profile: PfcProfile, qos: QosConfig, model: SwitchModel) -> Row:
-    """Return the profile of a lossless group: its reserved size, the space for packets that arrive after XOFF, and the offset that decides when the pause ends."""
+    """Return the buffer profile of a lossless priority group.
+
+    It contains the reserved size, the headroom for packets that arrive after XOFF, and the offset at which the pause ends.
+    """
     cell, platform = model.buffer.cell_bytes, model.sonic
     offset = platform.xon_offset_bytes if platform else 0
     if qos.xon_offset_cells is not None:
@@ -209,10 +212,11 @@ def lossless_profile(profile: PfcProfile, qos: QosConfig, model: SwitchModel) ->
 def buffers(config: DeviceConfig, qos: QosConfig) -> Tables:
     """Return ``BUFFER_POOL``, ``BUFFER_PROFILE``, ``BUFFER_PG`` and ``BUFFER_QUEUE``.
 
-    ``CABLE_LENGTH`` is left out, because SONiC would create groups from it, with headroom from a table of its platform.
+    ``CABLE_LENGTH`` is left out, because SONiC would create priority groups from it, with headroom from its platform's own
+    table.
     """
     model = catalog().switches.get(config.model)
-    if model is None:  # a text may name hardware that nobody knows: sizes are in its cells
+    if model is None:  # a model that the catalog does not have, in a configuration that was read
         return {}
     of_port = {name: profile for profile in qos.profiles for name in profile.ports}
     profiles: dict[str, Row] = {"ingress_lossy_profile": {"pool": LOSSY, "size": "0", "dynamic_th": threshold(None)}}
@@ -234,7 +238,7 @@ def buffers(config: DeviceConfig, qos: QosConfig) -> Tables:
 
 
 def _egress(qos: QosConfig, model: SwitchModel, profiles: dict[str, Row]) -> Mapping[int, str]:
-    """Return the name of the egress profile of every queue, and add the profiles to ``profiles``.
+    """Return the name of each queue's egress buffer profile, by queue, and add the profiles to ``profiles``.
 
     Queues of lossless classes may use the whole buffer, because their packets are limited at ingress.
     """
@@ -242,7 +246,7 @@ def _egress(qos: QosConfig, model: SwitchModel, profiles: dict[str, Row]) -> Map
     for traffic_class in sorted(qos.classes.values(), key=lambda entry: entry.queue):
         pool = EGRESS_LOSSLESS if traffic_class.lossless else EGRESS_LOSSY
         if traffic_class.dynamic_threshold is not None:
-            # By the queue's number: the patch tool tunes thresholds of profiles with a digit in their names (patch_gate).
+            # The name contains the queue's number: the patch tool tunes thresholds only of profiles with a digit in their names (patch_gate).
             profile, row = (
                 f"egress_queue{traffic_class.queue}_profile",
                 {"dynamic_th": threshold(traffic_class.dynamic_threshold)},

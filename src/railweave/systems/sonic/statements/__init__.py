@@ -1,8 +1,8 @@
-"""Rows of ``config_db.json`` as statements: each module has the tables of one subject (``model.config.statements``).
+"""Rows of ``config_db.json`` as statements. Each module has the tables of one subject (``model.config.statements``).
 
-A row of the file becomes a section (``to_section``). Its header is the table and the parts of the row's key. There is
-a line for each field below the header, for example ``VLAN_MEMBER Vlan2 Ethernet0`` with ``tagging_mode untagged``. The
-parts of a list are separated by commas.
+A row of the file becomes a section (``to_section``). The section's header is the table and the parts of the row's key.
+Below the header is a line for each field, for example ``tagging_mode untagged`` below
+``VLAN_MEMBER Vlan2 Ethernet0``. The parts of a list are separated by commas.
 
 The source of a row is its model in ``src/sonic-yang-models`` of sonic-net/sonic-buildimage, unless another source is
 named.
@@ -46,10 +46,11 @@ def row(
     codecs: Mapping[str, Codec],
     **more: Codec,
 ) -> Row:
-    """Return a row of a table, with the forms of its fields. One text can contain several forms, separated by ``; ``.
+    """Return a row of a table. ``form`` is its header, and ``fields`` are the forms of its fields.
 
-    A slot without a codec is a word; an empty text is not printed. With ``into`` there is a row for each element of
-    that field, as in ``statements.each``; otherwise there is one row for the value itself.
+    One text in ``fields`` can contain several forms, separated by ``; ``. A slot of a form whose codec is not given is one
+    word. A field whose value is an empty text is not printed. If ``into`` is given, there is a row for each element of the
+    field ``into``, as in ``statements.each``; otherwise there is one row for the value itself.
     """
 
     def of(*forms: str) -> dict[str, Codec]:

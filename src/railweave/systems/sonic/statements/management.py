@@ -1,4 +1,4 @@
-"""Statements about identity and management: the management port, names, time, logs, SNMP, gNMI, logins with their servers, containers and counters."""
+"""Statements about identity and management: the management port, names, time, logs, SNMP, gNMI, logins and login servers, containers and counters."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ COUNTERS = ("PORT", "QUEUE", "PFCWD", "PG_DROP")
 WATERMARKS = ("QUEUE_WATERMARK", "PG_WATERMARK", "BUFFER_POOL_WATERMARK")
 STORMS = ("broadcast", "unknown-unicast", "unknown-multicast")
 MOST_KBPS = 100_000_000
-"""The highest limit in kb/s that the model allows (sonic-storm-control.yang): 100 Gb/s."""
+"""The highest storm-control limit in kb/s that the model allows (sonic-storm-control.yang): 100 Gb/s."""
 FIRST = 64
-"""The priority of the first server in railweave's files."""
+"""The priority that railweave gives to the first login server."""
 
 
 @dataclass(frozen=True, slots=True)
 class ManagementAddress:
-    """An address of the management port, and the gateway in its VRF."""
+    """An address of the management port, and its gateway in the management VRF."""
 
     address: InterfaceAddress
     gateway: Address | None = None
@@ -41,7 +41,7 @@ class ManagementAddress:
 
 @dataclass(frozen=True, slots=True)
 class Server:
-    """A login server. The server with the highest priority is used first. Without a key of its own, it uses the key of all servers of its kind."""
+    """A login server. The server with the highest priority is asked first. If ``key`` is None, the key for all servers of the kind applies."""
 
     priority: int = FIRST
     timeout: int = 5
@@ -51,7 +51,7 @@ class Server:
 
 @dataclass(frozen=True, slots=True)
 class System:
-    """The identity and management of a device, in the form of the tables."""
+    """The identity and management settings of a device, in the form of the tables."""
 
     name: str = ""
     role: str = ""
@@ -78,13 +78,13 @@ class System:
     radius: dict[str, Server] = field(default_factory=dict[str, Server])
     console_idle: int | None = None
     storms: dict[str, int] = field(default_factory=dict[str, int])
-    """The limits of floods in kb/s, by port and kind."""
+    """The storm-control limits in kb/s, by port and kind of traffic."""
 
 
 def _one_domain(text: str) -> str:
     domain, *others = text.split(",")
     if others:
-        raise ValueError(text)  # a design has one
+        raise ValueError(text)  # a design has one search domain
     return domain
 
 
@@ -92,7 +92,7 @@ _LAYER3, _LAYER4 = ("SRC_IP", "DST_IP"), ("IP_PROTOCOL", "L4_SRC_PORT", "L4_DST_
 
 
 def hash_fields(of: Hash) -> tuple[str, ...]:
-    """Return the fields of a hash; empty means SONiC's default."""
+    """Return the packet fields that a hash uses, in SONiC's words. An empty result means SONiC's default."""
     return (*(_LAYER3 if of.layer3 else ()), *(_LAYER4 if of.layer4 else ()))
 
 
@@ -107,13 +107,13 @@ SEVERITIES = {
     "any": "debug",
 }
 CERTIFICATE = "/etc/sonic/telemetry/server"
-"""The path of the certificate and key of gNMI, without ``.cer`` and ``.key``."""
+"""The path of gNMI's certificate and key, without the endings ``.cer`` and ``.key``."""
 CLIENT_CA = "/etc/sonic/telemetry/client-ca.cer"
-"""The path of the certificate of the authority that signs the certificates of gNMI clients."""
+"""The path of the CA certificate that signs the certificates of gNMI clients."""
 PORT = "eth0"
 IDLE = number(0, 35000)
 LEAST_ATTEMPTS = 3
-"""The smallest number of wrong passwords that hostcfgd accepts (sonic-host-services, ``SSH_MIN_VALUES``)."""
+"""The smallest value that hostcfgd accepts for the number of wrong passwords before a disconnect (sonic-host-services, ``SSH_MIN_VALUES``)."""
 IN_VRF = passed("vrf <_vrf>", "the VRF in which the switch reaches a server", _vrf=WORD)
 ASKED_FROM = fixed(f"src_intf {PORT}", statements.MODELS, when=lambda system: bool(system.tacacs))
 FROM_PORT = passed("src_intf <_port>", "the port from which the switch asks", _port=WORD)

@@ -1,4 +1,4 @@
-"""Statements about VLANs, their ports and gateways, VRFs, and the tunnel with its VNIs."""
+"""Statements about VLANs, their ports and gateways, about VRFs, and about the VXLAN tunnel with its VNIs."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Vlan:
-    """A VLAN."""
+    """A VLAN with its number and settings."""
 
     number: int | None = None
     description: str = ""
@@ -28,7 +28,7 @@ class Vlan:
 
 @dataclass(frozen=True, slots=True)
 class Gateway:
-    """The routed interface of a VLAN."""
+    """The settings of a VLAN's routed interface. Its addresses are in ``Assigned``."""
 
     vrf: str = ""
     anycast: bool | None = None
@@ -37,7 +37,7 @@ class Gateway:
 
 @dataclass(frozen=True, slots=True)
 class Assigned:
-    """An address of the routed interface of a VLAN."""
+    """An address of a VLAN's routed interface."""
 
     name: str
     address: InterfaceAddress
@@ -45,7 +45,7 @@ class Assigned:
 
 @dataclass(frozen=True, slots=True)
 class Mapped:
-    """A VLAN with its VNI on a tunnel."""
+    """The mapping of a VLAN to a VNI on a VXLAN tunnel."""
 
     tunnel: str
     name: str
@@ -55,11 +55,14 @@ class Mapped:
 
 @dataclass(frozen=True, slots=True)
 class Vlans:
-    """The VLANs, VRFs with their VNIs, and tunnels with their source addresses. ``mac`` is the MAC address of gateways on every leaf."""
+    """The VLANs of a device, its VRFs with their VNIs, and its tunnels with their source addresses.
+
+    ``mac`` is the MAC address that gateways have on every leaf.
+    """
 
     vlans: dict[str, Vlan] = field(default_factory=dict[str, Vlan])
     members: dict[str, bool] = field(default_factory=dict[str, bool])
-    """True if the port is a tagged member, by (VLAN, port)."""
+    """The members of VLANs, by ``VLAN PORT``. The value is True if the port is a tagged member."""
     gateways: dict[str, Gateway] = field(default_factory=dict[str, Gateway])
     addresses: tuple[Assigned, ...] = ()
     mac: str = ""
@@ -87,7 +90,7 @@ row = partial(
 ANYCAST = line(
     "static_anycast_gateway <anycast>", statements.MODELS, since=MASTER, anycast=choice({True: "true", False: "false"})
 )
-"""The first branch with anycast gateways: models, ``intfmgrd`` and orchagent have them, and ``SAG``, only on master."""
+"""The field for anycast gateways. Only master has it: there, the models, ``intfmgrd`` and orchagent support this field and ``SAG``."""
 
 VLANS = Statements(
     Vlans,
@@ -117,4 +120,4 @@ VLANS = Statements(
         row("VXLAN_TUNNEL_MAP <tunnel> <name>", "vlan <vlan>; vni <vni>", into="mapped", made=Mapped),
     ),
 )
-"""The statements of VLANs, VRFs and the tunnel."""
+"""The statements about VLANs, VRFs and the VXLAN tunnel."""
