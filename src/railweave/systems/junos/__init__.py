@@ -1,4 +1,4 @@
-"""Junos OS Evolved. ``System`` describes each part."""
+"""Junos OS Evolved. The class ``systems.loader.System`` explains what each part is for."""
 
 from __future__ import annotations
 
@@ -16,11 +16,14 @@ outage = Commands(
     "<request-reboot/>",
     '<command format="text">restart {} immediately</command>',
 )
-"""One process, rpd, runs BGP and has the routing table. It cannot close its sessions first (Juniper documentation, restart (Reset))."""
+"""The outages by command. One process, rpd, runs BGP and owns the routing table.
+
+When rpd is ended, it cannot close its sessions first (Juniper documentation, restart (Reset)).
+"""
 
 
 def trees(config: DeviceConfig) -> dict[str, ConfigTree]:
-    """Return the statements of ``junos.conf``."""
+    """Return the statements of ``junos.conf`` as a tree, by file name."""
     from railweave.systems.junos.changes import config_tree
     from railweave.systems.junos.render import tree
 
@@ -28,13 +31,13 @@ def trees(config: DeviceConfig) -> dict[str, ConfigTree]:
 
 
 def configurations(config: DeviceConfig) -> list[str]:
-    """Return ``junos.conf``."""
+    """Return ``junos.conf``, the only file that the reader needs."""
     del config
     return ["junos.conf"]
 
 
 def quoted(file: str, text: str) -> str:
-    """Return a text in quotation marks if Junos needs them. Raises ``RenderError`` if the text cannot be one word."""
+    """Return a text, in quotation marks if Junos needs them. Raises ``RenderError`` if the text cannot be one word."""
     from railweave.systems.junos.tree import quoted as quoted_word
     from railweave.systems.loader import plain_word
 
@@ -42,7 +45,7 @@ def quoted(file: str, text: str) -> str:
 
 
 def mistakes(config: DeviceConfig) -> list[Finding]:
-    """Return findings about mistakes that published models do not detect."""
+    """Return findings about mistakes that Juniper's published models do not detect."""
     from railweave.systems.junos.lint import lint
     from railweave.systems.junos.render import tree
 

@@ -1,4 +1,4 @@
-"""Junos statements as a tree for comparison, changes as ``delete``, ``set`` and ``insert`` lines, and the traffic that they disrupt."""
+"""Changes of Junos statements: the statements as a tree for comparison, the change as ``delete``, ``set`` and ``insert`` lines, and the traffic that it disrupts."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ ANYWHERE = wordset(
     "as-path-group code-points drop-probability export fill-level flow-control-queue import input-list "
     "instance-export instance-import members output-list vlan-id-list vrf-export vrf-import"
 )
-"""The words of leaves that hold a list in every hierarchy, except those in ``ONE_VALUE``."""
+"""The words after which a list of values follows, in every hierarchy except those in ``ONE_VALUE``."""
 
 ONE_VALUE = pathset(
     "vrf-target import, vrf-target export, dscp import, dscp-ipv6 import, exp import, ieee-802.1 import, ieee-802.1ad "
     "import, inet-precedence import, fill-level drop-probability"
 )
-"""The hierarchies in which a word of ``ANYWHERE`` has one value."""
+"""The places, as (hierarchy, word), at which a word of ``ANYWHERE`` has one value."""
 
 BELOW = frozenset(
     {
@@ -40,20 +40,20 @@ BELOW = frozenset(
         ("system", "authentication-order"),
     }
 )
-"""The hierarchies of lists whose words have one value elsewhere."""
+"""The places, as (hierarchy, word), at which a word has a list of values, although it has one value in other hierarchies."""
 
 NOT_IN_MODELS = frozenset({"backup-color", "first-byte-of-payload", "rdma-opcode"})
-"""Lists of later releases that are not in the models. Juniper's documentation shows them with values in brackets."""
+"""Words with a list of values that are not in the models, because they are from later releases. Juniper's documentation shows their values in brackets."""
 
 NAMED_BELOW = wordset(
     "interfaces vlans routing-instances schedulers scheduler-maps drop-profiles congestion-notification-profile"
 )
-"""The hierarchies in which each statement begins with a name that the user chooses."""
+"""The hierarchies in which each statement begins with a name that the operator chooses."""
 
 WITHOUT_HIERARCHY = frozenset(
     {"name-server", "schedulers", "scheduler-maps", "drop-profiles", "congestion-notification-profile"}
 )
-"""The hierarchies of ``NAMED_BELOW``, and others of the same form, that are lists without a surrounding hierarchy. ``delete`` needs their names."""
+"""The words that are lists of named entries, although Junos prints them with braces like a hierarchy. To remove an entry, ``delete`` needs its name."""
 
 ORDERED = frozenset(
     {"import", "export", "vrf-import", "vrf-export", "instance-import", "instance-export", "input-list", "output-list"}
@@ -61,20 +61,20 @@ ORDERED = frozenset(
 """The lists whose entries are evaluated or applied in order: policies and filters."""
 
 POSITIONAL = frozenset({"fill-level", "drop-probability"})
-"""The lists whose values correspond by position. A changed list is replaced completely."""
+"""The lists whose values belong together by position. If such a list changes, all of it is replaced."""
 
 ORDERED_STATEMENTS = frozenset({"term"})
-"""The statements whose order decides their effect, and which ``insert`` moves."""
+"""The statements that take effect in their order. The command ``insert`` moves them."""
 
 ORDERED_ACTIONS = frozenset({("then", "community"), ("then", "as-path-prepend")})
-"""The actions of a policy that are applied in order. If their order changes, ``then`` is replaced completely."""
+"""The actions of a policy that are applied in their order. If the order changes, the whole ``then`` is replaced."""
 
 KEYED_BY_ALL = frozenset({"route-filter", "prefix-list-filter"})
-"""The entries that all their words identify, including the kind of match. ``delete`` needs the whole line."""
+"""The entries that are identified by all of their words, including the kind of match. To remove one, ``delete`` needs the whole line."""
 
 
 def is_list(parent: str, word: str) -> bool:
-    """Return True if the leaf ``word`` in the hierarchy ``parent`` holds a list."""
+    """Return True if ``word`` in the hierarchy ``parent`` is followed by a list of values."""
     if word in ANYWHERE:
         return (parent, word) not in ONE_VALUE
     return (parent, word) in BELOW or word in NOT_IN_MODELS
@@ -226,22 +226,22 @@ DISRUPTIONS = (
 
 @dataclass(frozen=True)
 class JunosTree:
-    """The statements of a device as a ``ConfigTree``. A hierarchy disappears with its last statement."""
+    """The statements of a device as a ``ConfigTree``. A hierarchy disappears when its last statement is deleted."""
 
     nodes: tuple[Node, ...]
     keeps_empty: bool = False
 
     @property
     def disruptions(self) -> tuple[Disruption, ...]:
-        """The disruptions that changed Junos statements cause."""
+        """The traffic disruptions that changes of Junos statements cause."""
         return DISRUPTIONS
 
     def commands(self, steps: Sequence[Step]) -> list[Command]:
-        """Return the lines of configuration mode. A commit applies all of them together."""
+        """Return the lines to enter in configuration mode. A commit applies all of them together."""
         return [line for step in steps for line in _lines(step)]
 
     def refused(self, steps: Sequence[Step]) -> tuple[Refusal, ...]:
-        """Return an empty tuple, because no refusal is known before the lines are entered."""
+        """Return an empty tuple: Junos shows which changes it refuses only after the lines are entered."""
         del steps
         return ()
 
@@ -252,10 +252,10 @@ def config_tree(statements: Iterable[Statement]) -> JunosTree:
 
 
 def _nodes(statements: Iterable[Statement], parent: str = "", names: bool = False) -> tuple[Node, ...]:
-    """Return statements as nodes.
+    """Return statements as nodes of the tree.
 
     ``parent`` is the word of the surrounding hierarchy; ``names`` is True if each statement begins with a name that the
-    user chooses.
+    operator chooses.
     """
     nodes: dict[Name, Node] = {}
     for statement in statements:
@@ -294,7 +294,7 @@ def _list(name: Name, values: tuple[str, ...], at: int) -> Node:
 
 
 def _joined(node: Node, other: Node) -> Node:
-    """Return two nodes of the same statement as one: their children are merged at every level, and the later value applies."""
+    """Return two nodes of the same statement merged into one. Their children are merged at every level; if both have a value, the later one applies."""
     if node.children is None or other.children is None:
         return other
     below = {child.name: child for child in node.children}

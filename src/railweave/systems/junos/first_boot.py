@@ -1,9 +1,9 @@
 """First boot of Junos OS Evolved: DHCP options 43, 66, 67 and 150, and a text configuration that replaces the factory configuration.
 
-Sub-options of 43: 00 image, 01 configuration, 03 transfer mode, 05 port of HTTP (Juniper documentation, Zero Touch
-Provisioning DHCP Options for Junos OS Evolved). Option 60 is ``Juniper-MODEL-SERIAL``. On some models it lacks the
-serial number, which is then the host name (option 12). An image has the vendor's signature, which the device checks
-itself. DHCP cannot transmit a checksum.
+The sub-options of option 43 are 00 (image), 01 (configuration), 03 (transfer mode) and 05 (port of HTTP); see Juniper
+documentation, Zero Touch Provisioning DHCP Options for Junos OS Evolved. The device sends option 60 as
+``Juniper-MODEL-SERIAL``. On some models, option 60 has no serial number; the serial number is then in option 12 (host
+name). DHCP cannot transmit a checksum, but the device itself checks the vendor's signature of an image.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ _FILE = "junos.conf"
 
 
 def files(config: DeviceConfig, rendered: Mapping[str, str], place: Place) -> dict[str, str]:
-    """Return the configuration, by file name. Its commit ends the provisioning, because it lacks ``chassis auto-image-upgrade``."""
+    """Return the configuration, by file name. It does not contain ``chassis auto-image-upgrade``, so its commit ends zero-touch provisioning."""
     del config, place
     return {_FILE: rendered[_FILE]}
 
 
 def options(place: Place) -> Options:
-    """Return the DHCP options with the HTTP server and the paths on it."""
+    """Return the DHCP options: the address of the HTTP server, and the paths of the files on the server."""
     path = f"{place.path}/{_FILE}"
     vendor = {1: path, 3: "http", 5: str(place.port)}
     if place.image is not None:

@@ -1,4 +1,4 @@
-"""Names of objects in a Junos configuration, shared by the renderer, the checks, and the reader of a switch's state."""
+"""Names of objects in a Junos configuration. The renderer, the checks, and the reader of a switch's state share them."""
 
 from __future__ import annotations
 
@@ -8,21 +8,21 @@ if TYPE_CHECKING:
     from railweave.model.config.addresses import Family
 
 FAMILIES: dict[Family, str] = {"ipv4": "inet", "ipv6": "inet6"}
-"""Junos's names of address families."""
+"""The names of address families in Junos."""
 
 CLASSIFIER = "roce"
 SCHEDULER_MAP = "roce"
 REWRITE_RULE = "roce"
 
 SELECTIVE_FILTER = "dlb-by-opcode"
-"""The filter that selects packets of some RDMA opcodes, so that only these are balanced by load."""
+"""The filter that enables dynamic load balancing only for packets with certain RDMA opcodes."""
 
 SPRAYING_FILTER = "gpu-input"
 SPRAYING_INSTANCE = "spraying"
-"""The names of the objects that spray packets of some RDMA opcodes on PTX, as in the long-haul article."""
+"""The name of the routing instance that sprays packets with certain RDMA opcodes on PTX, as in the long-haul article."""
 
 MANAGEMENT_INSTANCE = "mgmt_junos"
-"""The routing instance that Junos provides for management."""
+"""The routing instance that Junos itself provides for management traffic."""
 
 
 BUILT_IN_CLASSES = {"best-effort": 0, "network-control": 7}
@@ -30,9 +30,9 @@ BUILT_IN_CLASSES = {"best-effort": 0, "network-control": 7}
 
 
 def class_name(name: str) -> str:
-    """Return the name of a forwarding class on the switch. Built-in classes have their Junos names; all others are in capitals."""
+    """Return the name of a forwarding class on the switch. Built-in classes keep their Junos names; all others are in capitals."""
     return name if name in BUILT_IN_CLASSES else name.upper()
 
 
 EGRESS_PARTITION = {"egress_lossless": 50, "egress_lossy": 31, "egress_multicast": 19}
-"""The share of the egress buffer without a configuration, in percent (Juniper's reference, buffer-partition (Egress), table 1)."""
+"""The default partitions of the egress buffer in percent (Juniper's reference, buffer-partition (Egress), table 1)."""

@@ -1,4 +1,4 @@
-"""Parser of Junos statements, in curly-brace or ``set`` form, into the tree that the renderer builds, and merging of trees."""
+"""Parser of Junos statements in curly-brace or ``set`` form, and merging of trees. The result has the form of the renderer's tree."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ if TYPE_CHECKING:
 _WORD = re.compile(r'\n|/\*.*?\*/|#[^\n]*|"(?:[^"\\]|\\.)*"|[{};\[\]"]|[^\s{};\[\]"]+', re.DOTALL)
 
 DEEPEST = 100
-"""The largest depth of statements. No real configuration is deeper."""
+"""The greatest nesting depth of statements that the parser accepts. Real configurations are less deep."""
 
 KEYED = wordset(
     "unit family address group neighbor dynamic-neighbor interface policy-statement term prefix-list community "
     "as-list user host server file forwarding-class class dscp dscp-ipv6 fpc pic port filter prefix route "
     "buffer-partition code-point pfc-account routing-instance route-filter prefix-list-filter trap-group view"
 )
-"""The words that a name follows in ``set`` form. The name belongs to the statement, not to the statements below it."""
+"""The words that are followed by a name in ``set`` form. This name belongs to the statement, not to the statements below it."""
 
 NAMES_BELOW = frozenset(
     {
@@ -33,20 +33,20 @@ NAMES_BELOW = frozenset(
         ("class-of-service", "congestion-notification-profile"),
     }
 )
-"""The hierarchies, as (parent, word), in which the next word is a name that the user chooses."""
+"""The hierarchies, as (parent, word), in which the next word is a name that the operator chooses."""
 
 BY_PLACE = frozenset({("fill-level",), ("drop-probability",)})
-"""The lists whose values correspond by position, such as the points of a curve. The operator's values replace all values of such a list."""
+"""The lists whose values belong together by position, such as the points of a curve. The operator's values replace the whole list."""
 
 _LIST = re.compile(r"\s\[([^\[\]\"]*)\]\s*$")
 """A pattern of a list at the end of a ``set`` line."""
 
 COMMANDS = frozenset({"set", "delete", "insert", "rename", "activate", "deactivate", "annotate", "copy"})
-"""The words that begin a line of CLI commands. Of these, only ``set`` can be merged."""
+"""The words that begin a CLI command. Of these commands, only ``set`` can be merged."""
 
 
 def parse(text: str) -> list[Statement]:
-    """Return the statements of a text. Raises ``RenderError`` with the line that cannot be read."""
+    """Return the statements of a text. Raises ``RenderError``, with the line number, if a line cannot be read."""
     lines = [line for line in text.splitlines() if line.strip() and not line.strip().startswith("#")]
     if lines and lines[0].split()[0] in COMMANDS:
         return _parse_set(text)
@@ -54,12 +54,12 @@ def parse(text: str) -> list[Statement]:
 
 
 def parse_curly(text: str) -> list[Statement]:
-    """Return the statements of a text in curly-brace form. Raises ``RenderError`` with the line that cannot be read."""
+    """Return the statements of a text in curly-brace form. Raises ``RenderError``, with the line number, if a line cannot be read."""
     return _Curly(text).parse()
 
 
 def _tokens(text: str) -> list[tuple[str, int]]:
-    """Yield words and signs with their lines, without comments."""
+    """Return the words and signs of a text with their line numbers, without comments."""
     tokens: list[tuple[str, int]] = []
     line = 1
     for word in _WORD.findall(text):
@@ -87,7 +87,10 @@ class _Curly:
         return statements
 
     def _block(self, name: str = "", opened: int = 0, depth: int = 0) -> list[Statement]:
-        """Return the statements up to the closing brace of ``name``, which was opened on line ``opened`` (0: up to the end of the text)."""
+        """Return the statements up to the closing brace of the block ``name``, which was opened on line ``opened``.
+
+        If ``opened`` is 0, there is no block, and the statements end with the text.
+        """
         if depth > DEEPEST:
             raise RenderError(f"nested too deeply, in more than {DEEPEST} levels of braces", opened)
         statements: list[Statement] = []
@@ -146,7 +149,7 @@ def unquoted(word: str) -> str:
 
 
 def from_paths(paths: Iterable[tuple[Sequence[str], int]]) -> list[Statement]:
-    """Return the statements of paths, which are the words after ``set`` with their line."""
+    """Return the statements of paths. A path has the words after ``set`` and their line number."""
     root = Statement((), children=[])
     for words, line in paths:
         _descend(root, list(words), line)
@@ -154,7 +157,7 @@ def from_paths(paths: Iterable[tuple[Sequence[str], int]]) -> list[Statement]:
 
 
 def _beginning(words: list[str]) -> str:
-    """Return the first words of a statement for an error message. The full statement may be a text of a different system, with secrets."""
+    """Return the first words of a statement for an error message. The rest is left out, because it may contain secrets."""
     return " ".join(words[:3]) + (" …" if len(words) > 3 else "")
 
 
@@ -182,10 +185,10 @@ def _parse_set(text: str) -> list[Statement]:
 
 
 def _descend(root: Statement, words: list[str], line: int) -> None:
-    """Add the words of a ``set`` line below the root. Names are joined with the words to which they belong.
+    """Add the words of a ``set`` line below ``root``. A name is joined with the word to which it belongs.
 
-    If the words do not show whether the last one is a flag in a block or a value (``netconf ssh``), it is read as a
-    value. Both have the same ``set`` form, and ``merge`` adds the word to the block if there is one.
+    The words may not show if the last one is a flag in a block or a value (``netconf ssh``). It is then read as a value.
+    Both have the same ``set`` form, and ``merge`` adds the word to the block if there is one.
     """
     at, parent, name_follows = root, "", False
     while words:
@@ -201,7 +204,10 @@ def _descend(root: Statement, words: list[str], line: int) -> None:
 
 
 def _body(at: Statement, head: tuple[str, ...], line: int) -> Statement:
-    """Return the block with these words, and create it if it does not exist. Existing values of the statement become flags in the block."""
+    """Return the block with the words ``head`` below a statement. It is created if it does not exist.
+
+    If the statement has values instead of a block, the values become flags in the block.
+    """
     children = at.children if at.children is not None else []
     at.children = children
     statement = at.child(head)
@@ -227,7 +233,10 @@ def _add_leaf(at: Statement, head: tuple[str, ...], values: list[str], line: int
 
 
 def merge(into: list[Statement], extra: list[Statement]) -> None:
-    """Merge statements into a tree: bodies are joined, a single value is replaced, and lists are extended, except those in ``BY_PLACE``."""
+    """Merge the statements of ``extra`` into a tree.
+
+    Blocks are merged, a single value is replaced, and a list is extended unless it is in ``BY_PLACE``.
+    """
     for statement in extra:
         existing = next((sibling for sibling in into if sibling.words == statement.words), None)
         if existing is None and statement.children is None:
@@ -253,13 +262,13 @@ def merge(into: list[Statement], extra: list[Statement]) -> None:
 
 
 def _line(statement: Statement) -> tuple[str, ...]:
-    """Return all words of a one-line statement. If it was read from ``set`` form, some of its words may be in a block."""
+    """Return all words of a one-line statement. If the statement was read from ``set`` form, some of its words are in a block."""
     inner = statement.children or []
     return (*statement.words, *statement.values, *(word for child in inner for word in _line(child)))
 
 
 def _one_line(into: list[Statement], statement: Statement) -> Statement | None:
-    """Return the one-line entry that a statement changes, or None."""
+    """Return the one-line entry of ``into`` that a statement changes, or None if there is no such entry."""
     words = _line(statement)
     return next(
         (

@@ -1,7 +1,7 @@
 """The runbook of Junos OS Evolved.
 
-The commands are from the sources (EVPN test report, Table 9; the RDMA load-balancing document). If these have none, the
-command is ``show configuration``, which every release has.
+The commands are from the sources (EVPN test report, Table 9; the RDMA load-balancing document). For a check without a
+command there, the command is ``show configuration``, which every release has.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ $ show system license
 
 _COUNTS = "each line ends in Active/Received/Accepted/Damped: Received and Accepted as in the table"
 _CONTROL_QUEUE = 3
-"""The queue into which Junos routers put BFD packets and BGP retransmissions ("Default Queue Assignments for Routing Engine Sourced Traffic")."""
+"""The queue in which Junos routers send BFD packets and BGP retransmissions ("Default Queue Assignments for Routing Engine Sourced Traffic")."""
 
 CHECKS = f"""
 # Ports
@@ -218,9 +218,9 @@ $ show interfaces {{monitored}} buffer-occupancy {{first}}
 
 
 class _Peers(NamedTuple):
-    """The numbers of BGP groups and peers that the summary must show, in words for ``overlay`` and ``outside``.
+    """The numbers of BGP groups and peers that the summary must show.
 
-    A text without such peers is empty.
+    ``overlay`` and ``outside`` are phrases such as "2 peers"; they are empty if there are no such peers.
     """
 
     groups: int
@@ -247,8 +247,11 @@ def _peers(switch: Switch) -> _Peers:
 class _Shared(NamedTuple):
     """A prefix that external routers announce.
 
-    - ``leaves``: the leaves that announce it, and ``here``: True if this switch is the only one.
-    - ``sessions``, ``rows``: the number of this switch's sessions with external routers, and their neighbors.
+    - ``table``: the routing table of the prefix.
+    - ``leaves``: the names of the leaves that receive it.
+    - ``here``: True if this switch is the only such leaf.
+    - ``sessions``: the number of this switch's sessions with external routers, as a phrase.
+    - ``rows``: a table row for each of these sessions.
     """
 
     prefix: Prefix
@@ -293,19 +296,19 @@ def _networks(switch: Switch) -> Iterator[tuple[object, ...]]:
 
 
 def _by_account(switch: Switch) -> bool:
-    """Return whether the model has PFC accounts instead of a headroom for each cable length."""
+    """Return True if the switch model has PFC accounts instead of a headroom for each cable length."""
     model = catalog().switches.get(switch.config.model)
     return model is not None and "pfc-headroom" in model.platform.lacks
 
 
 def _control_class(switch: Switch) -> str:
-    """Return the class of the queue in which the switch may send BFD."""
+    """Return the name of the traffic class in whose queue the switch may send BFD packets."""
     queues = {row.queue: names.class_name(name) for name, row in reversed(switch.qos.classes.items())}
     return queues.get(_CONTROL_QUEUE, "no class")
 
 
 def _control_taken(switch: Switch) -> Text:
-    """Return advice to send the switch's own packets through the queue of their class."""
+    """Return advice for sending the switch's own packets through the queue of the class ``network-control``."""
     control = switch.qos.classes.get("network-control")
     statement = "`class-of-service host-outbound-traffic forwarding-class network-control` in `extra:`"
     return Text(f"; {statement} takes them to queue {control.queue} (not tried on a QFX5240)" if control else "")
@@ -330,7 +333,7 @@ def _classes(switch: Switch) -> Iterator[tuple[object, ...]]:
 
 
 def _pools(switch: Switch) -> tuple[str, ...]:
-    """Return the expected sizes of buffer pools: their shares of the shared buffer, and the headroom that the ports need at least."""
+    """Return the expected sizes of buffer pools: their shares of the shared buffer, and the minimum headroom for the ports."""
     model, buffers = catalog().switches[switch.config.model], switch.qos.buffers
     speeds = {port.name: port.speed_gbps for port in switch.config.interfaces}
     alike = Counter(

@@ -1,8 +1,8 @@
-"""Decoder of texts that Junos obfuscates as ``$9$``. Anyone who knows the alphabet can read them.
+"""Decoder of secrets that Junos obfuscates as ``$9$``. Anyone can decode them, because the alphabet is public.
 
-This is no encryption (Juniper documentation, Hardening Shared Secrets in Junos OS): characters are in four families,
-and the gaps between characters are summed with fixed weights. Two texts of one secret differ by a random start, so they
-must be decoded before comparison.
+Such a text is not encrypted (Juniper documentation, Hardening Shared Secrets in Junos OS). Its characters are in four
+families, and the gaps between characters are summed with fixed weights. Two texts of the same secret differ, because
+each starts at random, so texts must be decoded before comparison.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ _FAMILIES = ("QzF3n6/9CAtpu0O", "B1IREhcSyrleKvMW8LXx", "7N-dVbwsY2g4oaJZGUDj", 
 _ALPHABET = "".join(_FAMILIES)
 _PLACE = {letter: place for place, letter in enumerate(_ALPHABET)}
 _EXTRA = {member: len(_FAMILIES) - 1 - family for family, members in enumerate(_FAMILIES) for member in members}
-"""Number of random characters that follow the first one."""
+"""The number of random characters that follow the first character of a text, by first character."""
 _WEIGHTS = ((1, 4, 32), (1, 16, 32), (1, 8, 32), (1, 64), (1, 32), (1, 4, 16, 128), (1, 32, 64))
-"""The weights of a character's gaps, by its place in the secret."""
+"""The weights of the gaps that encode a character, by the character's position in the secret."""
 
 
 def decoded(text: str) -> str | None:
-    """Return the secret of a ``$9$`` text; None if the text is not such a text or is damaged."""
+    """Return the secret of a ``$9$`` text, or None if the text has a different form or is damaged."""
     if not text.startswith(MAGIC):
         return None
     body = text.removeprefix(MAGIC)

@@ -1,15 +1,15 @@
 """Statement tables of a tree: the rows of ``model.config.statements``, whose forms are the words of ``set`` lines.
 
-Marks in a form say how the statement is printed. Reading ignores them, because ``set`` lines do not have them:
+Marks in a form control how the statement is printed. The reader ignores them, because ``set`` lines do not have them:
 
-- ``system / login / user <name>``: a block ends at each `` / ``. Blocks with the same words are one block.
-- ``class <role>``: the last slot of a row about one value is the statement's value. ``version = v2``: the words behind
-  the mark are the value.
-- ``authentication-order [ <it> ]``: a list, which holds all elements of the row.
-- ``class <name> : queue-num <queue>``: the words before the mark name a statement of one line. If a form ends with the
-  mark, the statements below its row are on that line.
+- `` / `` ends a block, as in ``system / login / user <name>``. Blocks with the same words are one block.
+- A slot at the end is the statement's value, as in ``class <role>``. In ``version = v2``, the words behind the mark are
+  the value.
+- ``[ <it> ]`` is a list, as in ``authentication-order [ <it> ]``. It holds all elements of the row.
+- `` : `` ends the words that identify a one-line statement, as in ``class <name> : queue-num <queue>``. If a form ends
+  with this mark, the statements below its row are on the same line.
 
-A part with a header exists if its header does. An element without statements below it is printed as its words.
+If the header of a part exists, the part exists. An element without statements below it is printed as its words.
 """
 
 from __future__ import annotations
@@ -41,10 +41,11 @@ Words = tuple[str, ...]
 
 @dataclass(frozen=True)
 class Path:
-    """A form as words: the blocks around a statement, the words that name it, and its values.
+    """A form as words: the blocks around a statement, the words that identify it, and its values.
 
-    ``key``: the number of words that name a statement of one line; 0 means that it is no such statement. ``inline``:
-    True if the statements below are on the same line.
+    - ``listed``: True if the values are a list.
+    - ``key``: the number of words that identify a one-line statement; 0 for any other statement.
+    - ``inline``: True if the statements below it are on the same line.
     """
 
     blocks: tuple[Words, ...]
@@ -56,13 +57,13 @@ class Path:
 
     @property
     def every(self) -> Words:
-        """All words of the path, without the values of a list."""
+        """All words of the path. The values of a list are not among them."""
         head = tuple(word for block in self.blocks for word in block) + self.words
         return head if self.listed else head + self.values
 
 
 def _slot(word: str) -> str:
-    """Return the name of a slot, or an empty text for a plain word."""
+    """Return the name of a slot (``<name>``), or an empty text for a plain word."""
     return word[1:-1] if word.startswith("<") and word.endswith(">") else ""
 
 
@@ -84,9 +85,9 @@ def _fits(codec: Codec, word: str) -> bool:
 
 
 def _ends(word: Word, path: Words, codecs: Mapping[str, Codec], *, held: bool) -> Iterator[tuple[Word, dict[str, Any]]]:
-    """Yield each word at the end of a path, with the values of the path's slots.
+    """Yield each word at the end of a path below ``word``, with the values of the path's slots.
 
-    ``held`` is True to yield only the value in effect if the last slot has several values.
+    If the last slot has several values, ``held`` selects what is yielded: True for the value in effect, False for all.
     """
     if not path:
         yield word, {}
@@ -112,7 +113,7 @@ def _ends(word: Word, path: Words, codecs: Mapping[str, Codec], *, held: bool) -
 
 
 class _There(dict[str, Any]):
-    """The fields of a part. The part counts as present even if no statement sets a field."""
+    """The fields of a part of a value. Unlike a dict, it is true even without fields: the part exists."""
 
     def __bool__(self) -> bool:
         return True
@@ -165,7 +166,7 @@ class Tree(Statements[T]):
         return write_all if row.several else write_one
 
     def _writer_of(self, row: Row) -> Callable[[Any, object, Any, list[Statement]], None]:
-        """Return the function that prints the statement of a value, or of an element with its key, in the first form that fits."""
+        """Return the function that prints the statement of a value, or of an element with its key. It uses the first form that fits."""
         inner, several, constants = self._inner(row), row.several, tuple(row.sets.items())
         fields = self._tables[id(row)].names_of_fields if row.made is not None else frozenset[str]()
         forms = [
@@ -205,7 +206,7 @@ class Tree(Statements[T]):
         return write
 
     def _filler(self, row: Row, words: Words, fields: frozenset[str]) -> Callable[[Any, object, Any], Words | None]:
-        """Return the function that puts values into words. It returns None if a value is None or usual."""
+        """Return the function that fills values into words. It returns None if a value is None or the default, and the statement is then not printed."""
         if not any(map(_slot, words)):
             return lambda value, key, member: words  # noqa: ARG005 - a value, its key and an element, as below
         places = [(word, _slot(word), self._origin(row, _slot(word), fields)) for word in words]
@@ -240,12 +241,12 @@ class Tree(Statements[T]):
     # Reading
 
     def value(self, top: Word) -> T:
-        """Return the value that the words below ``top`` describe, and mark the words that are understood."""
+        """Return the value that the words below ``top`` describe, and mark these words as understood."""
         return self.build(self.of_words(top, {}))
 
     @cached_property
     def _reads(self) -> list[tuple[Row, Path, Tree[Any] | None, frozenset[str]]]:
-        """The forms that are read, each with its row, the table for the words below, and the required fields of an element."""
+        """The forms that are read, each as (row, path, table for the words below, required fields of an element)."""
         needed = {id(entry.row): entry.needed for entries in self._entries.values() for entry in entries}
         return [
             (row, _path(form, row), self._inner(row), needed.get(id(row), frozenset()))
@@ -254,7 +255,7 @@ class Tree(Statements[T]):
         ]
 
     def of_words(self, top: Word, collected: dict[str, Any]) -> dict[str, Any]:
-        """Return ``collected`` with the fields that the words below ``top`` describe, in the form that ``build`` accepts."""
+        """Return ``collected``, extended by the fields that the words below ``top`` describe, in the form that ``build`` accepts."""
         for row, path, inner, needed in self._reads:
             if not row.forms and inner is not None:
                 below = inner.of_words(top, collected.get(row.field) or {})
@@ -324,7 +325,7 @@ class Tree(Statements[T]):
                 collected.setdefault(row.field, []).append(member)
 
     def read(self, sections: Iterable[Section], reader: SectionReader) -> T:
-        """Return the value that lines describe. Each section is treated like the ``set`` line of its header."""
+        """Return the value that lines describe. The header of each section is read like a ``set`` line."""
         top = Word("")
         ends: list[tuple[Section, Word]] = []
 
@@ -345,7 +346,7 @@ class Tree(Statements[T]):
 
 
 def _block(into: list[Statement], words: Words) -> list[Statement]:
-    """Return the statements of the block with these words, which is added if it does not exist."""
+    """Return the block with these words, and add it if it does not exist."""
     for statement in reversed(into):
         if statement.words == words and statement.children is not None:
             return statement.children

@@ -1,4 +1,4 @@
-"""gNMI telemetry of Junos OS Evolved: OpenConfig, Juniper's additions to it, and Juniper's own state tree.
+"""gNMI telemetry of Junos OS Evolved: OpenConfig paths, Juniper's additions to them, and Juniper's own state tree.
 
 The paths are from Juniper's published models (23.4 and 24.4: ``jnx-aug-openconfig-interfaces``,
 ``junos-state-interfaces``).
@@ -22,7 +22,7 @@ SNMP = (
     Column(f"{_WATCHDOG}.3", "storms", "JUNIPER-COS-MIB"),
     Column(f"{_WATCHDOG}.4", "storms_over", "JUNIPER-COS-MIB"),
 )
-"""The columns of `jnxCosWatchdogTxQueueTable`: the number of times that a queue was stuck and recovered, by ifIndex and queue."""
+"""The columns of `jnxCosWatchdogTxQueueTable` that count how often a queue was stuck and how often it recovered, by ifIndex and queue."""
 SUBSCRIPTIONS = (
     Subscription("/interfaces/interface/state/oper-status", "on_change", of="ports that go down"),
     Subscription("/interfaces/interface/state/counters", least_s=10, of="bytes, errors and drops of ports"),

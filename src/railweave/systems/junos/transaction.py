@@ -2,9 +2,10 @@
 
 Times of ``commit-configuration`` are in minutes (Juniper documentation, commit-configuration; those of ``<commit>`` are
 in seconds). A confirmed commit is refused on a private candidate, so the shared candidate is locked. Changes that
-another login left in the candidate are discarded, because the commit would include them. While one commit waits, any
-other commit confirms it. Therefore the newest entry of the commit history must be railweave's before it is confirmed or
-reverted.
+another login left in the candidate are discarded, because the commit would include them.
+
+While a commit waits for confirmation, any other commit confirms it. Therefore a change is confirmed or reverted only if
+the newest entry of the commit history is the change itself.
 """
 
 from __future__ import annotations
@@ -40,12 +41,12 @@ _NOW = re.compile(r'<current-time>.*?\bseconds="(\d+)"', re.DOTALL)
 
 
 async def running(session: Session) -> dict[str, str]:
-    """Return the committed configuration, as ``set`` lines."""
+    """Return the committed configuration as ``set`` lines, by file name."""
     return {_FILE: await session.tell(_COMMITTED, "text")}
 
 
 async def rehearse(session: Session, given: Given) -> str:
-    """Load the change into the candidate, check it, compare, and discard it. Return the difference.
+    """Load the change into the candidate, check it, and discard it. Return the difference from the running configuration.
 
     Raises ``RefusedError`` if Junos refuses the change.
     """
@@ -57,9 +58,9 @@ async def rehearse(session: Session, given: Given) -> str:
 
 
 async def commit(session: Session, given: Given, seconds: int) -> None:
-    """Make a confirmed commit with a time of ``seconds``, rounded up to whole minutes.
+    """Make a confirmed commit with a rollback time of ``seconds``, rounded up to whole minutes.
 
-    Raises ``RefusedError`` if another commit waits, or if the device refuses the change.
+    Raises ``RefusedError`` if another commit waits for confirmation, or if the device refuses the change.
     """
     minutes = min(max(-(-seconds // 60), _LEAST_MINUTES), _MOST_MINUTES)
     if (waiting := await pending(session)) is not None:
@@ -71,7 +72,7 @@ async def commit(session: Session, given: Given, seconds: int) -> None:
 
 
 async def pending(session: Session) -> Pending | None:
-    """Return the newest commit if it waits for confirmation, or else None."""
+    """Return the newest commit if it waits for confirmation, or None if it does not."""
     match = _ENTRY.search(await session.tell(_HISTORY))
     waits = _WAITS.search(match[0]) if match else None
     if match is None or waits is None:
@@ -83,14 +84,14 @@ async def pending(session: Session) -> Pending | None:
 
 
 async def confirm(session: Session, label: str) -> None:
-    """Commit again, which confirms the change. Raises ``RefusedError`` if the commit of this change does not wait."""
+    """Commit again, which confirms the change. Raises ``RefusedError`` if this change does not wait for confirmation."""
     must_wait(await pending(session), label)
     async with _locked(session):
         await session.tell(f"<commit-configuration><log>{escape(label)} confirmed</log></commit-configuration>")
 
 
 async def revert(session: Session, label: str) -> None:
-    """Commit the earlier configuration. Raises ``RefusedError`` if the commit of this change does not wait."""
+    """Commit the earlier configuration. Raises ``RefusedError`` if this change does not wait for confirmation."""
     must_wait(await pending(session), label)
     async with _locked(session):
         await session.tell('<load-configuration rollback="1"/>')
@@ -111,13 +112,13 @@ async def restore(session: Session, given: Given) -> None:
 
 
 async def clear(session: Session, label: str) -> None:
-    """Do nothing, because the lock ends with the session and nothing else remains."""
+    """Do nothing: the lock ends with the session, and Junos keeps nothing else of a change."""
     del session, label
 
 
 @asynccontextmanager
 async def _locked(session: Session) -> AsyncGenerator[None]:
-    """Lock the candidate configuration for this session, without changes of others. At the end, discard everything that remains in the candidate."""
+    """Lock the candidate configuration for this session, after discarding other logins' changes. At the end, discard all uncommitted changes."""
     try:
         await session.tell("<lock-configuration/>")
     except RefusedError as error:

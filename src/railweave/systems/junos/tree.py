@@ -15,24 +15,26 @@ _PLAIN = re.compile(r"(?!/\*)[^\s{}\[\];\"#|?]+")
 
 
 def wordset(text: str) -> frozenset[str]:
-    """Return the set of the words in a text."""
+    """Return the words of a text as a set."""
     return frozenset(text.split())
 
 
 def pathset(text: str) -> frozenset[tuple[str, ...]]:
-    """Return the set of the paths in a text. A path is words; commas separate paths."""
+    """Return the paths in a text as a set. Commas separate paths, and spaces separate the words of a path."""
     return frozenset(tuple(path.split()) for path in text.split(","))
 
 
 @dataclass(slots=True)
 class Statement:
-    """One statement. Its ``words`` name it and its ``values`` follow. ``children`` is None for a statement that ends with ``;``.
+    """One statement of a configuration. Two statements with the same words and the same parent are the same statement.
 
-    Two statements with the same words and the same parent are the same statement: ``mtu`` has the words ``(mtu,)`` and
-    a value, an address has the words ``(address, fc00::1/64)``. ``several``: True for a leaf that holds a list of
-    values. ``key``: the number of words that name an entry whose content is on the same line (2 in
-    ``class NO-LOSS queue-num 4``); 0 means all words. ``at``: the line from which it was read, counted from 1; 0 means
-    that it was not read.
+    - ``words``: the words that identify the statement: ``(mtu,)`` for ``mtu``, ``(address, fc00::1/64)`` for an address.
+    - ``values``: the values that follow the words.
+    - ``children``: the statements in the block; None for a statement that ends with ``;``.
+    - ``several``: True for a leaf that holds a list of values.
+    - ``key``: the number of words that identify an entry whose content is on the same line (2 in
+      ``class NO-LOSS queue-num 4``); 0 means all words.
+    - ``at``: the line from which the statement was read, counted from 1; 0 means that it was not read.
     """
 
     words: tuple[str, ...]
@@ -44,7 +46,7 @@ class Statement:
 
     @property
     def name(self) -> tuple[str, ...]:
-        """The words that name the statement among its siblings."""
+        """The words that identify the statement among its siblings."""
         return self.words[: self.key] if self.key else self.words
 
     def child(self, words: tuple[str, ...]) -> Statement | None:
@@ -54,12 +56,12 @@ class Statement:
 
 @lru_cache(maxsize=4096)
 def _split(words: str) -> tuple[str, ...]:
-    """Return the words of a name. The result is cached, because there are few different names."""
+    """Return the words of a name. The result is cached, because few different names occur."""
     return tuple(words.split())
 
 
 def leaf(name: str, *values: object) -> Statement:
-    """Return a leaf, ``name value;``, or the flag ``name;`` without values."""
+    """Return a leaf, ``name value;``. Without values, it is the flag ``name;``."""
     return Statement(_split(name), tuple(map(str, values)))
 
 
@@ -76,7 +78,7 @@ def entry(*words: object, key: int = 0) -> Statement:
 def block(
     words: str | tuple[object, ...], *parts: Statement | Iterable[Statement | None] | None, keep: bool = False
 ) -> Statement | None:
-    """Return the block ``words { … }``; None if it is empty, unless ``keep`` is True."""
+    """Return the block ``words { … }``. If it is empty, return None, unless ``keep`` is True."""
     names = _split(words) if isinstance(words, str) else tuple(map(str, words))
     children: list[Statement] = []
     for part in parts:

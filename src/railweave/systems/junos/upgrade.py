@@ -1,8 +1,8 @@
 """Upgrades of Junos OS Evolved: ``request system software add``, then ``request system reboot``, by NETCONF.
 
-The package is validated against the running configuration when it is added (Juniper documentation, request system
-software add (Junos OS Evolved)). The result is the number in ``package-result``, which is 0 after success. The calls
-are from Juniper's own client for devices that run on Linux (Juniper/py-junos-eznc, ``utils/sw.py``).
+The device validates the package against the running configuration when it adds the package (Juniper documentation,
+request system software add (Junos OS Evolved)). The result is the number in ``package-result``; 0 means success. The
+calls are those of Juniper's own client for devices that run on Linux (Juniper/py-junos-eznc, ``utils/sw.py``).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from railweave.systems.installation import Image
 
 PROTOCOL = "netconf"
-FOLDER = "/var/tmp"  # noqa: S108 - a folder of the device
+FOLDER = "/var/tmp"  # noqa: S108 - a folder on the device
 BY_RELEASE = False
 BY_HAND = ""
 _RESULT = re.compile(r"<package-result>\s*(-?\d+)\s*</package-result>")
@@ -27,12 +27,12 @@ _BOOTED = re.compile(r"<(?:node|system)-booted-time>.*?\bseconds=\"(\d+)\"", re.
 
 
 def commands(image: Image) -> list[str]:
-    """Return the commands for the command line of Junos."""
+    """Return the commands to enter in the CLI of Junos."""
     return [f"request system software add {image.source}", "request system reboot"]
 
 
 async def boot(session: Session) -> str:
-    """Return the time of the last start. Raises ``RefusedError`` if the device does not report it."""
+    """Return the time of the last boot. Raises ``RefusedError`` if the device does not report it."""
     match = _BOOTED.search(await session.tell("<get-system-uptime-information/>"))
     if match is None:
         raise RefusedError("it does not say when it was started")
@@ -40,9 +40,9 @@ async def boot(session: Session) -> str:
 
 
 async def install(session: Session, image: Image) -> None:
-    """Compare the checksum of the copied package, then add the package.
+    """Check the checksum of the copied package, then add the package to the device.
 
-    Raises ``RefusedError`` if the checksum differs, or the package was not added.
+    Raises ``RefusedError`` if the checksum differs, or if the device does not add the package.
     """
     if image.sha256:
         asked = (

@@ -1,8 +1,9 @@
 """The Junos validator: libyang validates every ``junos.conf`` against Juniper's published models.
 
 It detects unknown words, values outside an enumeration, range or pattern, and mutually exclusive statements. It does
-not check references, values in free text, or ``junos:must`` rules; the rules in ``lint`` do. The models are of the
-classic QFX, while the QFX5240 runs Junos OS Evolved, so acceptance is evidence and not a proof.
+not check references, values in free text, or ``junos:must`` rules; the rules in ``lint`` do. The models are those of the
+classic QFX, while the QFX5240 runs Junos OS Evolved. Therefore an accepted configuration is probably correct, but this
+is no proof.
 """
 
 from __future__ import annotations
@@ -68,7 +69,7 @@ UNKNOWN = Rule(
 
 @dataclass(frozen=True)
 class _Read:
-    """A file as statements. ``numbered`` is True if the line numbers are those of the printed tree."""
+    """A file as statements. ``numbered`` is True if their line numbers are those of the printed tree."""
 
     device: str
     statements: list[Statement]
@@ -76,7 +77,10 @@ class _Read:
 
 
 def validate(files: Files, yang: Path | None, most: int | None = MOST_VALIDATED) -> ValidatorReport:
-    """Validate the ``junos.conf`` of all devices, or of ``most`` devices. Without models or libyang, the report is ``skipped``, with the reason."""
+    """Validate the ``junos.conf`` of all devices or, if ``most`` is a number, of that many devices.
+
+    Without models or libyang, the report is ``skipped``, with the reason.
+    """
     texts = {device: named[FILE] for device, named in sorted(files.items()) if FILE in named}
     if not texts:
         return ValidatorReport(NAME, ran=False, reason=f"there is no {FILE} to validate")
@@ -139,10 +143,10 @@ def _begins(unknown: Unknown, words: tuple[str, ...]) -> bool:
 
 
 def _refused(models: Models, conversion: Conversion) -> Iterator[tuple[tuple[str, ...], int, str]]:
-    """Yield the smallest parts of the configuration that libyang rejects.
+    """Yield the smallest parts of the configuration that libyang rejects, each as (words, line, reason).
 
-    libyang stops at the first fault and does not report its place. So each part is tested with only its parents. A part
-    that is rejected, although each of its own parts is accepted, contains the fault itself.
+    libyang stops at the first fault and does not report its place. So each part is tested on its own, inside its parents.
+    If a part is rejected, although each of its own parts is accepted, the fault is in the part itself.
     """
 
     def within(above: list[Element], element: Element) -> Iterator[tuple[tuple[str, ...], int, str]]:
@@ -158,7 +162,7 @@ def _refused(models: Models, conversion: Conversion) -> Iterator[tuple[tuple[str
 
 
 def _alone(conversion: Conversion, above: list[Element], element: Element) -> str:
-    """Return an element inside its parents, which have only their list keys."""
+    """Return the XML of an element inside its parents, which contain only their list keys."""
     inner = element
     for ancestor in reversed(above):
         outer = Element(ancestor.tag)

@@ -1,7 +1,7 @@
-"""A Junos configuration as a trie of the words of its ``set`` form. Every form of one configuration gives the same trie.
+"""A Junos configuration as a trie of the words of its ``set`` form. All forms of a configuration give the same trie.
 
-A reader takes a word to mark it as understood. A statement is a path from the top to a last word. It is understood if
-that last word was taken.
+A statement is a path from the top of the trie to a last word. A reader "takes" a word to mark it as understood. The
+statement is understood if its last word was taken.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 FAMILIES: dict[str, Family] = {"inet": "ipv4", "inet6": "ipv6"}
 
 NO_ADDRESS = Address("0.0.0.0")  # noqa: S104 - nothing is bound
-"""The placeholder address in the model if the text lacks a required address."""
+"""The address that the model gets if the text lacks a required address."""
 
 _SPEED = re.compile(r"(\d{1,4})g", re.IGNORECASE)
 
@@ -36,13 +36,13 @@ def address(text: str) -> Address:
 
 @lru_cache(maxsize=1 << 16)
 def prefix(text: str) -> Prefix:
-    """Return the prefix in a text. An address without a length is a host prefix. Raises ``ValueError`` for other texts."""
+    """Return the prefix in a text. An address without a prefix length becomes a host prefix. Raises ``ValueError`` for other texts."""
     return Prefix.read(text) if "/" in text else address(text).prefix
 
 
 @lru_cache(maxsize=1 << 16)
 def interface_address(text: str) -> InterfaceAddress:
-    """Return the interface address in a text. Without a length, the prefix has only this address. Raises ``ValueError`` for other texts."""
+    """Return the interface address in a text. An address without a prefix length gets that of a host. Raises ``ValueError`` for other texts."""
     return InterfaceAddress.read(text if "/" in text else str(address(text).prefix))
 
 
@@ -74,7 +74,7 @@ def asn(text: str) -> int:
 
 
 def unprinted(field: str) -> int:
-    """Return the default of a numeric field without a statement (``reads.defaults`` of ``system.yaml``)."""
+    """Return the default of a numeric field that no statement sets (``reads.defaults`` of ``system.yaml``)."""
     return int(catalog().systems["junos"].reads.defaults[field].value or 0)
 
 
@@ -84,11 +84,11 @@ T = TypeVar("T")
 class Word:
     """A word of a statement, with the words that follow it (``below``), and the place where it first occurs.
 
-    - ``file``, ``at``: the number of the file and the line.
-    - ``inherited``: True if the word comes from an applied group. Words of the section itself override inherited ones.
-    - ``origin``: the word in the group, for an inherited word.
-    - ``kind``: ``unknown`` until a reader has used the word.
-
+    - ``file``, ``at``: the number of the file, and the line number.
+    - ``inherited``: True if the word comes from an applied group. Words that are written at the place itself override
+      inherited words.
+    - ``origin``: the corresponding word in the group, if the word is inherited.
+    - ``kind``: ``unknown`` until a reader takes the word.
     """
 
     __slots__ = ("at", "below", "file", "inherited", "kind", "origin", "text")
@@ -113,14 +113,14 @@ class Word:
         return here
 
     def at_path(self, *words: str) -> Word | None:
-        """Return the word at the end of a path below this word; None without it. The word is not taken."""
+        """Return the word at the end of a path below this word, or None if the path does not exist. The word is not taken."""
         here: Word | None = self
         for text in words:
             here = here.below.get(text) if here is not None else None
         return here
 
     def take(self, kind: Kind = "understood") -> Word:
-        """Mark this word as understood, or as a word without effect (``kind``)."""
+        """Take this word: mark it as understood, or with another ``kind`` such as ``irrelevant`` (without effect)."""
         self.kind = kind
         if self.origin is not None and self.origin.kind != "understood":
             self.origin.kind = kind
@@ -135,13 +135,13 @@ class Word:
             word.leave()
 
     def take_all(self, kind: Kind = "understood") -> None:
-        """Mark this word and all words below it as understood (``kind``)."""
+        """Take this word and all words below it, with the mark ``kind``."""
         self.take(kind)
         for word in self.below.values():
             word.take_all(kind)
 
     def flag(self, *words: str) -> bool:
-        """Take the words at a path. Return True if the path exists."""
+        """Take the word at the end of a path. Return True if the path exists."""
         word = self.at_path(*words)
         if word is None:
             return False
@@ -149,24 +149,25 @@ class Word:
         return True
 
     def block(self, *words: str) -> Word:
-        """Return the word at the end of a path, and take it. Return an empty word if it does not exist."""
+        """Take the word at the end of a path and return it. If the path does not exist, return an empty word."""
         word = self.at_path(*words)
         return word.take() if word is not None else Word("")
 
     def entries(self, *words: str) -> Iterator[Word]:
-        """Yield every word that follows a path; each is the name of an entry. A word is taken when it is yielded."""
+        """Yield every word that follows a path. Each is the name of an entry, and is taken when it is yielded."""
         place = self.at_path(*words)
         for word in list(place.below.values()) if place is not None else ():
             yield word.take()
 
     def names(self, *words: str) -> tuple[str, ...]:
-        """Return the values of a list, and take them."""
+        """Return the values of the list at a path, and take them."""
         return tuple(word.text for word in self.entries(*words))
 
     def holds(self, *words: str) -> Word | None:
-        """Return the value that applies if several follow the path, without taking it; None without a value.
+        """Return the value in effect after a path, without taking it, or None if no value follows.
 
-        It is the last value, but the device's own statement has priority over an inherited one.
+        If several values follow, the last one applies, but a value that is written at the place itself overrides inherited
+        values.
         """
         word = self.at_path(*words)
         if word is None or not word.below:
@@ -175,15 +176,19 @@ class Word:
         return written[-1] if written else next(iter(word.below.values()))
 
     def value(self, *words: str) -> str | None:
-        """Return the value that follows a path, and take it; None without a value."""
+        """Return the value that follows a path, and take it. Return None if no value follows."""
         return self.read(str, *words)
 
     def number(self, *words: str) -> int | None:
-        """Return the number that follows a path, and take it; None without a number."""
+        """Return the number that follows a path, and take it. Return None if no number follows."""
         return self.read(whole, *words)
 
     def read(self, meaning: Callable[[str], T], *words: str) -> T | None:
-        """Return the value that follows a path, converted by ``meaning``; None without a value, or if ``meaning`` raises ``ValueError`` (the value is then not understood)."""
+        """Return the value that follows a path, converted by ``meaning``, and take it.
+
+        Return None if no value follows, or if ``meaning`` raises ``ValueError``. In the latter case, the value is not
+        understood.
+        """
         word = self.holds(*words)
         if word is None:
             return None
@@ -197,7 +202,7 @@ class Word:
     def spread(self, words: Mapping[str, int]) -> Word:
         """Separate statements that Junos prints on one line: ``queue-num 4 no-loss`` becomes two statements.
 
-        ``words`` is the number of values that follow each word.
+        ``words`` has the words that begin these statements, each with the number of its values.
         """
         waiting = [word for word in self.below.values() if word.text in words]
         while waiting:
@@ -212,7 +217,7 @@ class Word:
         return self
 
     def hang(self, word: Word) -> None:
-        """Add a word, with all words below it, below this word."""
+        """Attach a word, together with all words below it, below this word."""
         there = self.below.get(word.text)
         if there is None:
             self.below[word.text] = word
@@ -229,7 +234,7 @@ def whole(text: str) -> int:
 
 
 def statements(top: Word) -> Iterator[tuple[Word, tuple[str, ...]]]:
-    """Yield every statement as (its last word, all of its words, in quotation marks if they need them)."""
+    """Yield every statement as (its last word, all of its words). Words are in quotation marks if they need them."""
     stack: list[tuple[Word, tuple[str, ...]]] = [(top, ())]
     while stack:
         word, path = stack.pop()

@@ -34,11 +34,11 @@ _RELEASE = re.compile(r"\d+\.\d+[RX]\d[\w.-]*")
 
 
 class ModelsError(RailweaveError):
-    """Raised if a folder contains no usable Junos models. The message gives the reason and the correct folder."""
+    """The error that is raised if a folder contains no usable Junos models. The message gives the reason and the correct folder."""
 
 
 def repaired(text: str) -> str:
-    r"""Return the text of a model with every backslash doubled that starts no YANG 1.1 escape in a double-quoted string.
+    r"""Return the text of a YANG model with its backslashes corrected. A backslash that begins no YANG 1.1 escape is doubled.
 
     Junos models contain regular expressions such as ``"\d+"``. RFC 7950 section 6.1.3 allows only ``\n \t \" \\``, and libyang
     rejects other escapes.
@@ -55,14 +55,18 @@ def repaired(text: str) -> str:
 
 @dataclass(frozen=True)
 class ModelFiles:
-    """The files of a model set: ``paths`` by module name, and the ``prefix`` of all module names."""
+    """The files of a model set.
+
+    - ``paths``: the file of each module, by module name.
+    - ``prefix``: the text with which all module names begin.
+    """
 
     paths: dict[str, Path]
     prefix: str
 
     @property
     def described(self) -> str:
-        """The platform, release and revision of the models for display, taken from folder and file names. Unknown parts are left out."""
+        """The platform, release and revision of the models, for display. They are derived from folder and file names; unknown parts are left out."""
         root = self.paths[f"{self.prefix}root"]
         release = next((part for part in reversed(root.resolve().parts[:-1]) if _RELEASE.fullmatch(part)), "")
         revision = _REVISION.search(root.name)
@@ -75,7 +79,7 @@ def _module(path: Path) -> str:
 
 
 def collect(folder: Path) -> ModelFiles:
-    """Return the files of the model set in a folder, as published or already repaired.
+    """Return the files of the model set in a folder. Models may be as published, or already repaired (``repaired``).
 
     Modules in a folder ``common`` next to the folder or up to three levels higher are included, because the set imports them.
     Raises ``ModelsError`` if the folder has no set, more than one, or a set without the command-line extensions.
@@ -104,12 +108,12 @@ class SchemaNode:
 
     @cached_property
     def name(self) -> str:
-        """The node's name. On the command line, the same word is entered unless ``nokeyword`` is True."""
+        """The node's name. Unless ``nokeyword`` is True, the same word is entered on the command line."""
         return str(self.handle.name())
 
     @cached_property
     def kind(self) -> Kind:
-        """The YANG keyword of the node. Below the root, Junos models use no keywords other than those of ``Kind``."""
+        """The YANG keyword of the node, such as ``leaf``. Below the root, Junos models use only the keywords of ``Kind``."""
         return cast("Kind", self.handle.keyword())
 
     @cached_property
@@ -139,7 +143,7 @@ class SchemaNode:
 
     @cached_property
     def enums(self) -> frozenset[str]:
-        """The words of a leaf that is an enumeration; empty for other nodes."""
+        """The allowed words of a leaf that is an enumeration; empty for other nodes."""
         if self.kind != "leaf" or str(self.handle.type().basename()) != "enumeration":
             return frozenset()
         return frozenset(str(enum.name()) for enum in self.handle.type().enums())
@@ -154,7 +158,7 @@ class SchemaNode:
 
     @cached_property
     def unnamed(self) -> list[SchemaNode]:
-        """The children whose names are not entered on the command line, without keys, in the order of the model."""
+        """The children whose names are not entered on the command line, in the order of the model. Keys of lists are left out."""
         return [child for child in reversed(self.children.values()) if child.nokeyword and child.name not in self.keys]
 
 
@@ -163,7 +167,8 @@ class Models:
     """A loaded model set.
 
     - ``root``: the node ``configuration``.
-    - ``context``: libyang's context. ``failure`` is the class of libyang's errors.
+    - ``context``: libyang's context.
+    - ``failure``: the class of libyang's errors.
     - ``described``: the models and libyang's version, for display.
     """
 
@@ -173,7 +178,7 @@ class Models:
     described: str
 
     def refusal(self, xml: str) -> str:
-        """Return libyang's objection to a configuration; empty if it accepts the configuration."""
+        """Return libyang's error message about a configuration; empty if libyang accepts the configuration."""
         try:
             data = self.context.parse_data_mem(xml, "xml", strict=True, no_state=True, validate_present=True)
         except self.failure as error:
@@ -217,7 +222,7 @@ def _wanted(files: ModelFiles, hierarchies: Iterable[str]) -> Iterator[str]:
 
 
 Token = str | tuple[str, ...]
-"""A word, or the values of a bracketed list."""
+"""A word of a statement, or the values of a list in brackets."""
 
 UNMARKED = {
     "prefix-list": "prefix-list-item",
@@ -229,7 +234,7 @@ UNMARKED = {
     "routing-instances": "instance",
     "vlans": "vlan",
 }
-"""The lists whose names are not entered, although the models of some releases do not mark them (release 23.4: the first five)."""
+"""The lists whose element names are not entered on the command line, although the models of some releases do not mark them (release 23.4: the first five)."""
 
 _NAMED_BY_USER = frozenset({"interfaces", "routing-instances", "vlans"})
 _RENAMED = {("snmp", "name"): "system-name"}
@@ -237,7 +242,7 @@ _RENAMED = {("snmp", "name"): "system-name"}
 
 _ANNOTATIONS = frozenset({"inactive:", "protect:", "replace:"})
 _WITHOUT_VALUE = frozenset({"exact", "longer", "orlonger"})
-"""Kinds of prefix match after which no value follows."""
+"""Kinds of prefix match that are not followed by a value."""
 
 
 @dataclass(frozen=True)
@@ -258,7 +263,7 @@ class _UnknownError(Exception):
 
 @dataclass(frozen=True, eq=False)
 class _Place:
-    """The place to which statements are added. Within ``drop-profiles { … }``, each statement is an entry of the list ``entries_of``."""
+    """The place in the XML to which statements are added. Within ``drop-profiles { … }``, each statement is an entry of the list ``entries_of``."""
 
     node: SchemaNode
     element: Element
@@ -270,7 +275,7 @@ class _Place:
 class Conversion:
     """The conversion of a configuration to XML.
 
-    - ``unknown``: the statements that are not in the schema. They are left out of the XML.
+    - ``unknown``: the statements that are not in the schema. The XML does not contain them.
     - ``origins``: the words of each XML element, and its line in the printed tree.
     """
 
@@ -289,7 +294,7 @@ class Conversion:
         self.element = Element(self.root.tag)
 
     def add(self, statements: Sequence[Statement]) -> None:
-        """Convert top-level statements, in order, and add them to the XML. Statements that are not in the schema go to ``unknown``."""
+        """Convert top-level statements in order, and add them to the XML. Statements that are not in the schema are added to ``unknown``."""
         for statement in statements:
             self._statement(statement, _Place(self.root, self.element, ()))
 
@@ -306,7 +311,7 @@ class Conversion:
             self._line += 1
 
     def _descend(self, statement: Statement, above: _Place) -> _Place | None:
-        """Return the place for a statement's body, or None if the statement is not in the schema."""
+        """Return the place in the XML for a statement's block, or None if the statement is not in the schema."""
         tokens: deque[Token] = deque(statement.words)
         if statement.several:
             tokens.append(statement.values)
@@ -329,7 +334,7 @@ class Conversion:
         return place
 
     def _child(self, place: _Place, tokens: deque[Token]) -> SchemaNode:
-        """Return the node for the next word. If the word is the node's name, it is removed from ``tokens``."""
+        """Return the schema node for the next word. If the word is the node's name, it is removed from ``tokens``."""
         node, word = place.node, tokens[0]
         name = _RENAMED.get((node.name, word), word) if isinstance(word, str) else ""
         hidden = node.children.get(UNMARKED.get(node.name, ""))
@@ -386,7 +391,7 @@ class Conversion:
         return last
 
     def _element(self, parent: Element, node: SchemaNode, keys: tuple[str, ...], words: tuple[str, ...]) -> Element:
-        """Return the container or list entry with this name and these keys. It is created if it does not exist."""
+        """Return the container or list entry with this name and these keys, and create it if it does not exist."""
         element = self._entries.get((parent, node.tag, keys))
         if element is None:
             element = SubElement(parent, node.tag)
@@ -399,9 +404,10 @@ class Conversion:
 
 
 def _unnamed(node: SchemaNode, word: Token) -> SchemaNode | None:
-    """Return the child without a name on the command line that accepts a word.
+    """Return a child of a node that accepts a word as its content, because the child's name is not entered on the command line.
 
-    An enumeration that contains the word comes first, then a list, a leaf-list, a leaf, a container.
+    If several children accept it, the order is: an enumeration that contains the word, a list, a leaf-list, a leaf, a
+    container.
     """
     for child in node.unnamed:
         if isinstance(word, str) and word in child.enums:
@@ -427,7 +433,7 @@ def _alternatives(value: Token, tokens: deque[Token]) -> tuple[str, ...]:
 def _key_values(node: SchemaNode, tokens: deque[Token]) -> Iterator[tuple[tuple[str, ...], tuple[str, ...]]]:
     """Yield (key values, words as typed) for each list entry that the words describe.
 
-    The keys ``choice-ident`` and ``choice-value`` hold a word and the next word. In ``community add NAME``,
+    The keys ``choice-ident`` and ``choice-value`` hold a word and the word after it. In ``community add NAME``,
     ``choice-value`` is empty and the name is the third key. In ``prefix-list-filter NAME orlonger``, no value follows.
     If a list has several further keys, their names are typed (``loss-priority any protocol any``).
     """

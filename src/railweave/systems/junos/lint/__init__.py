@@ -1,6 +1,6 @@
-"""Lint rules for Junos that its published models do not check.
+"""Lint rules for Junos that its published models do not check: rules about free text, references, and settings that belong together.
 
-They are about free text, references, and settings that belong together. The rules have three sources:
+The rules have three sources:
 
 - the ``junos:must`` rules of Juniper's 23.4R2 models, which a commit enforces and libyang does not;
 - the command reference;

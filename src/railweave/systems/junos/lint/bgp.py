@@ -25,7 +25,7 @@ def _groups(root: Words) -> Iterator[tuple[str, Words]]:
     fix="keep only peer-auto-discovery, or only `allow` with its limit",
 )
 def dynamic_neighbor(root: Words) -> Iterator[str]:
-    """Dynamic neighbors are found by ``allow`` or by ``peer-auto-discovery``, and have ``peer-limit`` only with ``allow``.
+    """A group with ``dynamic-neighbor`` finds its neighbors by ``allow`` or by ``peer-auto-discovery``, and has ``peer-limit`` only with ``allow``.
 
     Source: ``junos:must`` of protocols/bgp/group/dynamic-neighbor.
     """
@@ -44,7 +44,7 @@ def dynamic_neighbor(root: Words) -> Iterator[str]:
     fix="remove the statement, or configure the neighbors of this group by address",
 )
 def peer_auto_discovery(root: Words) -> Iterator[str]:
-    """A group that discovers its neighbors is external, without multihop and without authentication.
+    """A group that discovers its neighbors is external, and uses neither multihop nor authentication.
 
     Source: ``junos:must`` of peer-auto-discovery (authentication), and the auto-discovery page (no IBGP, no multihop).
     """
@@ -122,7 +122,7 @@ def graceful_restart_time(root: Words) -> Iterator[str]:
     fix="remove either echo or echo-lite; use holddown-interval only on external groups",
 )
 def bfd(root: Words) -> Iterator[str]:
-    """BFD has ``echo`` or ``echo-lite``, not both, and ``holddown-interval`` in external groups only.
+    """BFD has ``echo`` or ``echo-lite``, but not both, and has ``holddown-interval`` only in external groups.
 
     Source: ``junos:must`` of bfd-liveness-detection.
     """
@@ -168,7 +168,7 @@ def fabric_color(root: Words) -> Iterator[str]:
     fix="remove the color community from the policy",
 )
 def color_policy(root: Words) -> Iterator[str]:
-    """With ``fabric-advertise``, no export policy changes color communities (deterministic path forwarding)."""
+    """In a group with ``fabric-advertise``, no export policy changes color communities (deterministic path forwarding)."""
     if not root.has(*BGP, "fabric-advertise"):
         return
     colors = {

@@ -24,7 +24,7 @@ PARTITIONS = {
 }
 CODE_POINT_BITS = {"dscp": 6, "dscp-ipv6": 6, "ieee-802.1": 3, "ieee-802.1ad": 4, "inet-precedence": 3, "exp": 3}
 _ALIAS = re.compile(r"ef|be|nc[12]|cs[1-7]|af[1-4][1-3]")
-"""Junos' names of code points (RFC 2474, RFC 2597, RFC 3246, and its own be, nc1, nc2)."""
+"""The names that Junos has for code points (RFC 2474, RFC 2597, RFC 3246, and Junos's own be, nc1 and nc2)."""
 
 
 @check(
@@ -33,7 +33,7 @@ _ALIAS = re.compile(r"ef|be|nc[12]|cs[1-7]|af[1-4][1-3]")
     fix="use a queue from 0 to 7 for unicast classes, 8 to 11 for multicast",
 )
 def queue_number(root: Words) -> Iterator[str]:
-    """The queue of a forwarding class exists, and that of a lossless class is a unicast queue.
+    """The queue of a forwarding class exists, and a lossless class has a unicast queue.
 
     The models have no range for ``queue-num``.
     """
@@ -54,7 +54,7 @@ def queue_number(root: Words) -> Iterator[str]:
     fix="use only `forwarding-classes class`",
 )
 def forwarding_class_form(root: Words) -> Iterator[str]:
-    """Forwarding classes are given by ``class`` or by ``queue``, not by both.
+    """Forwarding classes are all defined by ``class`` or all by ``queue``.
 
     Source: ``junos:must`` of class-of-service/forwarding-classes/class.
     """
@@ -70,7 +70,7 @@ def forwarding_class_form(root: Words) -> Iterator[str]:
     fix="give each class its own queue",
 )
 def queue_shared(root: Words) -> Iterator[str]:
-    """No other class has the queue of a lossless class (follows from the effect of PFC)."""
+    """A lossless class shares its queue with no other class (follows from the effect of PFC)."""
     classes = root.at(COS, "forwarding-classes", "class").below
     for name, words in classes.items():
         if words.inside("no-loss") is None:
@@ -86,7 +86,7 @@ def queue_shared(root: Words) -> Iterator[str]:
     fix="use low or strict-high",
 )
 def scheduler_priority(root: Words) -> Iterator[str]:
-    """The priority of a scheduler is a word of the command reference.
+    """The priority of a scheduler is a value that the command reference lists.
 
     ``priority`` is a free string in the models.
     """
@@ -102,9 +102,9 @@ def scheduler_priority(root: Words) -> Iterator[str]:
     fix="use low or strict-high",
 )
 def scheduler_priority_platform(root: Words) -> Iterator[str]:
-    """The priority of a scheduler is a word that the command reference has for QFX5000.
+    """The priority of a scheduler is a value that the QFX5000 series supports.
 
-    Source: command reference of ``priority`` (schedulers), which names the platforms of each word.
+    Source: command reference of ``priority`` (schedulers), which names the platforms of each value.
     """
     for (*_, name, _, priority), _ in root.every(COS, "schedulers", "*", "priority", "*"):
         if priority in PRIORITIES - QFX5000_PRIORITIES:
@@ -113,7 +113,7 @@ def scheduler_priority_platform(root: Words) -> Iterator[str]:
 
 @check("junos-scheduler-rates", why="commit rejects these together", fix="keep one of them")
 def scheduler_rates(root: Words) -> Iterator[str]:
-    """No scheduler with a capped transmit rate has a shaping or excess rate, and no strict-high one has an excess rate.
+    """A scheduler with a capped transmit rate has neither a shaping rate nor an excess rate, and a strict-high one has no excess rate.
 
     Source: ``junos:must`` of class-of-service/schedulers/{excess-rate,excess-priority,shaping-rate}.
     """
@@ -136,7 +136,7 @@ def scheduler_rates(root: Words) -> Iterator[str]:
     fix="reduce the guaranteed rates of the scheduler map to a sum of at most 100 percent",
 )
 def transmit_rate(root: Words) -> Iterator[str]:
-    """The guaranteed rates of a scheduler map are at most 100 percent together. Strict-high queues are served first and are not counted."""
+    """The guaranteed rates of a scheduler map add up to at most 100 percent. Strict-high queues are served first and do not count."""
     for (*_, name), scheduler_map in root.every(COS, "scheduler-maps", "*"):
         used = {path[-1] for path, _ in scheduler_map.every("forwarding-class", "*", "scheduler", "*")}
         rates = [
@@ -154,7 +154,7 @@ def transmit_rate(root: Words) -> Iterator[str]:
     fix="write the bits (011010 is DSCP 26), or a DiffServ name such as af31",
 )
 def code_point(root: Words) -> Iterator[str]:
-    """Code points of classifiers, rewrite rules and PFC profiles are names, or bits in the right number."""
+    """Code points of classifiers, rewrite rules and PFC profiles are names, or have the correct number of bits."""
     aliases = {path[-1] for path, _ in root.every(COS, "code-point-aliases", "*", "*")}
     for word in ("classifiers", "rewrite-rules"):
         for kind, bits in CODE_POINT_BITS.items():
@@ -177,7 +177,7 @@ def _bits(value: str, count: int) -> bool:
 
 @check("junos-code-point-twice", why="a packet can be in only one class", fix="list the code point in only one class")
 def code_point_twice(root: Words) -> Iterator[str]:
-    """A code point is in one class of a classifier only (follows from its meaning)."""
+    """A classifier assigns each code point to only one class (follows from its meaning)."""
     for kind in CODE_POINT_BITS:
         for name, classifier in root.at(COS, "classifiers", kind).below.items():
             seen: dict[str, str] = {}
@@ -207,7 +207,7 @@ def classifier_empty(root: Words) -> Iterator[str]:
 
 @check("junos-cos-interface", why="commit rejects these together on one interface", fix="keep one of them")
 def cos_interface(root: Words) -> Iterator[str]:
-    """An interface has one way to classify packets, one to schedule them, and one rewrite rule for each header.
+    """An interface has a classifier or a forwarding class, one scheduler map, and one rewrite rule for each header, but not several of them.
 
     Source: ``junos:must`` of class-of-service/interfaces/interface and of its ``rewrite-rules``.
     """
@@ -229,7 +229,7 @@ def cos_interface(root: Words) -> Iterator[str]:
     fix="list the fill levels in rising order, and probabilities that do not fall",
 )
 def drop_profile(root: Words) -> Iterator[str]:
-    """The fill levels and probabilities of an interpolated drop profile rise (command reference of ``interpolate``)."""
+    """The fill levels and the drop probabilities of an interpolated drop profile never decrease (command reference of ``interpolate``)."""
     for (*_, name, _), profile in root.every(COS, "drop-profiles", "*", "interpolate"):
         for word in ("fill-level", "drop-probability"):
             values = [as_number(value) for value in profile.names(word)]
@@ -244,9 +244,9 @@ def drop_profile(root: Words) -> Iterator[str]:
     fix="ingress: lossless, lossless-headroom, lossy; egress: lossless, lossy, multicast",
 )
 def buffer_partition(root: Words) -> Iterator[str]:
-    """The partitions of the shared buffer are those of the command reference.
+    """The partitions of the shared buffer have names that the command reference lists.
 
-    Their names are free text in the models.
+    The names are free text in the models.
     """
     for direction, known in PARTITIONS.items():
         for name in root.names(COS, "shared-buffer", direction, "buffer-partition"):
@@ -262,7 +262,8 @@ def buffer_partition(root: Words) -> Iterator[str]:
 def buffer_total(root: Words) -> Iterator[str]:
     """The ingress partitions of the shared buffer add up to 100 percent, and the egress partitions to at most 100.
 
-    The command reference asks for exactly 100 in both; Juniper's own QFX5240 egress has 76 and none for multicast.
+    The command reference requires exactly 100 percent for both. Juniper's own QFX5240 configuration, however, has an egress
+    total of 76 percent, without a partition for multicast.
     """
     for direction in PARTITIONS:
         partitions = root.at(COS, "shared-buffer", direction, "buffer-partition")

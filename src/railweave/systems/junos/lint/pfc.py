@@ -57,7 +57,7 @@ def watchdog_action(root: Words) -> Iterator[str]:
     fix="add `pfc` at that code point, or remove MRU and XON",
 )
 def pfc_code_point(root: Words) -> Iterator[str]:
-    """A code point of a congestion notification profile has ``mru`` or ``xon`` only with ``pfc``.
+    """A code point of a congestion notification profile sets ``mru`` or ``xon`` only if it also sets ``pfc``.
 
     Source: ``junos:must`` of ``mru`` and ``xon``.
     """
@@ -89,7 +89,7 @@ def pfc_kind(root: Words) -> Iterator[str]:
     fix="name the queue of the `no-loss` class, and use its pfc-priority as code point",
 )
 def pfc_queue(root: Words) -> Iterator[str]:
-    """A profile's output pauses the queues of lossless classes, at their PFC priority (follows from its meaning)."""
+    """The output of a congestion notification profile pauses only queues of lossless classes, at their PFC priority (follows from its meaning)."""
     lossless = {
         forwarding_class.inside("queue-num"): forwarding_class.inside("pfc-priority")
         for forwarding_class in root.at(COS, "forwarding-classes", "class").below.values()
@@ -110,7 +110,7 @@ def pfc_queue(root: Words) -> Iterator[str]:
     fix="classify the code point into a `no-loss` class",
 )
 def pfc_class(root: Words) -> Iterator[str]:
-    """Code points that are paused at ingress are in a lossless class (follows from its meaning)."""
+    """A code point that a profile pauses at ingress belongs to a lossless class (follows from its meaning)."""
     by_account = any(profile.has("input", "pfc-account") for _, profile in _profiles(root))
     lossless = {
         name

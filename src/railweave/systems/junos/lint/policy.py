@@ -1,4 +1,4 @@
-"""Rules about policies, communities, and the balancing of next-hop groups."""
+"""Rules about policies, communities, and load balancing over next-hop groups."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 ENHANCED_HASH = ("forwarding-options", "enhanced-hash-key")
 INACTIVITY_US = range(16, 32001)
-"""The range of the inactivity interval of flowlets, in microseconds (16 us to 32 ms), from the command reference for the same switches."""
+"""The range of the inactivity interval of flowlets in microseconds, from the command reference for the same switches."""
 
 WELL_KNOWN = frozenset(
     {"no-export", "no-advertise", "no-export-subconfed", "no-peer", "llgr-stale", "no-llgr", "accept-own"}
@@ -48,7 +48,7 @@ def aigp_next_hop(root: Words) -> Iterator[str]:
     fix="use color:0:N, large:A:B:C, A:B, a typed extended community, or a well-known name",
 )
 def community_value(root: Words) -> Iterator[str]:
-    """A member of a community has a form of RFC 1997, RFC 4360, RFC 8092 or RFC 9012 (color), as Junos writes it.
+    """A member of a community has the form of RFC 1997, RFC 4360, RFC 8092 or RFC 9012 (color), as Junos writes it.
 
     Patterns are not checked.
     """
@@ -96,7 +96,7 @@ def inactivity_interval(root: Words) -> Iterator[str]:
     "junos-dlb-exclusive", why="commit rejects dynamic load balancing and resilient hashing together", fix="keep one"
 )
 def dlb_exclusive(root: Words) -> Iterator[str]:
-    """Next-hop groups have dynamic load balancing or resilient hashing, not both.
+    """Next-hop groups use dynamic load balancing or resilient hashing, but not both.
 
     Source: ``junos:must`` of enhanced-hash-key/ecmp-dlb.
     """
@@ -110,7 +110,7 @@ def dlb_exclusive(root: Words) -> Iterator[str]:
     fix="set min and max, with min below max",
 )
 def dlb_quantization_pair(root: Words) -> Iterator[str]:
-    """Egress quantization has both bounds or none, and the lower one is below the upper one.
+    """Egress quantization sets both bounds or neither, and the lower bound is below the upper bound.
 
     Source: ``junos:must`` of ecmp-dlb/egress-quantization.
     """

@@ -21,7 +21,7 @@ _CHANNEL = re.compile(r"([a-z]+-\d+/\d+/\d+):(\d+)")
 
 
 def _network(text: str) -> IPv4Network | IPv6Network | None:
-    """Return the network of a prefix, or of an address with a prefix length. None for any other text."""
+    """Return the network of a prefix, or of an address with a prefix length. Return None for any other text."""
     try:
         return ip_interface(text).network
     except ValueError:
@@ -34,9 +34,9 @@ def _network(text: str) -> IPv4Network | IPv6Network | None:
     fix="give the interface an address in the prefix, or remove the prefix",
 )
 def ra_prefix_on_interface(root: Words) -> Iterator[str]:
-    """A prefix that an interface advertises is the prefix of one of its addresses.
+    """A prefix in an interface's router advertisements is the prefix of one of the interface's addresses.
 
-    This is a commit check that no model contains.
+    A commit checks this, but no model contains the rule.
     """
     for interface, words in root.at(*ADVERTISED).below.items():
         name, _, unit = interface.rpartition(".")
@@ -76,7 +76,7 @@ def ra_timers(root: Words) -> Iterator[str]:
     fix="give the VLAN a vlan-id and define the unit under interfaces",
 )
 def vlan_l3(root: Words) -> Iterator[str]:
-    """The gateway of a VLAN is a unit that exists and that no other VLAN has, and the VLAN has an id.
+    """The gateway of a VLAN is an existing unit that no other VLAN uses, and the VLAN has an id.
 
     Source: ``junos:must`` of vlans/vlan/l3-interface.
     """
@@ -100,7 +100,7 @@ def vlan_l3(root: Words) -> Iterator[str]:
     fix="give each VLAN a different id",
 )
 def vlan_id_twice(root: Words) -> Iterator[str]:
-    """VLAN ids are unique on a switch (IEEE 802.1Q)."""
+    """Every VLAN id occurs only once on a switch (IEEE 802.1Q)."""
     owners: dict[str, str] = {}
     for name, vlan in vlans(root):
         number = vlan.value("vlan-id") or ""
@@ -114,7 +114,7 @@ def vlan_id_twice(root: Words) -> Iterator[str]:
     fix="name the VLAN only at the interface",
 )
 def vlan_interface(root: Words) -> Iterator[str]:
-    """An interface that a VLAN lists names no VLAN and no mode itself.
+    """If a VLAN lists an interface, the interface itself sets neither a VLAN nor a mode.
 
     Source: ``junos:must`` of vlans/vlan/interface.
     """
@@ -127,7 +127,7 @@ def vlan_interface(root: Words) -> Iterator[str]:
 
 @check("junos-family", why="commit rejects it: a unit either switches or routes", fix="use an irb unit for routing")
 def family(root: Words) -> Iterator[str]:
-    """A unit with ``ethernet-switching`` has neither ``inet`` nor ``inet6``, and a unit with an unnumbered ``inet6`` has no ``inet6`` address.
+    """A unit with ``ethernet-switching`` has neither ``inet`` nor ``inet6``, and a unit whose ``inet6`` is unnumbered has no ``inet6`` address.
 
     Source: ``junos:must`` of interfaces/interface/unit/family.
     """
@@ -152,9 +152,9 @@ def family(root: Words) -> Iterator[str]:
     ),
 )
 def mtu(root: Words) -> Iterator[str]:
-    """The MTU of an interface is in the range that the switch accepts, and the MTU of each family fits into it.
+    """The MTU of an interface is in the switch's range, and the MTU of each address family fits into it.
 
-    The models have no range for ``mtu``. An interface's MTU includes the Ethernet header, a family's does not.
+    The models have no range for ``mtu``. An interface's MTU includes the Ethernet header, a family's MTU does not.
     """
     for name, words in root.at("interfaces").below.items():
         frame = words.number("mtu")
@@ -174,9 +174,9 @@ def mtu(root: Words) -> Iterator[str]:
     fix="set number-of-sub-ports and speed on the port, and put units on its channels",
 )
 def breakout(root: Words) -> Iterator[str]:
-    """The number of a channel is below its port's ``number-of-sub-ports``, and units are on channels, not on the split port.
+    """The number of a channel is below its port's ``number-of-sub-ports``, and only channels have units, not the split port itself.
 
-    Junos OS Evolved: et-0/0/0 is split; et-0/0/0:0 and so on carry traffic.
+    In Junos OS Evolved, et-0/0/0 is split, and et-0/0/0:0 and so on carry traffic.
     """
     interfaces = root.at("interfaces")
     for name, words in interfaces.below.items():
@@ -195,7 +195,7 @@ def breakout(root: Words) -> Iterator[str]:
     fix="give each interface a different address",
 )
 def address_twice(root: Words) -> Iterator[str]:
-    """An address is on one unit of a routing instance only (compared as written)."""
+    """An address is on only one unit of a routing instance (addresses are compared as text)."""
     instances = {path[-1]: path[0] for path, _ in root.at("routing-instances").every("*", "interface", "*")}
     owners: dict[tuple[str, str], str] = {}
     for (name, _, unit, *_, address), _ in root.at("interfaces").every("*", "unit", "*", "family", "*", "address", "*"):

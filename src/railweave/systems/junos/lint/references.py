@@ -1,4 +1,4 @@
-"""Rules that names must be defined if they are used (the models check none of them), and rules about MAC-VRFs and system services."""
+"""Rules that a name must be defined if it is used, which the models do not check, and rules about MAC-VRFs and system services."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def vni_twice(root: Words) -> Iterator[str]:
     fix="list the port in the instance that has its VLAN",
 )
 def mac_vrf_port(root: Words) -> Iterator[str]:
-    """A port of a MAC-VRF is a member of the instance's VLANs, and a port in such a VLAN is listed in the instance."""
+    """A port of a MAC-VRF is a member of the instance's VLANs, and every port in these VLANs is listed in the instance."""
     for name, instance in root.at("routing-instances").below.items():
         if instance.value("instance-type") != "mac-vrf":
             continue
@@ -61,7 +61,7 @@ def mac_vrf_port(root: Words) -> Iterator[str]:
     fix="set `mac` on the gateway's unit, with the same value on every leaf",
 )
 def mac_vrf_gateway(root: Words) -> Iterator[str]:
-    """The gateway of a VLAN that VXLAN stretches has its own MAC address, or a virtual gateway address."""
+    """The gateway of a VLAN that VXLAN extends has its own MAC address, or a virtual gateway address."""
     for name, vlan in vlans(root):
         gateway = vlan.value("l3-interface")
         if gateway is None or not vlan.has("vxlan"):
@@ -75,7 +75,7 @@ def mac_vrf_gateway(root: Words) -> Iterator[str]:
 
 @check("junos-lldp", why="commit rejects these together", fix="keep one of them")
 def lldp(root: Words) -> Iterator[str]:
-    """LLDP has a management address or a management interface, and a TLV selection or a TLV filter, not both.
+    """LLDP has either a management address or a management interface, and either a TLV selection or a TLV filter.
 
     Source: ``junos:must`` of protocols/lldp.
     """
@@ -121,7 +121,7 @@ _VLAN_NUMBERS = re.compile(r"all|\d+(-\d+)?")
 
 @dataclass(frozen=True)
 class Reference:
-    """A kind of name: the patterns that define such a name, and the patterns that use it. Each pattern ends with the name."""
+    """A kind of name. One set of path patterns defines such a name, and another uses it. Each pattern ends with the name."""
 
     kind: str
     defined: tuple[str, ...]
@@ -218,14 +218,14 @@ def _names(root: Words, patterns: tuple[str, ...]) -> Iterator[tuple[str, str]]:
     fix="define the name, or correct it",
 )
 def undefined_reference(root: Words) -> Iterator[str]:
-    """Schedulers, classes, profiles, policies, filters, lists, communities and groups that are used are defined.
+    """Every scheduler, class, profile, policy, filter, list, community or group that is used is also defined.
 
-    ``REFERENCES`` has every kind; best-effort and network-control are built in.
+    ``REFERENCES`` lists the kinds. The classes best-effort and network-control are built in.
     """
     for reference in REFERENCES:
         defined = {name for name, _ in _names(root, reference.defined)} | reference.built_in
         for name, where in _names(root, reference.used):
-            if name not in defined and " vrf-target " not in where:  # imports and exports communities, not by policies
+            if name not in defined and " vrf-target " not in where:  # communities, not policies
                 yield f"{reference.kind} {name!r} is not defined (used in {where})"
 
 
@@ -235,9 +235,9 @@ def undefined_reference(root: Words) -> Iterator[str]:
     fix="define it under routing-instances (mgmt_junos too), or correct the name",
 )
 def undefined_instance(root: Words) -> Iterator[str]:
-    """The routing instance of NTP, syslog, gRPC or SNMP is defined.
+    """The routing instance that NTP, syslog, gRPC or SNMP uses is defined.
 
-    Source: ``junos:must`` of each; for gRPC ``management-instance`` alone defines mgmt_junos.
+    Source: ``junos:must`` of each statement. For gRPC, ``management-instance`` is enough to define mgmt_junos.
     """
     for name, where in _names(root, ("system ** routing-instance *", "snmp ** routing-instance *")):
         implied = name == MANAGEMENT_INSTANCE and "grpc" in where.split() and root.has("system", "management-instance")
@@ -251,7 +251,7 @@ def undefined_instance(root: Words) -> Iterator[str]:
     fix="define a classifier of this name and kind, or correct the name",
 )
 def undefined_classifier(root: Words) -> Iterator[str]:
-    """A classifier or rewrite rule that is used is defined under the same kind (``dscp``, ``dscp-ipv6`` …)."""
+    """A classifier or rewrite rule that is used is defined as the same kind (``dscp``, ``dscp-ipv6`` …)."""
     for word in ("classifiers", "rewrite-rules"):
         for at in (("interfaces", "*", word), ("interfaces", "*", "unit", "*", word)):
             for (*above, _, kind, name), _ in root.at(COS).every(*at, "*", "*"):
@@ -263,7 +263,7 @@ def undefined_classifier(root: Words) -> Iterator[str]:
     "junos-undefined-vlan", why="the port would be in no VLAN", fix="define the VLAN under vlans, or correct the name"
 )
 def undefined_vlan(root: Words) -> Iterator[str]:
-    """A VLAN that a port names is defined, in a routing instance or outside; numbers are not checked."""
+    """A VLAN that a port refers to by name is defined, inside or outside a routing instance. Numbers are not checked."""
     known = {name for name, _ in vlans(root)}
     for (port, *_, name), _ in root.at("interfaces").every(
         "*", "unit", "*", "family", "ethernet-switching", "vlan", "members", "*"
@@ -278,7 +278,7 @@ def undefined_vlan(root: Words) -> Iterator[str]:
     fix="define the interface and its unit under interfaces, or correct the name",
 )
 def undefined_interface(root: Words) -> Iterator[str]:
-    """Interfaces of protocols, instances and class of service exist; names with a wildcard are not checked."""
+    """The interfaces that protocols, instances and class of service use exist. Names with a wildcard are not checked."""
     patterns = (
         "protocols router-advertisement interface *",
         "protocols bgp group * dynamic-neighbor * peer-auto-discovery interface *",

@@ -1,4 +1,4 @@
-"""A configuration as the words of its ``set`` lines. Lines with the same beginning share these words.
+"""A configuration as a tree of the words of its ``set`` lines. Lines that begin with the same words share these words.
 
 A rendered tree separates words from values, curly-brace text does not, and ``set`` lines do not distinguish names from
 values. In this form, all three are the same, so a rule needs to handle only one form.
@@ -20,7 +20,7 @@ _INACTIVE = "inactive:"
 
 @dataclass(eq=False)
 class Words:
-    """The words that may follow a word, each with the words that follow it."""
+    """The words that may follow a word, each with its own following words."""
 
     below: dict[str, Words] = field(default_factory=dict[str, "Words"])
 
@@ -49,7 +49,7 @@ class Words:
         return list(self.at(*path).below)
 
     def value(self, *path: str) -> str | None:
-        """Return the word that follows a path; None if no word does."""
+        """Return the word that follows a path, or None if the path is not in the configuration or no word follows."""
         return next(iter(self.at(*path).below), None)
 
     def number(self, *path: str) -> int | None:
@@ -57,7 +57,7 @@ class Words:
         return as_number(self.value(*path))
 
     def every(self, *pattern: str) -> Iterator[tuple[tuple[str, ...], Words]]:
-        """Yield (path, words that follow it) for every path that matches a pattern. ``*`` matches one word, ``**`` any number of words."""
+        """Yield (path, following words) for every path that matches a pattern. ``*`` matches one word, ``**`` any number of words."""
         if not pattern:
             yield (), self
             return
@@ -75,12 +75,12 @@ class Words:
                 yield (word, *path), end
 
     def inside(self, word: str) -> str | None:
-        """Return the value of an attribute that may be on the same line after others (``class A queue-num 4 no-loss``); None without it."""
+        """Return the value of an attribute that may follow others on the same line (``class A queue-num 4 no-loss``), or None if the line lacks it."""
         return next((end.value() or "" for _, end in self.every("**", word)), None)
 
 
 def vlans(root: Words) -> list[tuple[str, Words]]:
-    """Return (name, statements) of every VLAN of the device and of its routing instances."""
+    """Return (name, statements) of every VLAN, at the top level and in routing instances."""
     tables = [root.at("vlans"), *(instance.at("vlans") for instance in root.at("routing-instances").below.values())]
     return [(name, vlan) for table in tables for name, vlan in table.below.items()]
 

@@ -1,4 +1,4 @@
-"""Conversion between the management plane of a device and its statements (``statements.management``)."""
+"""Conversion between a device's management settings and the statements of ``statements.management``."""
 
 from __future__ import annotations
 
@@ -41,11 +41,11 @@ if TYPE_CHECKING:
     from railweave.systems.junos.words import Word
 
 REMOTE_USER = "remote"
-"""The Junos user that represents users whom only a login server knows. Without it, Junos refuses their logins."""
+"""The Junos user whose rights apply to users that only a login server has. If it does not exist, Junos refuses their logins."""
 
 
 def system_of(config: DeviceConfig) -> System:
-    """Return the management plane in the form of its statements. If the login order lacks ``password``, the device's own users are a fallback."""
+    """Return the management settings in the form of the statements. If the login order lacks ``password``, local users can log in only if no server answers."""
     management = config.management
     aaa, login, services = management.aaa(), management.login(), management.services
     users = {
@@ -93,7 +93,7 @@ def _agent(snmp: Snmp) -> Agent:
 
 
 def edge_of(config: DeviceConfig) -> Edge:
-    """Return LLDP and the guards of server ports in the form of their statements."""
+    """Return the LLDP settings and the server ports with BPDU guard, in the form of their statements."""
     ports = tuple(port.name for port in config.edge_ports()) if config.bpdu_guard() else ()
     management = config.management
     address = config.management_address.address if management.lldp else None
@@ -103,14 +103,14 @@ def edge_of(config: DeviceConfig) -> Edge:
 def management_of(
     system: System, top: Word, ports: Iterable[Port], assigned: InterfaceAddress, *, protected: bool
 ) -> Management:
-    """Return the management plane of a device. ``assigned`` is the address of its management port.
+    """Return the management settings of a device. ``assigned`` is the address of its management port.
 
-    ``protected`` is True if filters limit access to it.
+    ``protected`` is True if filters restrict access to the device.
     """
     edge = NEIGHBORS.value(top)
     if edge.address is not None and edge.address != assigned.address:
         top.add(("protocols", "lldp", "management-address", edge.address), 0, 0).leave()
-    for name in system.certificates.keys() - {system.certificate}:  # a certificate of another service
+    for name in system.certificates.keys() - {system.certificate}:  # a certificate for a different service
         top.add(("security", "certificates", "local", name), 0, 0).leave()
     users = {
         name: User(user.role, user.password, tuple(key.key for key in user.keys)) for name, user in system.users.items()
@@ -150,7 +150,7 @@ def _login(system: System) -> Login | None:
 
 
 def _aaa(system: System, users: dict[str, User]) -> Aaa | None:
-    """Return the login servers in use. Removes the template of their users from ``users``."""
+    """Return the login servers in use, and remove the template for their users from ``users``. None if there are no servers."""
     tacacs, radius = (
         tuple(
             LoginServer(
@@ -173,7 +173,7 @@ def _aaa(system: System, users: dict[str, User]) -> Aaa | None:
 def _snmp(agent: Agent) -> Snmp:
     """Return the SNMP agent with its read-only community.
 
-    A second community, a community with write access, and users without keys are not understood.
+    A second community, a community with write access, and users without keys are marked as not understood.
     """
     first = next((community for community in agent.communities if community.access != "read-write"), None)
     users = {
@@ -198,10 +198,10 @@ def _snmp(agent: Agent) -> Snmp:
 
 
 def gateway_of(system: System, top: Word, assigned: InterfaceAddress) -> Address:
-    """Return the next hop of the default route of the management port, or 0.0.0.0 if there is none. ``assigned`` is the address of this port.
+    """Return the next hop of the management port's default route, or 0.0.0.0 if there is none. ``assigned`` is the address of this port.
 
-    A route in the main table is used if the port itself reaches its next hop. Other static routes in that table belong
-    to the fabric, and are not understood.
+    A route in the main table counts only if its next hop is in the port's own prefix. Other static routes in that table
+    belong to the fabric, and are marked as not understood.
     """
     if system.gateway is not None:
         return system.gateway
@@ -229,7 +229,7 @@ def _address(text: str) -> Address | None:
 
 
 def _edge_ports(top: Word, ports: Iterable[Port]) -> EdgePorts | None:
-    """Return the protection of layer-2 server ports: shutdown of ports that receive a bridge's BPDU, and limits of floods."""
+    """Return the protection of layer-2 server ports: BPDU guard and storm control. Return None if neither is configured."""
     guarded = top.at_path("protocols", "layer2-control", "bpdu-block") is not None
     profiles = {unit.storm for port in ports for unit in port.units.values() if unit.storm is not None}
     storm: int | None = None

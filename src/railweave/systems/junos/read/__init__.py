@@ -1,9 +1,9 @@
 """Reader of Junos configuration text in curly-brace form, ``set`` lines, XML or JSON.
 
 Each form is converted to a trie of words (``words``), in which groups are expanded (``shape.inherit``). The module of
-each subject marks the words that it understands. A value that the configuration needs and the text lacks is empty: no
-name, the address 0.0.0.0, speed 0. Secrets are read as references. A secret whose value is in the text becomes
-``secret:?``.
+each subject marks the words that it understands. If the text lacks a value that the configuration requires, an empty
+value takes its place: an empty name, the address 0.0.0.0, or speed 0. Secrets are read as references. A secret whose
+value is in the text becomes ``secret:?``.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ def configuration(top: Word) -> DeviceConfig:
     over = overlay.overlay(top, evpn, options, owners, router_id.prefix, own_as=own_as, tunnels=bool(vrfs or mac_vrf))
     if (
         over is not None and over.loopback == router_id and not loopbacks
-    ):  # the loopback that sessions are from is not there
+    ):  # no loopback has the address from which the sessions start
         over = replace(over, loopback=NO_ADDRESS, neighbors=())
     rules, elsewhere = protection(
         top, named, options, {name for name, use in kind.items() if use == "server"} | {"irb"}
@@ -162,7 +162,7 @@ def _kinds(
 
 
 def _without(group: Group, owners: Owners, elsewhere: Collection[str]) -> Group:
-    """Return a group without the sessions on interfaces that belong to routing instances (``elsewhere``)."""
+    """Return a group without its sessions on interfaces of routing instances. ``elsewhere`` has these interfaces."""
     units = [(peer, owners.unit(peer.local or owners.beside(peer.peer))) for peer in group.neighbors]
     return replace(
         group,
@@ -172,7 +172,7 @@ def _without(group: Group, owners: Owners, elsewhere: Collection[str]) -> Group:
 
 
 def _is_routed(port: Port) -> bool:
-    """Return whether the only unit of a port has an address."""
+    """Return True if unit 0 of a port has an address."""
     unit = port.units.get("0")
     return unit is not None and bool(unit.every_address())
 
@@ -205,11 +205,11 @@ def _leave_loopbacks(top: Word, elsewhere: Container[str], held: Collection[Pref
 __all__ = ["parsed", "printed", "read"]
 
 _GROUP = re.compile(r"groups \S+ (?!when )")
-"""A pattern of the words before a statement of a group. The statement counts as if it were at the place where the group applies."""
+"""A pattern of the words before a statement of a group. For the classification of statements, these words are removed."""
 _OF_TWO_WORDS = wordset(
     "system protocols class-of-service policy-options routing-options forwarding-options security chassis"
 )
-"""Hierarchies in which the part of a statement is named by two words."""
+"""The top-level hierarchies whose parts are identified by two words, such as ``protocols bgp``."""
 
 
 def read(texts: Mapping[str, str]) -> Reading:
@@ -239,7 +239,7 @@ def read(texts: Mapping[str, str]) -> Reading:
 
 
 def _said(top: Word, files: list[str]) -> Iterator[ReadStatement]:
-    """Yield every statement. A list on one line is one statement."""
+    """Yield every statement of the texts with its mark. A list on one line counts as one statement."""
     irrelevant = catalog().systems["junos"].reads.irrelevant
     each: dict[int, list[tuple[int, str, str, bool]]] = {number: [] for number in range(len(files))}
     fixed: list[ReadStatement] = []
@@ -261,7 +261,7 @@ def _said(top: Word, files: list[str]) -> Iterator[ReadStatement]:
 
 
 def _beside(file: str, listing: Lines) -> Iterator[ReadStatement]:
-    """Yield the lines that are not statements, and the deactivated statements."""
+    """Yield the deactivated statements of a text, and its lines that are not statements."""
     for path, at in listing.asleep:
         yield ReadStatement(file, at, _hierarchy(path), " ".join(map(quoted, path)), "irrelevant")
     for text, at, kind in listing.other:
@@ -269,7 +269,7 @@ def _beside(file: str, listing: Lines) -> Iterator[ReadStatement]:
 
 
 def _same(file: str, listing: Lines, ends: Mapping[tuple[str, ...], Word]) -> Iterator[ReadStatement]:
-    """Yield the statements of a second text that has the same configuration in a different form."""
+    """Yield the statements of a second text with the same configuration in a different form. ``ends`` has the words of the first text."""
     irrelevant = catalog().systems["junos"].reads.irrelevant
     each = [(at, _hierarchy(path), " ".join(map(quoted, path)), ends.get(path)) for path, at in listing.active]
     rows = [(at, part, text, word is not None and word.kind == "understood") for at, part, text, word in each]
@@ -290,7 +290,7 @@ def parsed(file: str, text: str) -> ConfigTree:
 
 
 def printed(file: str, nodes: Sequence[Node]) -> str:
-    """Return the nodes of a tree as text: ``set`` lines for a file name with that ending, otherwise the curly-brace form."""
+    """Return the nodes of a tree as text: ``set`` lines if the file name ends with ``.set``, otherwise the curly-brace form."""
     if file.endswith(".set"):
         added = [Step("add", (), node, (at,)) for at, node in enumerate(nodes)]
         return "".join(f"{line}\n" for line in JunosTree(tuple(nodes)).commands(added))

@@ -1,4 +1,4 @@
-"""Derivation of the sharing of next-hop groups: the hash, dynamic load balancing, spraying, and the packets to which they apply."""
+"""Derivation of load balancing: the hash, dynamic load balancing, spraying, and the packets to which these apply."""
 
 from __future__ import annotations
 
@@ -56,12 +56,12 @@ def balancing(top: Word, ports: Iterable[Port]) -> BalancingConfig:
 
 
 def runs(top: Word) -> bool:
-    """Return True if a routing protocol runs. Without one, there are no next-hop groups, and statements about their repair have no meaning."""
+    """Return True if a routing protocol is configured. Otherwise there are no next-hop groups, and statements about their repair have no effect."""
     return any(top.at_path("protocols", name) is not None for name in ("bgp", "isis", "ospf", "ospf3"))
 
 
 def _hash(top: Word, seed: int | None) -> Hash:
-    """Return the fields of the hash: a layer counts if every family has it. Without statements, Junos uses both layers."""
+    """Return the hash. A layer counts as hashed if every address family hashes it. If there are no statements, Junos hashes both layers."""
     families = list(top.entries("forwarding-options", "hash-key", "family"))
     if not families:
         return Hash(seed=seed)
@@ -120,7 +120,7 @@ def _terms(top: Word, policy: str) -> Iterator[Word]:
 
 
 def _sprayed(top: Word) -> bool:
-    """Return True if a policy of the forwarding table sprays at random, and mark its statements as understood."""
+    """Return True if a policy of the forwarding table sprays packets at random, and mark the policy's statements as understood."""
     sprays = False
     for word in top.entries("routing-options", "forwarding-table", "export"):
         if top.at_path("policy-options", "policy-statement", word.text) is None:
@@ -141,7 +141,7 @@ def _sprayed(top: Word) -> bool:
 
 
 def _filters(top: Word) -> Iterator[tuple[str, Word]]:
-    """Yield the filters with their families."""
+    """Yield the firewall filters as (address family, filter)."""
     for family in top.entries("firewall", "family"):
         word = family.at_path("filter")
         for direction in word.below.values() if word is not None else ():
@@ -165,7 +165,7 @@ def _opcodes(top: Word, ports: Iterable[Port]) -> tuple[tuple[int, ...], tuple[s
 
 
 def _bound(ports: Iterable[Port], name: str) -> tuple[str, ...]:
-    """Return the ports that apply a filter to incoming packets."""
+    """Return the names of the ports that apply a filter to incoming packets, and mark the statements that bind the filter as understood."""
     names: list[str] = []
     for port in ports:
         for unit in port.units.values():
@@ -178,7 +178,7 @@ def _bound(ports: Iterable[Port], name: str) -> tuple[str, ...]:
 
 
 def bind(ports: Iterable[Port], names: Iterable[str]) -> None:
-    """Mark the statements that bind the filters in ``names`` to ports as understood."""
+    """Mark the statements that bind these filters to ports as understood."""
     for name in names:
         _bound(ports, name)
 
@@ -200,7 +200,10 @@ def _spraying_instance(top: Word, name: str) -> None:
 
 
 def _selective(top: Word, ports: Iterable[Port]) -> Iterator[int]:
-    """Yield the RDMA opcodes for which a filter enables dynamic load balancing. Mark the filter and its space in the chip as understood."""
+    """Yield the RDMA opcodes for which a filter enables dynamic load balancing.
+
+    The filter, and the statement that reserves space in the chip for it, are marked as understood.
+    """
     seen: dict[int, None] = {}
     for _, word in _filters(top):
         terms = list(word.below.get("term", Word("")).below.values())

@@ -27,12 +27,12 @@ T = TypeVar("T")
 _AO = {"aes-128-cmac-96": "ao-aes-128-cmac", "hmac-sha-1-96": "ao-hmac-sha-1"}
 _ON_ONE_LINE = {"minimum-interval": 1, "multiplier": 1}
 _OF_NEIGHBOR = {"description": 1, "peer-as": 1, "local-address": 1}
-"""Statements that are specific to a neighbor, with their number of words."""
+"""The statements that can differ between the neighbors of one group, with the number of words of each."""
 
 
 @dataclass
 class Neighbor:
-    """A neighbor with an address. Settings that it lacks are taken from its group."""
+    """A neighbor with an address. Settings that the neighbor lacks come from its group."""
 
     word: Word
     peer: Address
@@ -43,9 +43,9 @@ class Neighbor:
 
 @dataclass
 class Group:
-    """A group of sessions. ``found`` are the ports on which BGP discovers its neighbors.
+    """A group of BGP sessions. ``found`` are the ports on which BGP discovers its neighbors.
 
-    ``widens`` is True if the group uses several paths. ``narrow`` is True if these must have the same AS path.
+    ``widens`` is True if the group has multipath. ``narrow`` is True if its paths must also have the same AS path.
     """
 
     name: str
@@ -74,7 +74,7 @@ class Group:
 def groups(bgp: Word, top: Word) -> list[Group]:
     """Return the groups of ``protocols bgp``. Settings at the top of ``protocols bgp`` apply to every group.
 
-    Neighbors with other settings than their group become a separate group, ``NAME 2``.
+    Neighbors whose settings differ from those of their group become a separate group, ``NAME 2``.
     """
     return [group for word in bgp.entries("group") for group in _groups(word, bgp, top)]
 
@@ -105,7 +105,7 @@ def _groups(word: Word, bgp: Word, top: Word) -> list[Group]:
 
 
 def liveness(word: Word) -> Bfd | None:
-    """Return the BFD of a group or an interface; None without an interval."""
+    """Return the BFD settings of a group or an interface, or None if BFD has no interval."""
     detection = word.at_path("bfd-liveness-detection")
     if detection is None:
         return None
@@ -115,7 +115,7 @@ def liveness(word: Word) -> Bfd | None:
         return None
     multiplier = detection.number("multiplier")
     mode = detection.holds("session-mode")
-    if mode is not None and mode.text == "automatic":  # as without the statement
+    if mode is not None and mode.text == "automatic":  # has the same effect as no statement
         mode.take("irrelevant")
     return Bfd(
         minimum_interval=interval, multiplier=unprinted("bgp.bfd.multiplier") if multiplier is None else multiplier
@@ -167,7 +167,7 @@ def _session_group(places: Sequence[Word], top: Word) -> Group:
 def _policy_names(word: Word, statement: str) -> tuple[str, ...]:
     """Return the policies that are evaluated one after another.
 
-    An expression in which all must accept becomes ``A && B``; others are not understood.
+    An expression that requires several policies to accept becomes ``A && B``. Other expressions are not understood.
     """
     names: list[str] = []
     for policy in (word.at_path(statement) or Word("")).below.values():
@@ -188,7 +188,7 @@ def _policy_names(word: Word, statement: str) -> tuple[str, ...]:
 
 
 def _families_of_group(word: Word) -> tuple[tuple[Family, ...], bool] | None:
-    """Return (the address families of a group, True if its routes carry AIGP), or None without families."""
+    """Return (the address families of a group, True if its routes carry AIGP), or None if the group sets no family."""
     families: list[Family] = []
     aigp = False
     for name, family in FAMILIES.items():
@@ -255,7 +255,7 @@ def _key(word: Word, top: Word) -> Authentication | None:
 
 
 def agreed(values: Sequence[Bfd | None], words: Sequence[Word]) -> Bfd | None:
-    """Return the BFD that all groups have. None without groups, or if they differ; in that case no statement is marked as understood."""
+    """Return the BFD settings that all groups share. If they differ, return None and mark the BFD statements below ``words`` as not understood."""
     if not values or all(value == values[0] for value in values):
         return values[0] if values else None
     leave_bfd(words)
@@ -271,7 +271,7 @@ def leave_bfd(words: Iterable[Word]) -> None:
 
 
 def watching(groups: Iterable[Group]) -> list[Word]:
-    """Return the words of groups and of their neighbors: the levels at which BFD may be set."""
+    """Return the words of groups and of their neighbors: BFD can be set at both levels."""
     return [word for group in groups for word in (group.word, *(neighbor.word for neighbor in group.neighbors))]
 
 
@@ -292,8 +292,8 @@ def underlay(
 ) -> Bgp | None:
     """Return the BGP configuration of the underlay, or None if there is none.
 
-    - ``elsewhere``: the names of lists and communities that other readers have already used.
-    - ``keyed``: all groups that may have a key.
+    - ``elsewhere``: the names of prefix lists and communities that other readers have already used.
+    - ``keyed``: all groups that may have an authentication key.
     """
     bgp = top.at_path("protocols", "bgp")
     if bgp is None:
@@ -303,7 +303,7 @@ def underlay(
     width = widest(top, groups)
     if width > 1 and any(group.narrow for group in groups):
         width = ways_to_one_as(made, width)
-        for group in groups if any(group.found for group in groups) else ():  # whose AS numbers nothing says
+        for group in groups if any(group.found for group in groups) else ():  # their AS numbers are unknown
             for word in (group.word, bgp):
                 if (multipath := word.at_path("multipath")) is not None:
                     multipath.leave()
@@ -337,7 +337,7 @@ def underlay(
 
 
 def widest(top: Word, groups: list[Group]) -> int:
-    """Return the largest number of equal-cost next hops. It is 1 if a group or the forwarding table does not use several."""
+    """Return the largest number of equal-cost next hops. It is 1 unless all groups and the forwarding table use several."""
     wide = top.number("chassis", "maximum-ecmp")
     several = all(group.widens for group in groups) and shares(top)
     if not several:
@@ -346,7 +346,7 @@ def widest(top: Word, groups: list[Group]) -> int:
 
 
 def shares(top: Word) -> bool:
-    """Return True if the forwarding table holds several next hops, because its export policy says so."""
+    """Return True if the export policy of the forwarding table installs several next hops (``load-balance``)."""
     exported = top.at_path("routing-options", "forwarding-table", "export")
     return any(_balances(top, name) for name in (exported.below if exported is not None else ()))
 
@@ -364,7 +364,7 @@ def _balances(top: Word, name: str) -> bool:
 
 
 def _hop_limit(bgp: Word, groups: list[Group]) -> bool:
-    """Return whether every group sends with a hop limit of 255."""
+    """Return True if every group sends packets with a hop limit of 255. Otherwise, mark the hop limits as not understood."""
     limits = [group.ttl for group in groups]
     same = bool(limits) and all(limit == WHOLE_HOP_LIMIT for limit in limits)
     if not same:
@@ -412,13 +412,13 @@ def _sessions(group: Group, owners: Owners, ports: Mapping[str, Port], asn: int)
 
 
 def peer_of(ports: Mapping[str, Port], name: str) -> str:
-    """Return the device at the other end of a port, by its description: ``PEER PORT``."""
+    """Return the device at the other end of a port, which is the first word of the port's description (``PEER PORT``)."""
     port = ports.get(name)
     return far_end(port.description)[0] if port is not None else ""
 
 
 def _policies(options: PolicyOptions, groups: list[Group]) -> Iterator[Policy]:
-    """Yield the policies that groups use: single ones in the order of the text, then the chains of several policies."""
+    """Yield the policies that groups use. First come single policies in the order of the text, then each chain of several policies as one policy."""
     chains = [names for group in groups for names in (group.imports, group.exports) if names]
     single = {names[0] for names in chains if len(names) == 1} | options.more.keys()
     for name in options.policies:

@@ -1,6 +1,6 @@
-"""The forms in which Junos prints its configuration, each converted to the words after ``set``: curly-brace form, ``set`` lines, XML, JSON.
+"""The forms in which Junos prints its configuration: curly braces, ``set`` lines, XML and JSON. Each form is converted to the words after ``set``.
 
-The text itself shows its form. Deactivated statements (``inactive:``, ``deactivate``, ``inactive="inactive"``) are
+The form is recognized from the text. Deactivated statements (``inactive:``, ``deactivate``, ``inactive="inactive"``) are
 returned separately.
 """
 
@@ -26,13 +26,13 @@ if TYPE_CHECKING:
 _UNPRINTED = frozenset(
     {"contents", "prefix-list-item", "as-number", "rd-type", "filter-name", "certificate", "identifier"}
 )
-"""XML elements whose name is not a word of the ``set`` form."""
+"""XML elements whose name is left out in the ``set`` form."""
 
 _UNPRINTED_BELOW = pathset(
     "interfaces interface, vlans vlan, routing-instances instance, vrf-target community, vtep-source-interface "
     "interface-name, autonomous-system as-number"
 )
-"""XML elements, as (preceding word, element), whose name is not a word of the ``set`` form in this place only."""
+"""XML elements, as (preceding word, element), whose name is left out in the ``set`` form only after this word."""
 
 _KEYS: dict[str, frozenset[str]] = {
     "route-filter": frozenset({"address", "choice-ident", "choice-value"}),
@@ -45,14 +45,14 @@ _NAME = frozenset({"name"})
 
 
 def printed(before: tuple[str, ...], name: str) -> bool:
-    """Return True if an element's name is a word of the ``set`` form."""
+    """Return True if the ``set`` form contains an element's name. ``before`` are the words before the element."""
     if name in _UNPRINTED:
         return False
     return not before or (before[-1], name) not in _UNPRINTED_BELOW or _is_name(before)
 
 
 def _is_name(before: tuple[str, ...]) -> bool:
-    """Return whether the last word is a name that the user chose and that looks like a keyword, such as a group ``vlans``."""
+    """Return True if the last word is a name that the operator chose, such as a group that is called ``vlans``."""
     return len(before) > 1 and before[-2] in {"groups", "group"}
 
 
@@ -62,7 +62,7 @@ def keys(element: str) -> frozenset[str]:
 
 
 def follows(words: tuple[str, ...], key: str, text: str) -> tuple[str, ...]:
-    """Return the words of an entry, extended by the value (``text``) of its key element ``key``."""
+    """Return the words of an entry, extended by the value ``text`` of its key element ``key``."""
     if key in {"loss-priority", "protocol"}:
         return (*words, key, text)
     if key in {"add", "delete", "set"} and not text:
@@ -74,22 +74,22 @@ _TOKEN = re.compile(r'\n|"(?:[^"\\]|\\.)*"|[{}\[\],:]|[^\s{}\[\],:"]+')
 
 
 class Text(str):
-    """A value of the text, with its line."""
+    """A value of a JSON text, with its line number."""
 
     __slots__ = ("at",)
     at: int
 
 
 class Fields(dict[str, object]):
-    """A mapping (object) of the text."""
+    """An object of a JSON text: values by name."""
 
 
 class Values(list[object]):
-    """A list of the text."""
+    """An array of a JSON text."""
 
 
 class _JsonReader:
-    """A reader of a JSON document that also records the line of every value. ``json`` has already found the document valid."""
+    """A reader of a JSON document that also records the line number of every value. It expects a valid document."""
 
     def __init__(self, text: str) -> None:
         self.tokens = self._tokens(text)
@@ -103,7 +103,7 @@ class _JsonReader:
                 yield sign
 
     def value(self, sign: str | None = None, depth: int = 0) -> object:
-        """Return the value that begins with the next token."""
+        """Return the value that begins with ``sign`` or, if that is None, with the next token."""
         if depth > DEEPEST:
             raise RenderError(f"more than {DEEPEST} levels", self.line)
         sign = sign or next(self.tokens)
@@ -158,7 +158,7 @@ class _Walk:
         self.asleep: list[Path] = []
 
     def inside(self, words: tuple[str, ...], element: str, value: object, at: int, *, asleep: bool) -> None:
-        """Add the statements inside an element, whose own words are given."""
+        """Add the statements inside an element. ``words`` are the words up to and including the element, and ``asleep`` is True if it is deactivated."""
         if isinstance(value, Values):
             for item in value or [Text("")]:
                 self.inside(words, element, item, at, asleep=asleep)
@@ -195,7 +195,7 @@ class _Walk:
 
 
 def _plain(value: object) -> Text | None:
-    """Return a value that is only text, also in the older form ``[{"data": "text"}]``. None for other values."""
+    """Return a value that consists only of text, also in the older form ``[{"data": "text"}]``. Return None for other values."""
     while isinstance(value, Values) and len(value) == 1:
         value = value[0]
     if isinstance(value, Fields):
@@ -269,7 +269,7 @@ class _XmlReader:
         above = self.stack[-1] if self.stack else None
         text = "".join(element.text).strip()
         if above is not None and element.name in keys(above.name) and not element.below:
-            above.words = follows(above.words, element.name, text)  # the name of the entry around it
+            above.words = follows(above.words, element.name, text)  # the name of the enclosing entry
             return
         if element.below and (element.has_path or not element.words):
             has_path = True
@@ -295,7 +295,7 @@ def xml_paths(text: str) -> tuple[list[Path], list[Path]]:
 
 
 Path = tuple[tuple[str, ...], int]
-"""The words of a statement, and its line."""
+"""The words of a statement, and its line number."""
 
 
 @dataclass
@@ -317,7 +317,7 @@ class Lines:
 _BESIDE = re.compile(
     r"(?m)^(?:\s*\{(?:master|backup|linecard|primary|secondary)\b[^}\n]*\}\s*$|\[edit[^\]\n]*\]|\S+@\S+[>#%].*)"
 )
-"""A pattern of lines that the command line prints around a configuration: the routing engine, the edit level, and prompts."""
+"""A pattern of lines that the command line prints next to a configuration: the routing engine, the edit level, and prompts."""
 _PROMPT = re.compile(r"^\S+@\S+[>#%]\s*")
 _WORD = re.compile(r'"(?:[^"\\]|\\.)*"|[\[\]]|#.*|[^\s\[\]]+')
 _MODIFIERS = frozenset({"inactive:", "protect:", "replace:", "active:"})
@@ -326,7 +326,7 @@ _MOVES = frozenset({"edit", "top", "up", "exit", "quit"})
 
 
 def lines(text: str) -> Lines:
-    """Return the statements of a text. Raises ``RenderError``, with the line, if the text is malformed."""
+    """Return the statements of a text. Raises ``RenderError``, with the line number, if the text is malformed."""
     text = text.lstrip("\ufeff").replace("\r\n", "\n")
     start = text.lstrip()[:1]
     if start == "<":
@@ -355,7 +355,7 @@ def _curly(text: str) -> Lines:
 
 
 def _awake(statements: Sequence[Statement], above: tuple[str, ...], listing: Lines) -> list[Statement]:
-    """Return the statements without the deactivated ones, and without words such as ``inactive:``."""
+    """Return the active statements, and add the deactivated ones to ``listing``. Words such as ``inactive:`` are removed."""
     kept: list[Statement] = []
     for statement in statements:
         asleep = False
@@ -426,7 +426,7 @@ def _moved(here: tuple[str, ...], words: list[str]) -> tuple[str, ...]:
 
 
 def _words(line: str, number: int) -> tuple[list[str], list[str] | None]:
-    """Return the words of a line, and the values in brackets at its end."""
+    """Return (the words of a line, the values in brackets at its end or None)."""
     if '"' not in line and "[" not in line and "#" not in line:
         words = line.split()
         if len(words) > DEEPEST:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass
 class Instance:
-    """A routing instance with the settings in the text."""
+    """A routing instance with its settings."""
 
     word: Word
     kind: str
@@ -90,7 +90,7 @@ def with_loopback(tenant: Vrf, instance: Instance, ports: Mapping[str, Port]) ->
 
 
 def _of_tenant(options: PolicyOptions, name: str) -> None:
-    """Read a policy for type-5 routes, which accepts or rejects routes only by their origin. Record a policy with other conditions in ``more``."""
+    """Read a policy for type-5 routes. The model represents only policies that select routes by their origin; others are recorded in ``more``."""
     word = options.policies.get(name)
     if word is not None and not all(map(_is_plain, (word.at_path("term") or Word("")).below.values())):
         options.more[name] = None
@@ -106,7 +106,7 @@ def _of_tenant(options: PolicyOptions, name: str) -> None:
 
 
 def _passes_connected(policies: Iterable[Word]) -> bool:
-    """Return whether the first term that matches a connected route accepts it."""
+    """Return True if the first term that matches a connected route accepts it."""
     for policy in policies:
         for term in policy.entries("term"):
             asked, then = term.at_path("from", "protocol"), term.at_path("then") or Word("")
@@ -135,7 +135,7 @@ def _targets(word: Word, options: PolicyOptions) -> tuple[tuple[str, ...], tuple
             exports.append(target.text)
     by_policy: list[tuple[str, ...]] = []
     for kind, stated in (("vrf-import", imports), ("vrf-export", exports)):
-        names = word.names(kind)  # which take the place of vrf-target
+        names = word.names(kind)  # they replace vrf-target
         targets = [target for name in names for target in _in_policy(options, name)] if names else stated
         by_policy.append(tuple(dict.fromkeys(targets)))
     return by_policy[0], by_policy[1]
@@ -155,7 +155,7 @@ def _in_policy(options: PolicyOptions, name: str) -> list[str]:
         elif asked is None and set(then.below) in ({"accept"}, {"reject"}):
             then.take_all()
         if asked is None and then.below.keys() & {"accept", "reject"}:
-            break  # no route meets what follows
+            break  # no route reaches the terms that follow
     return targets
 
 
@@ -169,7 +169,7 @@ def _members(names: Iterable[Word], options: PolicyOptions) -> Iterator[str]:
 def _external(
     instance: Instance, options: PolicyOptions, ports: Mapping[str, Port], owners: Owners
 ) -> Iterator[ExternalPeer]:
-    leave_bfd(watching(instance.groups))  # a VRF has no BFD in the model
+    leave_bfd(watching(instance.groups))  # a VRF in the model has no BFD
     for group in instance.groups:
         accept = tuple(_listed(options, group.imports))
         advertise = tuple(_listed(options, group.exports))
@@ -191,9 +191,9 @@ def _external(
 
 
 def _listed(options: PolicyOptions, names: Iterable[str]) -> Iterator[Prefix]:
-    """Yield the prefixes that policies accept, if they list them and reject all others.
+    """Yield the prefixes in policies that accept only listed prefixes and reject all others.
 
-    A policy with more conditions is also recorded in ``more``.
+    A policy with other conditions is also recorded in ``more``.
     """
     for name in names:
         word = options.policies.get(name)
@@ -216,7 +216,7 @@ def _listed(options: PolicyOptions, names: Iterable[str]) -> Iterator[Prefix]:
 
 
 def _is_list(term: Word) -> bool:
-    """Return whether a term accepts the prefixes of its ``route-filter``, or rejects everything."""
+    """Return True if a term only accepts the prefixes of its ``route-filter``, or rejects everything."""
     asked, then = term.at_path("from"), term.at_path("then")
     if then is None:
         return False

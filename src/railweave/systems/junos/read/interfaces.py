@@ -1,4 +1,4 @@
-"""Derivation of the use of ports (to servers, to other switches, to external routers), and of their splits."""
+"""Derivation of the purpose of ports (links to servers, to other switches or to external routers), and of their breakouts."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ _SUITES: dict[str, Suite] = {
     "gcm-aes-xpn-256": "gcm-aes-xpn-256",
 }
 _CHANNELS = {10: 4, 25: 4, 50: 2, 100: 4}
-"""The number of channels of a port, by the speed of a channel in Gb/s (Juniper documentation, channel-speed)."""
+"""The number of channels of a split port, by the speed of a channel in Gb/s (Juniper documentation, channel-speed)."""
 _NUMBER = re.compile(r"\w+-\d+/\d+/(\d+)")
 _RANGE = re.compile(r"([0-9]{1,4})(?:-([0-9]{1,4}))?")
 _LINK = 3
-"""The maximum number of host bits of a prefix that is certainly a link, because it is too small for servers."""
+"""The maximum number of host bits in the prefix of a link between switches. Larger prefixes can contain servers."""
 
 
 def splits(top: Word, ports: Mapping[str, Port]) -> tuple[Split, ...]:
-    """Return the ports whose speed or channels are set, on the port or, as in older releases, below ``chassis``."""
+    """Return the ports whose speed or number of channels is set. The statements are on the port or, in older releases, below ``chassis``."""
     by_port: dict[str, Split] = {}
     for port in ports.values():
         number = _NUMBER.match(port.name)
@@ -65,11 +65,13 @@ def kinds(
     served: Collection[str],
     told: bool,
 ) -> dict[str, Kind]:
-    """Return the use of each port. ``fabric`` are ports with a BGP session or IS-IS to a switch. ``external`` are ports with a session of a VRF.
+    """Return the purpose of each port: server, fabric or external.
 
-    ``served`` are units with router advertisements or in a VRF. ``told`` is True if sessions show the links of the fabric. A
-    routed port without other information then leads to a server. If ``told`` is False, as with OSPF, such a port is a
-    link of the fabric if its prefix is small.
+    - ``fabric``: the ports with a BGP session or IS-IS to a switch.
+    - ``external``: the ports with a session of a VRF.
+    - ``served``: the units with router advertisements or in a VRF.
+    - ``told``: True if sessions show the links of the fabric. Any other routed port then leads to a server. If False, as
+      with OSPF, a routed port with a small prefix is a link of the fabric.
     """
     by_port: dict[str, Kind] = {}
     for name, port in ports.items():
@@ -90,7 +92,7 @@ def kinds(
             )
             by_port[name] = "server" if serves else "fabric"
         elif port.disabled and port.description:
-            by_port[name] = "server"  # a port that waits for a tenant
+            by_port[name] = "server"  # a port that is reserved for a tenant
     return by_port
 
 
@@ -99,7 +101,7 @@ def _wide(unit: Unit) -> bool:
 
 
 def in_order(kind: Mapping[str, Kind]) -> list[str]:
-    """Return the names of ports in the order of a configuration: ports to servers first, then by their numbers."""
+    """Return the names of ports in the order of a configuration: by purpose, with ports to servers first, then by their numbers."""
     return sorted(kind, key=lambda name: (_RANK[kind[name]], port_order(name)))
 
 
@@ -114,10 +116,15 @@ def interfaces(
     encrypted: Mapping[str, Macsec],
     vlans: Mapping[str, int],
 ) -> tuple[Interface, ...]:
-    """Return the ports in use, those to servers first. ``pausing`` are the ports with a PFC profile; None means that there are no profiles.
+    """Return the ports in use, those to servers first.
 
-    ``made`` are the splits; ``routed`` are the ports that are gateways themselves; ``vrfs`` is the VRF of each unit;
-    ``encrypted`` is MACsec by port; ``vlans`` are the numbers of VLANs by name.
+    - ``kind``: the purpose of each port.
+    - ``made``: the breakouts.
+    - ``routed``: the names of ports that are gateways themselves.
+    - ``vrfs``: the VRF of each unit.
+    - ``pausing``: the ports with a PFC profile; None means that there are no profiles.
+    - ``encrypted``: the MACsec settings of each port.
+    - ``vlans``: the number of each VLAN, by name.
     """
     speeds = {split.port: split.speed_gbps for split in made}
     cabled: list[Interface] = []
@@ -158,10 +165,10 @@ def interfaces(
 
 
 def _leave_unheld(port: Port, kind: Kind, *, gateway: bool) -> None:
-    """Mark settings that an interface cannot represent as not understood.
+    """Mark settings that ``Interface`` cannot represent as not understood.
 
-    These are further units, tags on a port that is not a trunk, and a packet MTU below that of frames. A port to an
-    external router may have a unit for each tag. A ``gateway`` may have its own MTU.
+    They are further units, VLAN tags on a port that is not a trunk, and different packet MTUs of the address families. A
+    port to an external router may have a unit for each tag. A ``gateway`` may have its own MTU.
     """
     if kind == "external":
         return
@@ -180,12 +187,12 @@ def _leave_unheld(port: Port, kind: Kind, *, gateway: bool) -> None:
         first.word.block("vlan-id").leave()
     sizes = [(family, size) for family in first.word.entries("family") if (size := family.number("mtu")) is not None]
     for family, size in sizes if not gateway else ():
-        if size != min(least for _, least in sizes):  # packets of the other family are shorter still
+        if size != min(least for _, least in sizes):  # the smaller MTU of the other family applies
             family.block("mtu").leave()
 
 
 def _frame(port: Port, unit: Unit | None, *, gateway: bool) -> int:
-    """Return the MTU of frames: the MTU of the port, or a smaller packet MTU of an address family."""
+    """Return the MTU of frames in bytes: the MTU of the port or, if it is smaller, the frame that fits the packet MTU of an address family."""
     size = unprinted("interfaces.mtu") if port.mtu is None else port.mtu
     sizes = [] if gateway or unit is None else [family.number("mtu") for family in unit.word.entries("family")]
     least = min((each + ETHERNET_HEADER for each in sizes if each is not None), default=size)
@@ -195,7 +202,7 @@ def _frame(port: Port, unit: Unit | None, *, gateway: bool) -> int:
 
 
 def _used(port: Port, kind: Kind) -> list[Unit | None]:
-    """Return the relevant units of a port: the units with addresses on a port to an external router, else the first unit."""
+    """Return the units of a port that the model represents: all units with addresses on a port to an external router, otherwise the first unit."""
     units = list(port.units.values())
     if kind == "external":
         return [unit for unit in units if unit.addresses] or [None]
@@ -215,9 +222,9 @@ def _carried(port: Port, unit: Unit, vlans: Mapping[str, int]) -> tuple[str | No
         carried |= {number: names.get(number, vlan.text) for number in numbers}
         if numbers:
             vlan.take()
-    if not carried:  # VLANs that the text does not have
+    if not carried:  # the VLANs are not defined
         return unit.vlans[0].take().text, ()
-    if port.native not in carried:  # nothing is without a tag
+    if port.native not in carried:  # no VLAN is untagged
         port.native = None
     return carried[next(iter(carried)) if port.native is None else port.native], tuple(
         number for number in carried if number != port.native
@@ -225,7 +232,10 @@ def _carried(port: Port, unit: Unit, vlans: Mapping[str, int]) -> tuple[str | No
 
 
 def _numbers(member: str, vlans: Mapping[str, int]) -> tuple[int, ...]:
-    """Return the numbers of the VLANs that a word of ``members`` means: a name, a number, a range, or ``all`` for every VLAN of the device."""
+    """Return the numbers of the VLANs that a word of ``members`` selects.
+
+    The word is a name, a number, a range, or ``all`` for every VLAN of the device.
+    """
     if member in vlans:
         return (vlans[member],)
     if member == "all":

@@ -1,4 +1,4 @@
-"""Derivation of the EVPN overlay (its sessions, and the instance of bridged VLANs), and of the gateways of servers."""
+"""Derivation of the EVPN overlay (its sessions, and the instance of bridged VLANs), and of the gateways for servers."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _FLAGS = {"managed": "managed-configuration", "other": "other-stateful-configura
 
 
 def _vlans(top: Word, instances: Mapping[str, Instance]) -> Iterator[Word]:
-    """Yield each VLAN, at the top level and in routing instances."""
+    """Yield every VLAN, at the top level and in routing instances."""
     for place in (
         top,
         *(instance.word for instance in instances.values() if instance.kind in {"mac-vrf", "virtual-switch"}),
@@ -52,7 +52,7 @@ def vlan_numbers(top: Word, instances: Mapping[str, Instance]) -> dict[str, int]
 
 
 def vlans(top: Word, instances: Mapping[str, Instance]) -> dict[str, tuple[str, int]]:
-    """Return the VLANs by their routed interface, as (name, number)."""
+    """Return the (name, number) of each VLAN with a routed interface, by the name of this interface."""
     named: dict[str, tuple[str, int]] = {}
     for vlan in _vlans(top, instances):
         number, routed = vlan.number("vlan-id"), vlan.value("l3-interface")
@@ -66,10 +66,10 @@ def vlans(top: Word, instances: Mapping[str, Instance]) -> dict[str, tuple[str, 
 def gateways(
     top: Word, ports: Mapping[str, Port], instances: Mapping[str, Instance], routed: Iterable[str]
 ) -> tuple[Gateway, ...]:
-    """Return the gateways of servers.
+    """Return the gateways for servers. ``routed`` are the ports to servers that have no VLAN.
 
-    Gateways come in the order in which router advertisements list them. Gateways that only VRFs list follow, and then
-    all others. ``routed`` are the ports to servers without a VLAN.
+    Gateways with router advertisements come first, in the order of these statements. Then come the other gateways in VRFs,
+    and then all others.
     """
     advertised = {
         interface.text: interface for interface in top.entries("protocols", "router-advertisement", "interface")
@@ -116,9 +116,9 @@ def _gateway(port: Port, unit: Unit, vlan: tuple[str, int] | None, word: Word | 
 
 
 def _advertisements(word: Word, addresses: Iterable[InterfaceAddress]) -> RouterAdvertisements:
-    """Return the router advertisements of an interface with these addresses.
+    """Return the router advertisements of an interface, whose addresses are ``addresses``.
 
-    Lifetimes are taken from the first prefix and the first route.
+    Lifetimes are those of the first prefix and of the first route.
     """
     held = {str(network(address)) for address in addresses}
     plain = _defaults()
@@ -185,7 +185,13 @@ DEFAULT_SWITCH = "default-switch"
 
 @dataclass
 class Exported:
-    """The contents of the export policy of overlay sessions: the community of spines, the role that adds it, and tunnel endpoints by color."""
+    """The contents of the export policy of overlay sessions.
+
+    - ``mark``: the community that spines add to their routes.
+    - ``adds``: True if the policy adds this community, as on a spine.
+    - ``refuses``: True if the policy rejects routes with this community, as on a leaf.
+    - ``endpoints``: the tunnel endpoints, by color.
+    """
 
     mark: str = ""
     adds: bool = False
@@ -203,7 +209,7 @@ def overlay(
     own_as: int,
     tunnels: bool,
 ) -> OverlayConfig | None:
-    """Return the overlay, or None without EVPN sessions. ``tunnels`` is True if the device has tunnel endpoints.
+    """Return the overlay, or None if there are no EVPN sessions. ``tunnels`` is True if the device has tunnel endpoints.
 
     Groups that also carry unicast routes belong to the underlay. Their other settings are read with the underlay.
     """
@@ -267,14 +273,15 @@ def _exported(groups: Iterable[Group], options: PolicyOptions) -> Exported:
         for term in word.take().entries("term") if word is not None else ():
             _of_term(term, options, result)
         if word is not None and any(end.kind == "unknown" for end, _ in statements(word)):
-            result.mark = ""  # what more the policy says is not known
+            result.mark = ""  # the policy has other terms, whose effect is unknown
     return result
 
 
 def _of_term(term: Word, options: PolicyOptions, result: Exported) -> None:
-    """Read a term of an export policy.
+    """Read a term of an export policy into ``result``.
 
-    It adds the spines' community, rejects routes with it, sets a tunnel endpoint by color, or accepts all other routes.
+    The term adds the spines' community, rejects routes with this community, sets a tunnel endpoint by color, or accepts all
+    other routes.
     """
     then, asked = term.at_path("then") or Word(""), term.at_path("from")
     added = then.at_path("community", "add")
@@ -315,7 +322,7 @@ def _is_address(text: str) -> bool:
 
 
 def mac_vrf(top: Word, instances: Mapping[str, Instance], ports: Iterable[Port]) -> MacVrf | None:
-    """Return the bridging instance: the instance of type ``mac-vrf``, or the one at the top level of the configuration; None without either."""
+    """Return the bridging instance: the instance of type ``mac-vrf``, or the one at the top level. Return None if neither is configured."""
     for instance in instances.values():
         if instance.kind == "mac-vrf":
             word = instance.word
@@ -331,7 +338,7 @@ def mac_vrf(top: Word, instances: Mapping[str, Instance], ports: Iterable[Port])
 
 
 def _usual(word: Word) -> None:
-    """Mark the statements that every instance has in the validated designs as understood."""
+    """Mark the statements as understood that every instance has in Juniper's validated designs."""
     word.value("description")
     word.value("service-type")
 

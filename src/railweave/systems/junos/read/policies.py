@@ -1,4 +1,4 @@
-"""Derivation from ``policy-options``: prefix lists, policies, communities, AS lists. The statements that refer to them show their purpose."""
+"""Derivation from ``policy-options``: prefix lists, policies, communities and AS lists. Their purpose follows from the statements that refer to them."""
 
 from __future__ import annotations
 
@@ -19,23 +19,23 @@ _LARGE = re.compile(r"large:\d+:\d+:\d+")
 _STANDARD = re.compile(r"\d+:\d+")
 _COLOR = re.compile(r"color:\d+:\d+")
 _PROTOCOLS: dict[str, Literal["direct", "bgp"]] = {"direct": "direct", "bgp": "bgp", "evpn": "bgp"}
-"""The protocol of routes in the configuration, by Junos' name. EVPN routes are BGP routes in the configuration."""
+"""The origin of routes in the model, by the protocol's name in Junos. EVPN routes count as BGP routes."""
 AND = " && "
-"""The word between the names of policies that must all accept."""
+"""The text between the names of policies that must all accept a route."""
 EVERY = {"inet": ("every IPv4 prefix", Prefix("0.0.0.0/0")), "inet6": ("every IPv6 prefix", Prefix("::/0"))}
-"""The lists that represent a whole address family."""
+"""The name and the prefix of the list that represents a whole address family, by family."""
 _DEEPEST = 8
 _ENDS = {"accept": True, "reject": False}
 
 
 @dataclass
 class PolicyOptions:
-    """The objects of ``policy-options`` by name.
+    """The objects of ``policy-options``, by name.
 
-    - ``own_lists``: the lists inside terms (``route-filter``), by policy and term.
-    - ``entry_lists``: the names in ``own_lists`` whose filters are separate entries.
+    - ``own_lists``: the prefixes that terms list themselves (``route-filter``), by policy and term.
+    - ``entry_lists``: those of ``own_lists`` whose filters are of several kinds, as lists of separate entries.
     - ``networks``: the prefixes of units.
-    - ``more``: the policies of VRFs and of the overlay that contain more than these fields express.
+    - ``more``: the policies of VRFs and of the overlay that contain more than the model can represent.
     """
 
     word: Word
@@ -55,7 +55,7 @@ class PolicyOptions:
 
 
 def policy_options(top: Word, networks: Mapping[str, tuple[Prefix, ...]]) -> PolicyOptions:
-    """Return the definitions of the configuration. None is marked as understood yet."""
+    """Return the definitions in ``policy-options``. They are marked as understood later, when a statement that refers to them is read."""
     here = top.at_path("policy-options") or Word("")
 
     def named(word: str) -> dict[str, Word]:
@@ -87,9 +87,9 @@ def prefix_list(word: Word) -> tuple[Prefix, ...]:
 
 
 def community(word: Word) -> list[Community]:
-    """Return one community for each value of a named community. The first has the name, the next ``NAME 2``, and so on.
+    """Return one community for each value of a named community. The first has the name itself, the next ``NAME 2``, and so on.
 
-    If any value is of an unknown kind, return an empty list and leave the community as not understood.
+    If any value is of an unknown kind, return an empty list, and leave the community marked as not understood.
     """
     members = list(word.block("members").below.values())
     made = [_community(word.text, at, member.text) for at, member in enumerate(members)]
@@ -135,7 +135,7 @@ def as_list(word: Word) -> tuple[tuple[int, int], ...]:
 
 
 def policy(options: PolicyOptions, names: tuple[str, ...]) -> Policy:
-    """Return one policy in place of the named policies, evaluated in order. A name ``A && B`` means that both must accept."""
+    """Return one policy that is equivalent to the named policies, evaluated in order. A name ``A && B`` means that both must accept."""
     terms = [term for name in names for term in _of_name(options, name, several=len(names) > 1)]
     return Policy(" ".join(names), tuple(terms))
 
@@ -145,7 +145,7 @@ def _of_name(options: PolicyOptions, name: str, *, several: bool) -> list[Term]:
 
     For joined policies, the result has the leading rejecting terms of all policies but the last, then all terms of the
     last policy. That is not equivalent if an earlier policy changes routes, or rejects routes after a term that
-    accepts. For such a policy, a term that is marked as not understood is added.
+    accepts. For such a policy, the result gets a term whose effect is unknown.
     """
     *first, last = name.split(AND)
     all_terms: list[Term] = []
@@ -160,7 +160,7 @@ def _of_name(options: PolicyOptions, name: str, *, several: bool) -> list[Term]:
 
 
 def _not_known(name: str, statements: tuple[str, ...]) -> Term:
-    """Return a term for statements that no term can express. Decisions on routes that reach it are unknown."""
+    """Return a term that represents statements with an unknown effect. The decision on every route that reaches the term is unknown."""
     return Term(name, Match(), Action(accept=False), statements)
 
 
@@ -179,7 +179,7 @@ def _terms(options: PolicyOptions, name: str, *, several: bool = False, depth: i
 
 
 def _unknown(word: Word, names: Collection[str]) -> tuple[str, ...]:
-    """Return the statements that are not understood, below these words of a policy or term."""
+    """Return the statements below ``word``, a policy or a term, that are not understood. ``names`` are the words to search."""
     return tuple(
         " ".join((text, *path))
         for text, inner in word.below.items()
@@ -190,7 +190,7 @@ def _unknown(word: Word, names: Collection[str]) -> tuple[str, ...]:
 
 
 def _term(options: PolicyOptions, policy_name: str, name: str, word: Word, depth: int) -> list[Term]:
-    """Return the terms that are equivalent to a term in the text. The result is empty for a term without effect, so that the next term decides."""
+    """Return the terms that are equivalent to a term in the text. A term without effect gives an empty list."""
     then = word.block("then")
     ends = [action for action in then.below.values() if action.text in _ENDS]
     if not ends and [path for _, path in statements(then)] in ([], [("next", "term")]):
@@ -220,19 +220,22 @@ def _action(options: PolicyOptions, then: Word, *, accept: bool) -> Action:
 
 
 def _as_numbers(text: str) -> tuple[int, ...]:
-    """Read AS numbers that are separated by spaces. Raises ``ValueError``."""
+    """Return the AS numbers in a text, which are separated by spaces. Raises ``ValueError`` for other texts."""
     return tuple(asn(number) for number in text.strip('"').split())
 
 
 def _values(options: PolicyOptions, name: str) -> list[str]:
-    """Return the names for the values of a community, one for each value."""
+    """Return the names of the model's communities for a community, which are one for each of its values."""
     word = options.communities.get(name)
     count = len(word.below["members"].below) if word is not None and "members" in word.below else 1
     return [_numbered(name, at) for at in range(count)]
 
 
 def _asked_of_others(options: PolicyOptions, name: str, asked: Word, action: Action, depth: int) -> Iterator[Term]:
-    """Yield the terms of the policies to which a term refers. If such a policy rejects a route before it accepts one, the decision is unknown."""
+    """Yield the terms of the policies to which a term refers by ``from policy``. ``action`` is the action of the term itself.
+
+    If such a policy accepts a route after a term that rejects, the decision is unknown.
+    """
     for other in asked.entries("policy"):
         terms = _terms(options, other.text, depth=depth + 1)
         accepted = list(itertools.takewhile(lambda term: term.action.accept, terms))
@@ -250,9 +253,9 @@ _RANGE = re.compile(r"/([0-9]{1,3})(?:-/([0-9]{1,3}))?")
 
 
 def _matches(options: PolicyOptions, place: str, word: Word, strange: list[str]) -> Iterable[Match]:
-    """Return the condition of a term. A condition has one prefix list and one community; more of them are not understood.
+    """Return the conditions of a term, one for each protocol. A condition has one prefix list and one community; others are not understood.
 
-    Conditions whose list or community is not understood go into ``strange``.
+    A condition is added to ``strange`` if its list or community is not understood.
     """
     name, longer, taken = _listed(options, place, word, strange)
     tagged = word.holds("community")
@@ -306,7 +309,7 @@ def _listed(options: PolicyOptions, place: str, word: Word, strange: list[str]) 
 
 
 def _not_listed(options: PolicyOptions, name: str) -> list[str]:
-    """Return the condition on a prefix list if it contains more than prefixes. Otherwise the result is empty."""
+    """Return the condition in a list if the prefix list contains more than prefixes. Otherwise the result is empty."""
     entries = options.prefix_lists[name].below if name in options.prefix_lists else {}
     return [] if all(map(_is_prefix, entries)) else [f"from prefix-list {name}"]
 
@@ -320,7 +323,7 @@ def _is_prefix(text: str) -> bool:
 
 
 def _own_list(options: PolicyOptions, place: str, word: Word) -> _Listed:
-    """Return the prefixes of ``route-filter`` as a prefix list. If the filters are of different kinds, each becomes a separate entry."""
+    """Return the filters of ``route-filter`` as a prefix list named ``place``. If they match different lengths, each one becomes a separate entry."""
     word.take()
     filters: dict[Prefix, list[tuple[int, int]]] = {}
     kinds: set[tuple[int, int] | str | None] = set()
@@ -348,9 +351,10 @@ def _own_list(options: PolicyOptions, place: str, word: Word) -> _Listed:
 
 
 def _entries(place: str, filters: Mapping[Prefix, Sequence[tuple[int, int]]]) -> Iterator[EntryList]:
-    """Yield filters as lists of entries.
+    """Yield the filters as a list of entries for each address family.
 
-    Only the longest prefix that contains a route decides, so a deny entry follows the entries of each prefix.
+    In Junos, only the longest prefix that contains a route decides. Therefore, a deny entry follows the entries of each
+    prefix.
     """
     for family in BITS:
         inside = sorted(
@@ -365,7 +369,7 @@ def _entries(place: str, filters: Mapping[Prefix, Sequence[tuple[int, int]]]) ->
 
 
 def _lengths(network: Prefix, how: Word) -> tuple[int, int] | None:
-    """Return (minimum, maximum) length of the prefixes that a filter matches, or None for unknown filters."""
+    """Return the (minimum, maximum) length of prefixes that a filter matches. ``how`` is the kind of match; unknown kinds give None."""
     longest = BITS[network.family]
     match = _RANGE.fullmatch(next(iter(how.below), "")) if how.text in {"upto", "prefix-length-range"} else None
     if how.text in {"orlonger", "longer"}:
@@ -376,9 +380,9 @@ def _lengths(network: Prefix, how: Word) -> tuple[int, int] | None:
 
 
 def unused(options: PolicyOptions, top: Word) -> None:
-    """Mark definitions to which nothing refers as without effect.
+    """Mark definitions that no statement refers to as without effect.
 
-    These are policies, lists and communities whose name occurs nowhere else.
+    They are policies, lists and communities whose name occurs nowhere else.
     """
     named = {word for text, statement in top.below.items() if text != "policy-options" for word in _words(statement)}
     inside = [definition for kind in options.word.below.values() for definition in kind.below.values()]
@@ -386,7 +390,7 @@ def unused(options: PolicyOptions, top: Word) -> None:
         id(definition): {word for two in definition.below.values() for word in _words(two)} for definition in inside
     }
     left = inside
-    for _ in range(_DEEPEST):  # what nobody refers to may refer to others
+    for _ in range(_DEEPEST):  # an unused definition may be the only one that refers to others
         used = named.union(*(words[id(definition)] for definition in left))
         left = [definition for definition in left if definition.text in used]
     kept = set(map(id, left))

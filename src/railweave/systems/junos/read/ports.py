@@ -1,4 +1,4 @@
-"""Derivation from ``interfaces``: ports, their units, and channels as in the text. The module ``interfaces`` derives their use later."""
+"""Derivation from ``interfaces``: ports, their units, and channels, as configured. The module ``interfaces`` finds their purpose later."""
 
 from __future__ import annotations
 
@@ -29,8 +29,9 @@ _DIGITS = 7
 class Unit:
     """A logical interface.
 
-    ``addresses`` and ``mtu`` are by family, ``vlans`` is from ``ethernet-switching``, ``tag`` is the VLAN tag of its
-    packets.
+    - ``addresses``, ``mtu``: the addresses and the MTU of each address family.
+    - ``vlans``: the VLANs of the family ``ethernet-switching``.
+    - ``tag``: the VLAN tag of its packets.
     """
 
     name: str
@@ -73,12 +74,12 @@ class Port:
 
     @property
     def usual_speed(self) -> int:
-        """The speed in Gb/s that the port's name shows; 0 if it is unknown."""
+        """The speed in Gb/s that follows from the port's name; 0 if the name does not show it."""
         return _SPEEDS.get(self.name.partition("-")[0], 0)
 
 
 class Owners:
-    """The owners of addresses: the port and unit with an address, and the device's own address in the prefix of a peer."""
+    """An index of addresses. It finds the port and unit with an address, and the device's own address in a peer's prefix."""
 
     def __init__(self, all_ports: Iterable[Port]) -> None:
         self._units: dict[str, tuple[Port, Unit]] = {}
@@ -93,11 +94,11 @@ class Owners:
                         self._lengths[subnet.family].add(subnet.length)
 
     def unit(self, address: str | None) -> tuple[Port, Unit] | None:
-        """Return the port and the unit that have an address; None if no port has it."""
+        """Return the port and the unit that have an address, or None if no port has the address."""
         return self._units.get(address or "")
 
     def beside(self, peer: Address) -> Address | None:
-        """Return the device's own address in a prefix that contains a peer's address; None if there is no such prefix."""
+        """Return the device's own address in the longest prefix that contains a peer's address, or None if there is no such prefix."""
         for length in sorted(self._lengths[peer.family], reverse=True):
             subnet = self._beside.get(network(InterfaceAddress(f"{peer}/{length}")))
             if subnet is not None:
@@ -111,7 +112,7 @@ class Owners:
 
 
 def ports(top: Word) -> dict[str, Port]:
-    """Return the interfaces of known kinds, by name."""
+    """Return the front-panel ports, ``irb``, ``lo0`` and the management port, by name. Interfaces of other kinds are left out."""
     by_name: dict[str, Port] = {}
     for word in top.block("interfaces").below.values():
         if PORT.fullmatch(word.text) or MANAGEMENT.fullmatch(word.text) or word.text in {"irb", "lo0"}:
@@ -143,7 +144,7 @@ def _fec(text: str) -> Fec:
 
 
 def _is_down(word: Word, port: str) -> bool:
-    """Return whether an interface is shut down or its physical port is unused. On a loopback or management port, the statement is not understood."""
+    """Return True if an interface is shut down or its physical port is unused. On a loopback or management port, the statement is marked as not understood."""
     if port == "lo0" or MANAGEMENT.fullmatch(port):
         return False
     return word.flag("disable") or word.flag("unused")
@@ -187,7 +188,7 @@ def _unit(port: str, word: Word) -> Unit:
 
 
 def _addresses(family: Word, unit: Unit, word: Word) -> tuple[InterfaceAddress, ...]:
-    """Return the addresses of a family. A virtual gateway address replaces the switch's own, because servers use it as their gateway."""
+    """Return the addresses of an address family. A virtual gateway address replaces the switch's own address, because servers use it as their gateway."""
     addresses: list[InterfaceAddress] = []
     for entry in family.entries("address"):
         try:

@@ -1,4 +1,4 @@
-"""Derivation of the filters that protect the device and the gateways of servers."""
+"""Derivation of the firewall filters that protect the device and the gateways for servers."""
 
 from __future__ import annotations
 
@@ -69,7 +69,11 @@ _DROP = "drop-"
 
 @dataclass
 class Filters:
-    """The rules of filters, the rules for server ports by name (``drops``), and the family of each prefix list in the rules (``lists``)."""
+    """The rules that filters contain.
+
+    - ``drops``: the rules for server ports, by name.
+    - ``lists``: the address family of each prefix list in the rules.
+    """
 
     rules: list[ControlRule] = field(default_factory=list[ControlRule])
     drops: dict[str, ServerPortRule] = field(default_factory=dict[str, ServerPortRule])
@@ -79,9 +83,9 @@ class Filters:
 def protection(
     top: Word, ports: Mapping[str, Port], options: PolicyOptions, served: Collection[str]
 ) -> tuple[ControlPlane | None, frozenset[str]]:
-    """Return (rules of the control plane, names of the prefix lists in them). The rules are None without filters on ``lo0``.
+    """Return (control-plane rules, names of the prefix lists in the rules). The rules are None if ``lo0`` has no filters.
 
-    ``served`` are the ports through which servers reach their gateways. Only these have filters for servers.
+    ``served`` are the ports through which servers reach their gateways. Only these ports have filters for servers.
     """
     loopback_filters = list(_bound(top, ports, lambda name: name == "lo0"))
     if not loopback_filters:
@@ -117,18 +121,18 @@ def protection(
 
 
 def _filters(top: Word) -> Iterator[Word]:
-    """Yield the filters of the routed families."""
+    """Yield the filters of the address families IPv4 and IPv6."""
     for family in FAMILIES:
         yield from (top.at_path("firewall", "family", family, "filter") or Word("")).below.values()
 
 
 def _of_management(rule: ControlRule) -> bool:
-    """Return whether a rule of the loopback's filter is for packets from the management port."""
+    """Return True if a rule of the loopback's filter matches only packets from the management port."""
     return rule.sources.startswith("management")
 
 
 def _bound(top: Word, ports: Mapping[str, Port], wanted: Callable[[str], bool]) -> Iterator[tuple[Family, Word]]:
-    """Yield the filters on incoming packets of these ports, with their family. A filter on several ports is yielded once."""
+    """Yield (address family, filter) for filters on incoming packets of the ports that ``wanted`` selects. A filter on several ports is yielded once."""
     seen: set[tuple[str, str]] = set()
     for port in ports.values():
         if not wanted(port.name):
@@ -148,7 +152,7 @@ def _bound(top: Word, ports: Mapping[str, Port], wanted: Callable[[str], bool]) 
 def _rules(
     word: Word, family: Family, plane: Literal["network", "management"], filters: Filters
 ) -> Iterator[ControlRule]:
-    """Yield the rules of the terms that accept packets. The last term drops all others."""
+    """Yield the rules of terms that accept packets. The last term of such a filter drops all other packets."""
     word.take()
     terms = list(word.entries("term"))
     for term in terms:
@@ -206,7 +210,7 @@ def _ranges(asked: Word, word: str, names: Mapping[str, int] = _PORTS) -> Iterat
 
 
 def _drops(word: Word, family: Family, filters: Filters) -> None:
-    """Add the rules of a filter at servers' gateways to ``filters``. A filter that does not pass all other packets is not understood."""
+    """Add the rules of a filter at servers' gateways to ``filters``. The filter must pass all other packets; otherwise it is not understood."""
     passes = False
     for term in word.entries("term"):
         asked, then = term.at_path("from"), term.at_path("then") or Word("")
@@ -254,6 +258,6 @@ def _policers(top: Word) -> Iterator[Policer]:
 
 
 def _bits(text: str) -> int:
-    """Read a number that may end with ``k``, ``m`` or ``g``. Raises ``ValueError``."""
+    """Return the number in a text, which may end with ``k``, ``m`` or ``g``. Raises ``ValueError`` for other texts."""
     factor = {"k": 1000, "m": 1_000_000, "g": 1_000_000_000}.get(text[-1:].lower())
     return whole(text) if factor is None else whole(text[:-1]) * factor

@@ -24,7 +24,7 @@ _DSCPS = {
     "nc1": 48,
     "nc2": 56,
 }
-"""DSCPs by Junos' names of code points."""
+"""The DSCPs by the names that Junos has for code points."""
 
 
 def code_point(text: str) -> int:
@@ -39,7 +39,7 @@ def code_point(text: str) -> int:
 def profiles(
     cos: Word, classes: dict[str, TrafficClass], bound: dict[str, Word]
 ) -> tuple[tuple[PfcProfile, ...], Watchdog | None, int | None]:
-    """Return (PFC profiles in the order of the text, the watchdog, the XON offset that all profiles have)."""
+    """Return (PFC profiles in the order of the text, the PFC watchdog, the XON offset that all profiles share)."""
     chosen = {port: interface.value("congestion-notification-profile") for port, interface in bound.items()}
     pfc_profiles: list[PfcProfile] = []
     watchdogs: list[Watchdog | None] = []
@@ -67,7 +67,7 @@ def _leave_strange_units(top: Word, bound: Mapping[str, Word]) -> None:
 
 
 def _input(word: Word, wanted: set[int]) -> tuple[int | None, int | None]:
-    """Return (MRU, XON offset) of a profile. Code points outside lossless classes are not understood."""
+    """Return the (MRU, XON offset) of a profile's input. ``wanted`` are the DSCPs of lossless classes; other code points are not understood."""
     mru = xon = None
     for account in word.block("input").entries("pfc-account"):
         for priority in account.block("pfc-priority").below.values():
@@ -89,7 +89,8 @@ def _input(word: Word, wanted: set[int]) -> tuple[int | None, int | None]:
 def _output(word: Word, classes: dict[str, TrafficClass]) -> None:
     """Mark the queues that a profile's output pauses as understood.
 
-    Each must be the queue of the lossless class with that PFC priority; any other queue stays as not understood.
+    Each queue must be that of the lossless class with the same PFC priority. Any other queue stays marked as not
+    understood.
     """
     queues = {
         f"{traffic_class.pfc_priority:03b}": str(traffic_class.queue)
@@ -158,7 +159,7 @@ def qos(top: Word, order: Sequence[str]) -> QosConfig | None:
 
 
 def _bound(cos: Word, order: Sequence[str]) -> dict[str, Word]:
-    """Return the ports to which class of service is bound, in order. A name with ``*`` means every port in use without an entry of its own."""
+    """Return the class-of-service settings of each port, in order. A name with ``*`` applies to every port in use that has no entry of its own."""
     place = {name: at for at, name in enumerate(order)}
     interfaces: dict[str, Word] = {}
     for word in cos.block("interfaces").below.values():
@@ -179,7 +180,7 @@ def _default(classes: dict[str, TrafficClass]) -> str:
 
 
 def _classes(cos: Word, bound: dict[str, Word]) -> dict[str, TrafficClass]:
-    """Return the classes, in the order of the scheduler map that ports use."""
+    """Return the classes, in the order of the scheduler map that the ports use."""
     maps, classifiers = _names(bound, "scheduler-map"), _names_of_classifiers(bound)
     for port in bound.values():
         _leave_undefined(port.at_path("scheduler-map") or Word(""), cos.at_path("scheduler-maps"))
@@ -213,7 +214,7 @@ def _printed(name: str, classes: Mapping[str, TrafficClass]) -> str:
 
 
 def _name(printed: str, scheduler: str) -> str:
-    """Return the name of a class. Junos prints it in capitals, so the name of its scheduler is used if the two differ only in case."""
+    """Return the name of a class. If its name and its scheduler's name differ only in case, return the latter, because Junos class names are in capitals."""
     return scheduler if scheduler.upper() == printed.upper() else printed
 
 
@@ -262,7 +263,7 @@ def _queues(cos: Word) -> dict[str, tuple[int, bool, int | None]]:
 
 
 def _dscps(cos: Word, names: set[str]) -> dict[str, tuple[int, ...]]:
-    """Return the DSCPs of each class. Both families must have the same ones; classes that differ are not understood."""
+    """Return the DSCPs of each class. If IPv4 and IPv6 assign different DSCPs to a class, these are not understood."""
     dscps: dict[str, tuple[int, ...]] = {}
     families: list[tuple[Word, set[str]]] = []
     for kind in ("dscp", "dscp-ipv6"):
@@ -286,7 +287,7 @@ def _dscps(cos: Word, names: set[str]) -> dict[str, tuple[int, ...]]:
 def _points(entry: Word) -> list[int]:
     points: list[int] = []
     for loss in entry.entries("loss-priority"):
-        if loss.text != "low":  # no field holds which packets are dropped first
+        if loss.text != "low":  # the model has no field for drop precedence
             loss.leave()
             continue
         for point in loss.entries("code-points"):
@@ -335,7 +336,7 @@ def _scheduled(
 
 
 def _ecn(cos: Word, name: str) -> Ecn | None:
-    """Return the marking between two fill levels. A profile with more points is not understood."""
+    """Return the ECN marking between two fill levels. A profile with more than two points is not understood."""
     word = cos.at_path("drop-profiles", name)
     if word is None:
         return None
@@ -353,7 +354,7 @@ def _ecn(cos: Word, name: str) -> Ecn | None:
 
 
 def _buffers(cos: Word) -> Buffers:
-    """Return the partitions of the shared buffer, and the dedicated buffers. Missing statements mean Junos' defaults."""
+    """Return the partitions of the shared buffer, and the dedicated buffers. If statements are missing, Junos's defaults apply."""
     plain = Buffers()
     if cos.at_path("shared-buffer") is not None and cos.at_path("shared-buffer", "egress") is None:
         plain = replace(plain, egress="system", **EGRESS_PARTITION)
@@ -382,9 +383,9 @@ def _buffers(cos: Word) -> Buffers:
 
 
 def _rewrites(cos: Word, classes: Mapping[str, TrafficClass]) -> None:
-    """Mark the rules that write the first DSCP of each class as understood; ``overlay.tunnel_dscp`` represents them.
+    """Mark the rewrite rules that write the first DSCP of each class as understood; in the model, ``overlay.tunnel_dscp`` represents them.
 
-    Other rules are not understood.
+    Other rewrite rules are not understood.
     """
     first = {
         _printed(name, classes): traffic_class.dscp[0] for name, traffic_class in classes.items() if traffic_class.dscp

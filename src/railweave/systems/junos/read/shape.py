@@ -1,8 +1,8 @@
 """Expansion of groups and ranges, conversion of statements to the structure in which they are rendered, and derivation of IS-IS and OSPF links.
 
-Curly-brace text shows which statements are blocks. On a line, and in other forms, the words alone do not distinguish a
-name from a value. For statements that railweave renders, the structure of Juniper's models applies; other statements
-are named by their first word.
+Curly-brace text shows which statements are blocks. Within a line, and in the other forms, the words alone do not
+distinguish a name from a value. For statements that railweave renders, the structure of Juniper's models applies; other
+statements are identified by their first word.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ def isis(top: Word, ports: Mapping[str, Port], router_id: Address) -> Isis | Non
 
 
 def _is_there(ports: Mapping[str, Port], unit: str) -> bool:
-    """Return whether a unit is configured. A unit that is not configured has no neighbor."""
+    """Return True if a unit is configured. A unit that is not configured has no neighbor."""
     name, _, number = unit.rpartition(".")
     return name not in ports or number in ports[name].units
 
@@ -97,7 +97,7 @@ def _key(word: Word, level: str, statement: str) -> str | None:
 
 
 def _net(top: Word) -> str:
-    """Return the address of ``family iso`` on the loopback."""
+    """Return the IS-IS network entity title, which is the address of ``family iso`` on the loopback."""
     return next(_nets(top), "")
 
 
@@ -130,7 +130,7 @@ def ospf(top: Word, ports: Mapping[str, Port], router_id: Address) -> Ospf | Non
     for area in word.entries("area"):
         for entry in area.entries("interface"):
             name = entry.text.removesuffix(".0")
-            if entry.text.partition(".")[0] not in ports:  # all of them, or one that is not here
+            if entry.text.partition(".")[0] not in ports:  # all interfaces, or an interface that does not exist
                 entry.leave()
                 continue
             metric = entry.number("metric")
@@ -147,7 +147,7 @@ def ospf(top: Word, ports: Mapping[str, Port], router_id: Address) -> Ospf | Non
 
 
 def area_id(text: str) -> str:
-    """Return an area number in the form of an address, for example ``0.0.0.0`` for ``0``. Other texts are returned unchanged."""
+    """Return an OSPF area number in the form of an address, for example ``0.0.0.0`` for ``0``. Other texts are returned unchanged."""
     if not (text.isascii() and text.isdigit() and len(text) < 10):
         return text
     number = int(text)
@@ -157,7 +157,7 @@ def area_id(text: str) -> str:
 _APPLY, _EXCEPT = "apply-groups", "apply-groups-except"
 _ABOUT = frozenset({_APPLY, _EXCEPT, "groups"})
 MOST = 200_000
-"""The largest number of inherited words. The groups of a configuration with more are not expanded further."""
+"""The largest number of words that groups may add. Beyond this number, the groups of a configuration are not expanded further."""
 
 _RANGE = re.compile(r"(.*\D)(\d+)")
 
@@ -179,7 +179,7 @@ class _Walk:
         self.left = MOST
 
     def walk(self, here: Word, sources: list[tuple[str, Word]], path: tuple[str, ...]) -> None:
-        """Add the words of applied groups below a word, recursively. ``sources`` holds the groups that apply here, with their names."""
+        """Add the words of applied groups below a word, recursively. ``sources`` are the groups that apply here, and ``path`` are the words up to here."""
         sources = [*sources, *self._applied(here, path)]
         if not sources and not _applies(here):
             return
@@ -227,12 +227,12 @@ def _lend(word: Word) -> None:
 
 
 def _applies(here: Word) -> bool:
-    """Return whether a group is applied at a word or below it."""
+    """Return True if a group is applied at a word or below it."""
     return _APPLY in here.below or any(_applies(inner) for text, inner in here.below.items() if text not in _ABOUT)
 
 
 def _places(sources: Sequence[Word], path: Sequence[str]) -> Sequence[Word]:
-    """Return the words of groups at the end of ``path``.
+    """Return the words at the end of ``path`` in each group of ``sources``.
 
     A name such as ``<*>`` in a group matches every name that fits the pattern.
     """
@@ -299,7 +299,7 @@ def _copied(there: Word, word: Word) -> int:
 _NAMED = frozenset(
     {"address", "interface", "server", "forwarding-class", "oid", "neighbor", "unit", "term", "policy-statement"}
 )
-"""Words of a line after which a name follows that the user chooses."""
+"""Words of one-line statements that are followed by a name that the operator chooses."""
 
 _NAMED_BELOW = pathset(
     "then count, from prefix-list, forwarding-classes class, vrf-target import, vrf-target export, community "
@@ -309,17 +309,17 @@ _MORE_NAMED = wordset(
     "loss-priority usm security-model security-level security-name connectivity-association storm-control-profiles "
     "level policer tacplus-server radius-server key-chain rib rio-prefix vni ip-version"
 )
-"""Words of blocks after which a name follows, in addition to those that ``set`` lines show."""
+"""Words of blocks that are followed by a name, in addition to the words of which ``set`` lines show this."""
 
 _BLOCKS_BY_NAME = frozenset({("key-chain", "key"), ("snmp", "community")})
 _VALUES = pathset(
     "user class, vxlan vni, ip-prefix-routes vni, ssl port, host port, radius-server port, tacplus-server port, input "
     "dscp, loss-priority code-point, security-name group, from family, from rib, then policer, from interface"
 )
-"""Places, as (parent, word), at which a word is followed by a value, and not by the name of a block."""
+"""The places, as (parent, word), at which a word is followed by a value, and not by the name of a block."""
 
 _ON_ONE_LINE = frozenset({("forwarding-classes", "class"), ("scheduler-maps", "forwarding-class"), ("ntp", "server")})
-"""Entries whose content is on the same line."""
+"""Entries whose content is on the same line as their name."""
 
 _FLAGS = wordset(
     "netconf unicast rstp traffic-manager ether-type clients targets destination-address source-prefix-list multipath "
@@ -329,7 +329,7 @@ _FLAGS = wordset(
 
 _FLAGS_BELOW = frozenset({("chained-composite-next-hop", "ingress"), ("", "chassis"), ("", "snmp")})
 _DROP_PROFILE = 5
-"""The number of words that name the line ``drop-profile-map loss-priority any protocol any``."""
+"""The number of words that identify a line such as ``drop-profile-map loss-priority any protocol any``."""
 
 
 def shaped(statements: Iterable[Statement], parent: str = "") -> list[Statement]:
@@ -344,7 +344,7 @@ def shaped(statements: Iterable[Statement], parent: str = "") -> list[Statement]
 
 def _line(statement: Statement, parent: str) -> None:
     word = statement.words[0]
-    if word in {"from", "then", "to"}:  # Junos leaves out the braces around one statement
+    if word in {"from", "then", "to"}:  # Junos leaves out the braces around a single statement
         inner = Statement(statement.words[1:], statement.values, several=statement.several, at=statement.at)
         statement.words, statement.values, statement.several, statement.children = (
             (word,),
@@ -359,13 +359,13 @@ def _line(statement: Statement, parent: str) -> None:
     if width >= len(statement.words):
         return
     if width > 1 or _on_one_line(parent, word):
-        statement.key = width  # named on a line together with its content
+        statement.key = width  # the name and the content are on one line
     else:
         statement.words, statement.values = statement.words[:width], (*statement.words[width:], *statement.values)
 
 
 def _on_one_line(parent: str, word: str) -> bool:
-    """Return True if a line such as that of a server or a syslog facility is named by its first word only."""
+    """Return True if the first word alone identifies a line, such as a line about a server or a syslog facility."""
     if parent in {"host", "file"}:
         return word not in {
             "port",
@@ -391,7 +391,7 @@ def _width(parent: str, word: str) -> int:
 
 
 def of_paths(paths: Iterable[Path]) -> list[Statement]:
-    """Return statements from the words after ``set``, to which all other forms are converted."""
+    """Return the statements of paths. All other forms are converted to such paths, which are the words after ``set``."""
     top = Word("")
     for words, at in paths:
         top.add(words, 0, at)
@@ -399,7 +399,7 @@ def of_paths(paths: Iterable[Path]) -> list[Statement]:
 
 
 def _below(word: Word, parent: str, *, names: bool = False) -> list[Statement]:
-    """Return the statements below a word. ``names`` is True if each begins with a name that the user chooses."""
+    """Return the statements below a word. ``names`` is True if each statement begins with a name that the operator chooses."""
     statements: list[Statement] = []
     for inner in word.below.values():
         if names:
@@ -420,7 +420,7 @@ def _below(word: Word, parent: str, *, names: bool = False) -> list[Statement]:
 def _has_value(word: Word, parent: str) -> bool:
     """Return True if a word that can also name a block is followed by a value here.
 
-    That is the case if nothing is below the value, or if the word applies a filter.
+    That is the case if no words are below the value, or if the word applies a filter.
     """
     if parent in {"classifiers", "rewrite-rules"} or word.text == "connectivity-association":
         return not any(name.below for name in word.below.values())
@@ -428,7 +428,7 @@ def _has_value(word: Word, parent: str) -> bool:
 
 
 def _names_block(parent: str, word: str) -> bool:
-    """Return True if ``word`` is followed by the name of a block, and False if by a value, as in the ``set`` form."""
+    """Return True if ``word`` is followed by the name of a block, and False if it is followed by a value."""
     if (parent, word) in _VALUES or word == "routing-instance":
         return False
     if (parent, word) in _BLOCKS_BY_NAME or word in _MORE_NAMED:
@@ -476,5 +476,5 @@ def _plain(word: Word, parent: str) -> Statement:
 
 
 def _flat(word: Word) -> tuple[str, ...]:
-    """Return all words after a word, as on one line."""
+    """Return all words after a word, in the order in which they are on one line."""
     return tuple(text for inner in word.below.values() for text in (inner.text, *_flat(inner)))

@@ -39,7 +39,7 @@ ASSOCIATION = "interconnect"
 
 
 def macsec(config: DeviceConfig) -> Statement | None:
-    """Return ``macsec``: one association with the pre-shared key, bound to every link between sites; None without encrypted links."""
+    """Return ``macsec``: one connectivity association with the pre-shared key, bound to every link between sites. None if no link is encrypted."""
     ports = [port for port in config.interfaces if port.macsec is not None]
     wanted = ports[0].macsec if ports else None
     if wanted is None:
@@ -62,7 +62,7 @@ def security(config: DeviceConfig) -> Statement | None:
 
 
 def chassis(config: DeviceConfig) -> Statement | None:
-    """Return ``chassis``: the size of next-hop groups and buffer monitoring; None if empty."""
+    """Return ``chassis``: the maximum size of next-hop groups, and buffer monitoring. None if empty."""
     monitor = config.qos is not None and config.qos.buffer_monitor
     return block(
         "chassis",
@@ -162,7 +162,7 @@ _HOP_LIMIT: dict[Family, str] = {"ipv4": "ttl", "ipv6": "hop-limit"}
 
 
 def add_control_plane(config: DeviceConfig, statements: list[Statement]) -> None:
-    """Merge filters, the objects to which they refer, and their bindings into the statements of a device."""
+    """Add filters for the control plane, the objects to which they refer, and their bindings to the statements of a device."""
     wanted = config.protection
     if wanted is None:
         return
@@ -250,10 +250,10 @@ def _drop(rule: ServerPortRule) -> Statement | None:
 def _drop_at_servers(
     config: DeviceConfig, family: Family, wanted: list[ServerPortRule], statements: list[Statement]
 ) -> None:
-    """Let the interfaces of gateways drop these packets and accept all others.
+    """Add filters that drop the packets in ``wanted`` at the interfaces of gateways, and accept all others.
 
-    An interface may also have a filter for RDMA packets. Since it can have only one filter, that filter gets these
-    terms first.
+    An interface can have only one filter. If it already has a filter for RDMA packets, the new terms are placed at the
+    beginning of that filter.
     """
     gateways = [gateway for gateway in config.gateways if family in gateway.families]
     if not wanted or not gateways:
@@ -348,7 +348,7 @@ def files(config: DeviceConfig) -> dict[str, str]:
 
 
 def lines(config: DeviceConfig) -> list[str]:
-    """Return the words that follow ``set`` on each line."""
+    """Return the ``set`` lines without the word ``set``."""
     return [" ".join(path) for statement in tree(config) for path in set_paths(statement)]
 
 
@@ -358,7 +358,7 @@ def check_extra(text: str) -> None:
 
 
 def gaps(config: DeviceConfig) -> list[Finding]:
-    """Return findings about what Junos cannot express, what could not be verified, and the operator's own statements."""
+    """Return findings about parts that Junos cannot express, parts that could not be verified, and the operator's own statements."""
     findings = left_out_findings(config)
     if config.balancing.group_mode == "spray" and not config.balancing.random:
         findings.append(NO_SPRAY.finding(config.name))
@@ -386,7 +386,7 @@ def gaps(config: DeviceConfig) -> list[Finding]:
 
 
 def _session_gaps(config: DeviceConfig) -> list[Finding]:
-    """Return findings about keys and hop limits for which Junos has no statement, or that no public model confirms."""
+    """Return findings about session keys and hop limits for which Junos has no statement, or that no public model confirms."""
     bgp = config.bgp
     if bgp is None:
         return []
@@ -399,7 +399,7 @@ def _session_gaps(config: DeviceConfig) -> list[Finding]:
 
 
 def _lengths_alone(ecn: Ecn) -> bool:
-    """Return whether the fabric file sets queue lengths for marking, but no fill levels."""
+    """Return True if the fabric file sets ECN thresholds as queue lengths in bytes, but not as fill levels in percent."""
     default = Ecn()
     return ecn.min_bytes is not None and (ecn.min_fill, ecn.max_fill) == (default.min_fill, default.max_fill)
 

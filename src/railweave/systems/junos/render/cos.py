@@ -126,7 +126,7 @@ def _shared_buffer(qos: QosConfig) -> Statement | None:
             "egress",
             block("buffer-partition lossless", leaf("percent", buffers.egress_lossless)),
             block("buffer-partition lossy", leaf("percent", buffers.egress_lossy)),
-            # Without a share it is left out, as the sources' configurations have it (Thor2 guide, section 2.5.3).
+            # A class without a share gets no rate, as in the sources' configurations (Thor2 guide, section 2.5.3).
             block("buffer-partition multicast", leaf("percent", buffers.egress_multicast))
             if buffers.egress_multicast
             else None,
@@ -151,8 +151,9 @@ def account(priority: int | None) -> str:
 
 
 def _pfc_accounts(profile: PfcProfile, lossless: list[TrafficClass]) -> Statement | None:
-    """Return the PFC accounts of PTX: one for each priority, with Junos' default thresholds (XOFF 5000, XON 3750 microseconds of the source port).
+    """Return the PFC accounts of PTX, one for each priority, with Junos's default thresholds.
 
+    The defaults are XOFF 5000 and XON 3750, in microseconds at the speed of the source port.
     Source: Juniper CLI reference, pfc-account; Juniper/yang, 23.4R1-EVO, junos-conf-class-of-service:
     congestion-notification-profile.
     """
@@ -225,7 +226,7 @@ def _pfc_profile(qos: QosConfig, profile: PfcProfile, lacks: Collection[str]) ->
         ),
         block(
             "output",
-            # A text may have lost the priority of its lossless class: the section exists, and nothing is in it.
+            # In a configuration that was read, the lossless class may lack its priority: the section exists, but is empty.
             leaf("ieee-802.1") if lossless and not paused else block("ieee-802.1", paused),
         ),
     )
@@ -236,12 +237,12 @@ def _rewrites(config: DeviceConfig) -> bool:
 
 
 def _kind(config: DeviceConfig, kinds: tuple[str, ...]) -> str:
-    """Return the kind of rewrite rule that acts on the outer header of a tunnel."""
+    """Return the one of ``kinds`` of rewrite rules that acts on the outer header of a tunnel."""
     return kinds[-1] if config.overlay and config.overlay.loopback.family == "ipv6" else "dscp"
 
 
 def _rewrite_rule(kind: str, qos: QosConfig) -> Statement | None:
-    """Return the rule for tunnel headers: they get the first DSCP of the packet's class, so that spines put the packet into the same class."""
+    """Return the rewrite rule for tunnel headers. It writes the first DSCP of the packet's class, so that spines put the packet into the same class."""
     return block(
         (kind, REWRITE_RULE),
         [

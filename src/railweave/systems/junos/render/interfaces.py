@@ -1,4 +1,4 @@
-"""Rendering of ports, VLANs with their gateways, router advertisements, and the filter of selective DLB."""
+"""Rendering of ports, VLANs with their gateways, router advertisements, and the filter for selective dynamic load balancing (DLB)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def of_link(config: DeviceConfig, port: Interface) -> list[Family]:
-    """Return the families of a port between switches, the family of its addresses first.
+    """Return the address families of a port between switches. The family of the port's addresses comes first.
 
     If IPv4 is routed over an IPv6 link (RFC 8950), the port also needs ``family inet`` without an address. Otherwise
     it would drop IPv4 packets (Juniper, QFX5240 configuration essentials, BGP auto-discovered neighbor, step 1).
@@ -28,10 +28,10 @@ def of_link(config: DeviceConfig, port: Interface) -> list[Family]:
 
 
 def input_filter(config: DeviceConfig, port: Interface, gateway: Gateway | None) -> Statement | None:
-    """Return the filter of selective load balancing on a port; None if the port has none.
+    """Return the statement that binds the filter for selective load balancing to a port, or None if the port has no filter.
 
     Leaves have the filter on ports to servers, other switches on ports between switches. Spines of an overlay have no
-    filter: a packet's opcode is too deep inside a tunneled packet for the filter to read it.
+    filter: the opcode of a tunneled packet is too deep in the packet for the filter to read it.
     """
     if not config.balancing.selective:
         return None
@@ -43,14 +43,14 @@ def input_filter(config: DeviceConfig, port: Interface, gateway: Gateway | None)
 
 
 def firewall(config: DeviceConfig) -> Statement | None:
-    """Return ``firewall``: the filter, in every family in which a port binds it; None without selective balancing."""
+    """Return ``firewall`` with the filter for selective load balancing, in every address family that needs it. None without such load balancing."""
     if not config.balancing.selective:
         return None
     return block("firewall", [_filter(config, family) for family in _bound(config)])
 
 
 def field_profile(config: DeviceConfig) -> Statement | None:
-    """Return ``system packet-forwarding-options``: space for user-defined fields in bridged and routed filters; None without selective balancing.
+    """Return ``system packet-forwarding-options``, which reserves chip space for user-defined fields in filters. None without selective load balancing.
 
     A change of this statement restarts the forwarding engine (description in the published 23.4R2 models).
     """
@@ -62,7 +62,7 @@ def field_profile(config: DeviceConfig) -> Statement | None:
 
 
 def _bound(config: DeviceConfig) -> list[str]:
-    """Return the families in which ports apply the filter."""
+    """Return the address families in which ports apply the filter."""
     routed = {gateway.port: gateway for gateway in config.gateways if gateway.port}
     ports = [(port, routed.get(port.name)) for port in config.interfaces]
     return list(
@@ -121,7 +121,7 @@ def _family(address: Addressed) -> str:
 
 
 def interfaces(config: DeviceConfig) -> Statement | None:
-    """Return ``interfaces``: breakouts, ports, gateways (unit = VLAN), management port, loopback; None if empty."""
+    """Return ``interfaces``: breakouts, ports, gateways (the unit number is the VLAN), management port and loopback. None if empty."""
     ports = {port.name: port for port in config.interfaces}
     order = sorted(ports, key=port_order)
     splits = {split.port: split for split in config.splits}
@@ -168,7 +168,7 @@ def _loopback(config: DeviceConfig) -> Statement | None:
     families: dict[str, list[str]] = {}
     for address in config.loopbacks():
         families.setdefault(_family(address), []).append(address)
-    # Where tunnels have addresses of their own beside it, that of the sessions stays the interface's primary one.
+    # If tunnels have addresses of their own on the interface, the address of the sessions stays the primary one.
     first = config.overlay.loopback if config.overlay and len(config.overlay.endpoints) > 1 else ""
     return block(
         "lo0",
@@ -233,10 +233,10 @@ def _port(
     else:
         family = [_routed(port, family_name, deepcopy(chosen)) for family_name in of_link(config, port)]
     shut = None if port.enabled else leaf("disable")
-    if port.kind == "server" and gateway is None and not (port.vlan or port.tagged):  # it waits for a tenant
+    if port.kind == "server" and gateway is None and not (port.vlan or port.tagged):  # it is reserved for a tenant
         return block((port.name,), leaf("description", port.description), shut, leaf("mtu", port.mtu), _fec(port))
     runs_isis = config.isis is not None and port.kind == "fabric"
-    # A whole port that runs slower than it could; channels have their speed on the port they are of.
+    # A whole port that runs below its highest speed. The speed of channels is set on the port to which they belong.
     speed = leaf("speed", f"{split.speed_gbps}g") if split is not None else None
     native = [] if port.native_vlan is None else [leaf("native-vlan-id", port.native_vlan)]
     return block(
@@ -262,7 +262,7 @@ def _routed(port: Interface, family: Family, chosen: Statement | None) -> Statem
 
 
 def _members(config: DeviceConfig, port: Interface) -> Statement | None:
-    """Return the statement with the names of a port's VLANs."""
+    """Return the statement with the names of a port's VLANs, or None if it has none."""
     if not port.tagged:
         return leaf("members", port.vlan)
     names = {gateway.vlan: gateway.vlan_name for gateway in config.gateways}
@@ -275,7 +275,7 @@ def bare_name(vlan: int) -> str:
 
 
 def _external(port: Interface, split: Split | None) -> Statement | None:
-    """Return a port to an external router. Tagged units need no native VLAN."""
+    """Return the statements of a port to an external router. Tagged units need no native VLAN."""
     return block(
         (port.name,),
         leaf("description", port.description),
@@ -291,7 +291,7 @@ def _external(port: Interface, split: Split | None) -> Statement | None:
 def _external_unit(port: Interface) -> Statement | None:
     families: list[Family] = sorted(
         {address.family for address in port.addresses}
-    )  # none, where a text has lost its address
+    )  # no statement, if a configuration that was read lacks the address
     family = [_routed(port, family_name, None) for family_name in families]
     tag = [] if port.unit_vlan is None else [leaf("vlan-id", port.unit_vlan)]
     return block(("unit", port.unit_vlan or 0), tag, family)
@@ -303,7 +303,7 @@ def _addressed(gateway: Gateway, chosen: Statement | None = None) -> list[Statem
         block(
             ("family", _family(addresses[0])),
             leaf("mtu", gateway.mtu),
-            deepcopy(chosen),  # trees are changed in place: no two families share a statement
+            deepcopy(chosen),  # trees are changed in place, so each family needs its own copy
             [entry("address", address) for address in addresses],
         )
         for family in sorted(gateway.families)
@@ -317,13 +317,13 @@ def _gateway(gateway: Gateway) -> Statement | None:
 
 
 def vlans(config: DeviceConfig) -> Statement | None:
-    """Return ``vlans``: one for each server-facing segment, with its gateway; None if empty. VLANs that EVPN stretches are in its instance."""
+    """Return ``vlans``: a VLAN for each layer-2 segment of servers, with its gateway. None if empty. VLANs that EVPN extends are in the EVPN instance."""
     bare = [block((bare_name(number),), leaf("vlan-id", number)) for number in config.bare_vlans()]
     return block("vlans", [vlan(gateway) for gateway in config.gateways if gateway.vlan and not gateway.mac], bare)
 
 
 def vlan(gateway: Gateway, vni: int | None = None) -> Statement | None:
-    """Return a VLAN with its gateway, and the VNI by which it is stretched; never None."""
+    """Return a VLAN with its gateway, and with its VNI if EVPN extends it. The result is never None."""
     return block(
         (gateway.vlan_name,),
         leaf("description", gateway.description),
@@ -336,7 +336,7 @@ def vlan(gateway: Gateway, vni: int | None = None) -> Statement | None:
 def router_advertisement(config: DeviceConfig) -> Statement | None:
     """Return ``protocols router-advertisement``; None if empty.
 
-    Advertisements to servers contain prefixes. Those on links whose neighbors BGP discovers contain none.
+    Advertisements to servers contain prefixes. Advertisements on links where BGP discovers its neighbors contain none.
     """
     discovered = (
         [] if config.bgp is None else [s for group in config.bgp.groups for s in group.sessions if not s.peer_address]

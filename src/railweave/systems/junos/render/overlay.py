@@ -1,4 +1,4 @@
-"""Rendering of the EVPN overlay: its BGP sessions, tenants as IP-VRFs with type-5 routes, and the communities between the tiers."""
+"""Rendering of the EVPN overlay: BGP sessions, tenants as IP-VRFs with type-5 routes, and the communities that control routes between tiers."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _AO = {"ao-aes-128-cmac": "aes-128-cmac-96", "ao-hmac-sha-1": "hmac-sha-1-96"}
 
 
 def liveness(bfd: Bfd | None) -> Statement | None:
-    """Return the BFD of a group; None without BFD."""
+    """Return the statement for BFD of a group, or None if ``bfd`` is None."""
     if bfd is None:
         return None
     return block(
@@ -26,7 +26,10 @@ def liveness(bfd: Bfd | None) -> Statement | None:
 
 
 def keyed(bgp: Bgp) -> list[Statement | None]:
-    """Return the key of a group's sessions: TCP MD5 directly, TCP-AO by a key chain. Empty for discovered neighbors, which support neither."""
+    """Return the statements for the key of a group's sessions: a TCP MD5 key directly, a TCP-AO key by a key chain.
+
+    The result is empty for discovered neighbors, which support neither.
+    """
     key = bgp.authentication
     if key is None:
         return []
@@ -36,7 +39,7 @@ def keyed(bgp: Bgp) -> list[Statement | None]:
 
 
 def key_chain(config: DeviceConfig) -> Statement | None:
-    """Return ``security authentication-key-chains`` with the TCP-AO key; None without such a key.
+    """Return ``security authentication-key-chains`` with the TCP-AO key, or None if there is no such key.
 
     Both ends send and expect the same key number.
     """
@@ -64,15 +67,15 @@ def key_chain(config: DeviceConfig) -> Statement | None:
 
 
 def _takes_key(config: DeviceConfig) -> bool:
-    """Return True if BGP sessions have a key.
+    """Return True if the device has BGP sessions that need the key.
 
-    Sessions of an overlay have one, and so have sessions on links if no neighbor is discovered.
+    Sessions of an overlay need it, and so do sessions on links unless neighbors are discovered.
     """
     return config.overlay is not None or (config.bgp is not None and not config.bgp.found_neighbors())
 
 
 def neighbor(session: Session) -> Statement | None:
-    """Return a neighbor that has an address; never None."""
+    """Return a neighbor that has an address. The result is never None."""
     return block(
         ("neighbor", session.peer_address),
         leaf("description", session.peer),
@@ -88,7 +91,7 @@ def _name(direction: str, vrf: Vrf, peer: ExternalPeer) -> str:
 
 
 def external_groups(vrf: Vrf) -> Statement | None:
-    """Return ``protocols bgp`` of a VRF, with a group for each external router and a session for each link to it; None without external routers."""
+    """Return ``protocols bgp`` of a VRF: a group for each external router, with a session for each link to it. None without external routers."""
     routers = dict.fromkeys(external.router for external in vrf.external)
     return block(
         "bgp", [_group(vrf, [external for external in vrf.external if external.router == name]) for name in routers]
@@ -111,7 +114,7 @@ def _group(vrf: Vrf, peers: list[ExternalPeer]) -> Statement | None:
 
 
 def external_policies(config: DeviceConfig) -> list[Statement | None]:
-    """Return the policies for external routers: only listed prefixes are accepted and advertised."""
+    """Return the policies for external routers. They accept and advertise only listed prefixes."""
     statements: dict[str, Statement | None] = {}
     for vrf in config.vrfs:
         for peer in vrf.external:
@@ -135,7 +138,7 @@ RECOVERY_MINUTES = 9
 
 
 def mac_vrf(config: DeviceConfig) -> Statement | None:
-    """Return the MAC-VRF with its VLANs and ports; None without one. Gateways are anycast, so their addresses are not advertised."""
+    """Return the MAC-VRF with its VLANs and ports, or None if there is none. Gateways are anycast, so their addresses are not advertised."""
     instance = config.mac_vrf
     if instance is None:
         return None
@@ -174,14 +177,17 @@ def mac_vrf(config: DeviceConfig) -> Statement | None:
 
 GROUP = "overlay"
 FROM_SPINE = "from-spine-evpn"
-"""The community that spines add to EVPN routes. Leaves send no route with this community back to spines."""
+"""The community that spines add to EVPN routes. Leaves do not advertise routes with this community back to spines."""
 
 TO_NEIGHBORS = "evpn-to-neighbors"
 EXPORT = "tenant-prefixes"
 
 
 def overlay_group(config: DeviceConfig) -> Statement | None:
-    """Return the group of sessions between loopbacks; None without an overlay. The next hop stays the leaf that originated the route (RFC 9136)."""
+    """Return the group of overlay sessions between loopbacks, or None without an overlay.
+
+    The next hop of a route stays the leaf that originated the route (RFC 9136).
+    """
     overlay = config.overlay
     if overlay is None:
         return None
@@ -201,7 +207,7 @@ def overlay_group(config: DeviceConfig) -> Statement | None:
 
 
 def overlay_policies(config: DeviceConfig) -> list[Statement | None]:
-    """Return the policies for overlay neighbors, and the policies that convert prefixes of a VRF to type-5 routes."""
+    """Return the policies for overlay neighbors, and the policies that export the prefixes of VRFs as type-5 routes."""
     overlay = config.overlay
     if overlay is None:
         return []
@@ -233,7 +239,7 @@ def overlay_policies(config: DeviceConfig) -> list[Statement | None]:
 
 
 def _color_terms(config: DeviceConfig, overlay: OverlayConfig) -> list[Statement | None]:
-    """Return a policy term for each tunnel endpoint of a path color. The next hop of a tenant's prefix determines its path."""
+    """Return a policy term for each tunnel endpoint with a path color. A prefix of a tenant gets this endpoint as next hop, which determines its path."""
     colored = [endpoint for endpoint in overlay.endpoints if endpoint.color is not None]
     return [
         block(
@@ -266,7 +272,7 @@ def overlay_communities(config: DeviceConfig) -> list[Statement | None]:
 
 
 def routing_instances(config: DeviceConfig) -> list[Statement | None]:
-    """Return a VRF for each tenant, with its gateways and its type-5 routes, and the instance of bridged VLANs."""
+    """Return a routing instance for each tenant's VRF, with its gateways and type-5 routes, and the instance of bridged VLANs."""
     return [*(_vrf(config, vrf) for vrf in config.vrfs), mac_vrf(config)]
 
 
@@ -304,7 +310,7 @@ def _vrf(config: DeviceConfig, vrf: Vrf) -> Statement | None:
 
 
 def _targets(vrf: Vrf) -> list[Statement | None]:
-    """Return the statements about a VRF's route targets. Several need policies, because ``vrf-target`` allows one for each direction."""
+    """Return the statements for a VRF's route targets. Several route targets need policies, because ``vrf-target`` allows one for each direction."""
     if vrf.import_targets == vrf.export_targets and len(vrf.export_targets) == 1:
         return [leaf("vrf-target", vrf.export_targets[0])]
     if len(vrf.import_targets) <= 1 and len(vrf.export_targets) <= 1:
@@ -319,7 +325,7 @@ def _targets(vrf: Vrf) -> list[Statement | None]:
 
 
 def _by_policy(config: DeviceConfig) -> list[Vrf]:
-    """Return VRFs whose route targets are in policies."""
+    """Return the VRFs whose route targets need policies."""
     return [vrf for vrf in config.vrfs if max(len(vrf.import_targets), len(vrf.export_targets)) > 1]
 
 
@@ -328,7 +334,7 @@ def _target_name(target: str) -> str:
 
 
 def target_policies(config: DeviceConfig) -> list[Statement | None]:
-    """Return the import and export policies of VRFs that import routes of several other VRFs."""
+    """Return the import and export policies of VRFs that have several route targets."""
     statements: list[Statement | None] = []
     for vrf in _by_policy(config):
         taken = choices("community", [_target_name(target) for target in vrf.import_targets])
@@ -347,13 +353,13 @@ def target_policies(config: DeviceConfig) -> list[Statement | None]:
 
 
 def target_communities(config: DeviceConfig) -> list[Statement | None]:
-    """Return the communities that the policies of ``target_policies`` name."""
+    """Return the communities to which the policies of ``target_policies`` refer."""
     named = dict.fromkeys(target for vrf in _by_policy(config) for target in (*vrf.import_targets, *vrf.export_targets))
     return [block(("community", _target_name(target)), choices("members", [target])) for target in named]
 
 
 def tunnel_source(config: DeviceConfig) -> Statement | None:
-    """Return ``switch-options`` for tunnels over IPv6; None over IPv4, for which the validated configuration has no such source."""
+    """Return ``switch-options`` with the source of tunnels over IPv6. None for tunnels over IPv4: the validated configuration has no such source."""
     overlay = config.overlay
     if overlay is None or not overlay.endpoints or overlay.loopback.family == "ipv4":
         return None
@@ -361,7 +367,7 @@ def tunnel_source(config: DeviceConfig) -> Statement | None:
 
 
 def composite_next_hop(config: DeviceConfig) -> Statement | None:
-    """Return the statement by which type-5 next hops of one leaf share their common part (Juniper validated design, leaf1); None without VRFs."""
+    """Return the statement that lets type-5 next hops of one leaf share their common part (Juniper validated design, leaf1). None without VRFs."""
     if not config.vrfs:
         return None
     return block("chained-composite-next-hop", block("ingress", leaf("evpn")))

@@ -1,4 +1,4 @@
-"""Rendering of BGP, IS-IS, policies, routing options, and the sharing of next-hop groups."""
+"""Rendering of BGP, IS-IS, policies, routing options, and load balancing over next-hop groups."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ LOAD_BALANCE_POLICY = "load-balance"
 
 
 def bgp(config: model.DeviceConfig) -> Statement | None:
-    """Return ``protocols bgp``: one group for each path color and, on leaves, the prefixes that are advertised by color; None without BGP."""
+    """Return ``protocols bgp``: a group for each path color and, on leaves, the prefixes to advertise with each color. None without BGP."""
     if config.bgp is None:
         return None
     underlay = config.bgp
@@ -128,7 +128,7 @@ def _discovery(group: model.BgpGroup, sessions: list[model.Session]) -> Statemen
 
 
 def policy_options(config: model.DeviceConfig) -> Statement | None:
-    """Return ``policy-options``: prefix lists, policies, communities, AS lists; None if empty."""
+    """Return ``policy-options``: prefix lists, policies, communities and AS lists. None if empty."""
     underlay = config.bgp
     balancing = policies(config, LOAD_BALANCE_POLICY)
     if underlay is None:
@@ -189,7 +189,7 @@ def _from(match: model.Match) -> list[Statement | None]:
 
 
 def routing_options(config: model.DeviceConfig) -> Statement | None:
-    """Return ``routing-options``: router id, AS number, next-hop groups in the forwarding table; None without a routing protocol."""
+    """Return ``routing-options``: the router id, the AS number, and several next hops in the forwarding table. None without a routing protocol."""
     running = config.bgp or config.isis
     if running is None:
         return None
@@ -256,7 +256,7 @@ def _ecmp_dlb(config: model.DeviceConfig) -> Statement | None:
 
 
 def _storm_profile(config: model.DeviceConfig) -> Statement | None:
-    """Return the storm-control profile of ``forwarding-options``: the share of a server port that broadcast and unknown traffic may use."""
+    """Return the storm-control profile of ``forwarding-options``: the share of a server port's bandwidth that broadcast and unknown unicast may use."""
     percent = config.storm_control()
     if percent is None:
         return None

@@ -1,8 +1,8 @@
 """Rendering of random spraying on PTX: of every packet, or only of packets whose RDMA opcode allows a NIC to accept them in any order.
 
-The form is from the long-haul article, and so are the names. A filter on the ingress ports puts packets with these
-opcodes into a forwarding instance that has a copy of all routes. The routes of this instance in the forwarding table
-are shared at random, all others by flow.
+The form and the names are those of the long-haul article. A filter on the ingress ports puts packets with these opcodes
+into a forwarding instance that has a copy of all routes. In the forwarding table, packets on the routes of this instance
+are spread at random, and packets on all other routes are spread by flow.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ ROCE_PORT = 4791
 
 
 def spraying_firewall(config: DeviceConfig) -> Statement | None:
-    """Return ``firewall``: the filter that finds the packets to spray; None if no opcode is sprayed."""
+    """Return ``firewall`` with the filter that selects the packets to spray, or None if spraying is not limited to some opcodes."""
     balancing = config.balancing
     if not balancing.sprays_by_opcode:
         return None
@@ -50,14 +50,14 @@ def spraying_firewall(config: DeviceConfig) -> Statement | None:
 
 
 def spraying_filter(config: DeviceConfig, port: str) -> Statement | None:
-    """Return ``filter input`` of a port whose packets are examined; None on any other port."""
+    """Return ``filter input`` for a port that has the spraying filter, or None for any other port."""
     if not config.balancing.sprays_by_opcode or port not in config.balancing.filtered_ports:
         return None
     return block("filter", leaf("input", SPRAYING_FILTER))
 
 
 def instance(config: DeviceConfig) -> Statement | None:
-    """Return ``routing-instances spraying``; None if no opcode is sprayed."""
+    """Return ``routing-instances spraying``, or None if spraying is not limited to some opcodes."""
     if not config.balancing.sprays_by_opcode:
         return None
     return block(
@@ -68,7 +68,7 @@ def instance(config: DeviceConfig) -> Statement | None:
 
 
 def policies(config: DeviceConfig, plain: str) -> list[Statement | None]:
-    """Return the policies of the forwarding table. ``plain`` is the name of the policy without spraying."""
+    """Return the export policies of the forwarding table. ``plain`` is the name of the policy that does not spray."""
     balancing = config.balancing
     if not balancing.random:
         return [block(("policy-statement", plain), block("then", leaf("load-balance", "per-packet")))]
@@ -96,5 +96,5 @@ def policies(config: DeviceConfig, plain: str) -> list[Statement | None]:
 
 
 def exported(config: DeviceConfig, plain: str) -> str:
-    """Return the name of the forwarding table's export policy. ``plain`` is the name of the policy without spraying."""
+    """Return the name of the forwarding table's export policy. ``plain`` is the name of the policy that does not spray."""
     return LB_POLICY if config.balancing.random else plain

@@ -1,8 +1,8 @@
-"""The state of a Junos Evolved switch: the queries, and the meaning of the answers.
+"""The state of a Junos Evolved switch: the queries, and the conversion of the answers.
 
 The forms of answers are those of Juniper's published models of 24.4 (``junos-rpc-*``) and of the public test data of
-NAPALM and SuzieQ. They are read from XML or from Junos's own JSON. No form is published for additions by deterministic
-path forwarding in 25.4, so its sessions are read as ordinary sessions.
+NAPALM and SuzieQ. Answers are read from XML or from Junos's own JSON. Deterministic path forwarding in 25.4 adds fields
+whose form is not published, so its sessions are read as ordinary sessions.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ ASKED = (
         "bgp",
         "",
         ("bgp", "show bgp summary"),
-        # The source writes one word, the published model two.
+        # In the source, this is one word; in the published model, it is two.
         ("bgp-discovered?", "show bgp summary autodiscovered"),
         ("bgp-auto-discovered?", "show bgp summary auto-discovered"),
         ("bgp-neighbors", "show bgp neighbor"),
@@ -108,7 +108,7 @@ def _gigabits(speed: Value) -> float | None:
 
 
 def _reasons(flags: Value) -> str | None:
-    """Return the flags of a port that show why it is down, or None."""
+    """Return the flags of a port that show why the port is down, or None if no flag does."""
     bad = {key for key in flags.keys if key.startswith("ifdf-")} - {"ifdf-present", "ifdf-running"}
     return ", ".join(sorted(bad)) or None
 
@@ -150,7 +150,7 @@ _UNIT = Fields(
 
 
 def _interfaces(answer: Value, uptime: Value) -> dict[str, InterfaceState]:
-    """Return the physical and logical interfaces in ``show interfaces extensive``. Times are relative to the device's clock."""
+    """Return the physical and logical interfaces in ``show interfaces extensive``. ``uptime`` gives the device's clock, to which times are relative."""
     now = _clock(uptime).time
     made: dict[str, InterfaceState] = {}
     for name, row in _ports(answer):
@@ -165,19 +165,19 @@ def _interfaces(answer: Value, uptime: Value) -> dict[str, InterfaceState]:
                     admin_up=port.admin_up if logical.admin_up is None else logical.admin_up,
                     oper_up=port.oper_up if logical.oper_up is None else logical.oper_up,
                 )
-        if routed := made.get(f"{name}.0"):  # a port that routes by itself has its addresses there
+        if routed := made.get(f"{name}.0"):  # a routed port has its addresses on its unit 0
             made[name] = replace(made[name], addresses=routed.addresses)
     return made
 
 
 def _loose(value: Value) -> float | None:
-    """Return the number at the beginning of a text, or None if there is none, as in ``N/A``."""
+    """Return the number at the beginning of a text, or None if the text does not begin with a number, as with ``N/A``."""
     match = re.match(r"-?\d{1,6}(?:\.\d{1,6})?", value.text() or "")
     return float(match[0]) if match else None
 
 
 def _dbm(value: Value) -> float | None:
-    """Return light in dBm. ``- Inf`` and ``-Inf`` mean that a lane receives no light."""
+    """Return the optical power in dBm. ``- Inf`` and ``-Inf`` mean that a lane receives no light."""
     text = (value.text() or "").replace(" ", "").lower()
     return float("-inf") if text.startswith("-inf") else _loose(value)
 
@@ -199,7 +199,7 @@ _LANES = "optics-diagnostics-lane-values"
 
 
 def _active(module: Value) -> tuple[str, ...]:
-    """Return the active alarms of a module and of its lanes."""
+    """Return the names of the active alarms of a module and of its lanes."""
     parts = (module, *module.all(_LANES))
     on = {key for part in parts for key, alarm in part.entries() if key.endswith("-alarm") and alarm.lower() == "on"}
     return tuple(sorted(on))
@@ -221,7 +221,7 @@ _MODULE = Fields(Optic, "kind=description part=model-number|part-number serial=s
 def _optics(answer: Value, hardware: Value, extensive: Value) -> dict[str, Optic]:
     """Return the optics by port, from ``show interfaces diagnostics optics``, with the type and serial number from ``show chassis hardware``.
 
-    The hardware answer lists every module, so a port that is not in it has none.
+    ``show chassis hardware`` lists every module, so a port that it lacks has no optic.
     """
     modules = dict(_modules(hardware))
     made = {name: _OPTIC(port.get("optics-diagnostics"), present=True) for name, port in _ports(answer)}
@@ -240,7 +240,7 @@ def _optics(answer: Value, hardware: Value, extensive: Value) -> dict[str, Optic
 
 
 def _modules(hardware: Value) -> Iterator[tuple[str, Value]]:
-    """Yield (port, module). The port's name gives the place of the module: ``Xcvr 5`` of ``PIC 0`` of ``FPC 0`` is in ``et-0/0/5``."""
+    """Yield (port, module). A port's name follows from the place of its module: ``Xcvr 5`` of ``PIC 0`` of ``FPC 0`` is in ``et-0/0/5``."""
     for fpc in hardware.find("chassis-module"):
         slot = _slot(fpc, "FPC")
         for pic in fpc.all("chassis-sub-module") if slot else ():
@@ -263,7 +263,11 @@ def _cage(name: str) -> str:
 def _repeated(
     container: str, tags: tuple[str, ...], made: Callable[..., T]
 ) -> Callable[[Value], dict[str, dict[int, T]]]:
-    """Return a reader of a container that repeats a number and its counters in columns, without an element around each row."""
+    """Return a function that reads counters by port and number, for containers that have no element around each row.
+
+    Such a container repeats the elements in ``tags``: first the number, then its counters. ``made`` builds a value from the
+    counters.
+    """
 
     def read(answer: Value) -> dict[str, dict[int, T]]:
         states: dict[str, dict[int, T]] = {}
@@ -294,7 +298,7 @@ _QUEUE = Fields(
 
 
 def _queues(*answers: Value) -> dict[str, PortQueues]:
-    """Return the egress queues by port. Values of ``show interfaces queue`` replace those of ``show interfaces extensive``."""
+    """Return the egress queues by port. Values from ``show interfaces queue`` replace those from ``show interfaces extensive``."""
     made: dict[str, PortQueues] = {}
     for answer in answers:
         for name, port in _ports(answer):
@@ -335,7 +339,7 @@ _COMMIT = Fields(
 
 
 def _commit(answer: Value) -> Commit:
-    """Return the newest commit of the history. The comment of a commit that waits for confirmation contains its rollback time."""
+    """Return the newest commit in the commit history. If that commit waits for confirmation, its comment contains the rollback time."""
     newest = next(iter(answer.find("commit-history")), None)
     if newest is None:
         return Commit()

@@ -1,4 +1,4 @@
-"""Answers of Junos about BGP, BFD, IS-IS, OSPF, routes and neighbors."""
+"""Readers of Junos answers about LLDP, BGP, BFD, IS-IS, OSPF, routes, neighbors and the overlay."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _INDEX = re.compile(r"\d+")
 
 
 def port_of(name: str | None) -> str | None:
-    """Return the name of a port from the name of its unit 0; other names are unchanged. None without a name."""
+    """Return the name of a port from the name of its unit 0. Other names are returned unchanged."""
     return name.removesuffix(".0") if name and "/" in name else name
 
 
@@ -33,7 +33,7 @@ _NEIGHBOR = Fields(
 
 
 def lldp(answer: Value) -> dict[str, tuple[protocols.LldpNeighbor, ...]]:
-    """Return the neighbors in ``show lldp neighbors``, by local port. If the remote port's id is an SNMP index, its description is used instead."""
+    """Return the neighbors in ``show lldp neighbors``, by local port. If the remote port's id is an SNMP index, the remote port's description is used instead."""
     made: dict[str, tuple[protocols.LldpNeighbor, ...]] = {}
     for neighbor in answer.find("lldp-neighbor-information"):
         names = [neighbor.get(key).text() for key in ("lldp-local-port-id", "lldp-local-interface")]
@@ -72,10 +72,10 @@ ipv4_neighbors = listed(
     Fields(
         protocols.NeighborEntry,
         "address!=ip-address interface=interface-name mac=mac-address:mac",
-        interface=lambda name: port_of((name.text() or "").partition(" ")[0]),  # an IRB's is followed by the port
+        interface=lambda name: port_of((name.text() or "").partition(" ")[0]),  # for an IRB interface, the port follows
     ),
 )
-"""Return the ARP table in ``show arp no-resolve``, in the form that NAPALM's table for this command has."""
+"""Return the ARP table in ``show arp no-resolve``, in the form of NAPALM's table for this command."""
 
 
 def _conflicts(value: Value) -> tuple[str, ...]:
@@ -113,7 +113,7 @@ def advertising(answer: Value) -> dict[str, protocols.RouterAdvertising]:
 
 
 def routes(answers: Answers) -> tuple[protocols.Route, ...] | None:
-    """Return all routes in the answers about single routes and about whole tables, or None if no routes were requested."""
+    """Return all routes in the answers about single routes and about whole tables, or None if no such answer exists."""
     asked = [(name, about) for name in answers.texts if (about := asked_about(name)) and about[0] == "route"]
     tables = [name for name in answers.texts if name.startswith(("routes-", "static-", "aggregate-"))]
     if not asked and not tables:
@@ -128,7 +128,7 @@ def routes(answers: Answers) -> tuple[protocols.Route, ...] | None:
             route = _route(vrf, prefix, entry)
             if name.startswith("routes-"):
                 made[vrf, prefix] = route
-            elif route.protocol is not None:  # a list by protocol has unused routes too, and no paths of BGP
+            elif route.protocol is not None:  # this list also has unused routes, and does not show paths of BGP
                 made[vrf, prefix] = replace(route, paths=None)
     for name, (_, vrf, prefix) in asked:
         answer = answers.tree(name)
@@ -151,11 +151,11 @@ def route_counts(answer: Value) -> dict[str, dict[str, int]]:
 
 
 def filters(answer: Value) -> tuple[protocols.PacketFilter, ...]:
-    """Return the firewall filters in force, from ``show firewall``. A filter for a single port has a name with that port: ``NAME-et-0/0/0.0-i``."""
+    """Return the active firewall filters, from ``show firewall``. The name of a filter for a single port ends with the port: ``NAME-et-0/0/0.0-i``."""
     names = (entry.get("filter-name").text() for entry in answer.find("filter-information"))
     filters: list[protocols.PacketFilter] = []
     for name in dict.fromkeys(filter(None, names)):
-        if name.startswith("__"):  # made by Junos itself
+        if name.startswith("__"):  # Junos itself created it
             continue
         match = _OF_PORT.fullmatch(name)
         port = port_of(match[2]) if match else None
@@ -167,7 +167,7 @@ _OF_PORT = re.compile(r"(.+)-((?:et|xe|ge|ae|irb)[-.\d/:]{1,20})-[io]")
 
 
 def _prefix(entry: Value) -> str | None:
-    """Return the prefix of a route: its length is next to it in the detailed form."""
+    """Return the prefix of a route. In the detailed form, the prefix length is in a separate element."""
     destination, length = entry.get("rt-destination").text(), entry.get("rt-prefix-length").text()
     return f"{destination}/{length}" if destination and length and "/" not in destination else destination
 
@@ -204,7 +204,7 @@ _VRF = Fields(protocols.VrfState, "name!=context-name route_distinguisher=route-
 
 
 def _targets(instance: Value) -> tuple[str, ...] | None:
-    """Return route targets, which the answer has in brackets or one by one. None if the instance has none of this kind."""
+    """Return the route targets of an instance, which the answer lists in brackets or one by one. None if the answer has none of this kind."""
     return tuple(re.findall(r"target:([\w.:]+)", " ".join(column("[]")(instance)))) or None
 
 
@@ -226,13 +226,13 @@ def vrfs(answer: Value, instances: Value) -> dict[str, protocols.VrfState]:
 
 
 def vnis(answer: Value) -> dict[int, protocols.VniState]:
-    """Return the VNIs of VRFs. VNIs of VLANs are missing, because no form of their answer was tried."""
+    """Return the VNIs of VRFs. VNIs of VLANs are left out, because no answer about them was available to try."""
     known = vrfs(answer, answer.made(None)).values()
     return {vrf.vni: protocols.VniState(vrf.vni, 3, vrf.name) for vrf in known if vrf.vni is not None}
 
 
 def evpn(prefixes: Value, macs: Value) -> protocols.EvpnRoutes:
-    """Return the type-5 routes that were received and accepted, by VRF, and the number of MAC entries for type 2."""
+    """Return the type-5 routes that were received and accepted, by VRF, and the number of MAC entries as the number of type-2 routes."""
     by_vrf = {
         name: tuple(
             prefix
@@ -253,7 +253,7 @@ _FAMILIES = {"inet.0": "ipv4", "inet6.0": "ipv6", "bgp.evpn.0": "evpn"}
 
 
 def _peer(text: str) -> tuple[str, str | None]:
-    """Return a neighbor's (address, port) from a text such as ``fe80::1%et-0/0/0:0.0+179``. The TCP port follows the plus sign."""
+    """Return a neighbor's (address, port) from a text such as ``fe80::1%et-0/0/0:0.0+179``. The TCP port after the plus sign is ignored."""
     address, _, zone = re.sub(r"\+\d+$", "", text).partition("%")
     return address, port_of(zone) or None
 
@@ -270,7 +270,10 @@ _SESSION = Fields(
 
 
 def sessions(answers: Iterable[Value], now: float | None) -> tuple[protocols.BgpSession, ...]:
-    """Return the sessions in the forms of ``show bgp summary`` and in ``show bgp neighbor``, which has the most detail and comes last."""
+    """Return the BGP sessions from ``show bgp summary`` in its several forms and from ``show bgp neighbor``.
+
+    The latter has the most detail and comes last. ``now`` is the device's clock in Unix seconds.
+    """
     made: dict[tuple[str, str | None], protocols.BgpSession] = {}
     for answer in answers:
         for peer in answer.find("bgp-peer"):
@@ -316,7 +319,7 @@ _BFD = Fields(
 
 
 def bfd_sessions(answer: Value) -> tuple[protocols.BfdSession, ...]:
-    """Return the sessions in ``show bfd session extensive``, whose times are in decimal seconds."""
+    """Return the sessions in ``show bfd session extensive``, which prints times as decimal seconds."""
     made: list[protocols.BfdSession] = []
     for session in answer.find("bfd-session"):
         if (name := session.get("session-neighbor").text()) is not None:

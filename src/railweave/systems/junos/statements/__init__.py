@@ -1,1 +1,1 @@
-"""Statement tables of Junos, one for each subject. Each row prints, reads and explains a statement (``systems.junos.table``)."""
+"""Statement tables of Junos, one for each subject. Each row is used to print, to read and to explain a statement (``systems.junos.table``)."""

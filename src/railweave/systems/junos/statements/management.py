@@ -24,7 +24,7 @@ MODEL = "Juniper/yang, 23.4R1-EVO"
 
 
 def _reference(secret: str) -> str:
-    """Return the placeholder of a secret, ``<secret:NAME>``, which ``build --secrets`` replaces with the value."""
+    """Return a reference to a secret as the placeholder ``<secret:NAME>``, which ``build --secrets`` replaces with the value."""
     return f"<{secret}>"
 
 
@@ -48,7 +48,7 @@ ADDRESSES: dict[Family, Codec] = {
 
 
 def whole(low: int, high: int) -> Codec:
-    """Return the codec for numbers from ``low`` to ``high``. The reader also accepts other numbers."""
+    """Return the codec for numbers from ``low`` to ``high``. The range limits what is printed; any number can be read."""
     return Codec(in_range(low, high), words.whole, says=f"{low}-{high}")
 
 
@@ -58,7 +58,7 @@ SEVERITIES = ("emergency", "alert", "critical", "error", "warning", "notice", "i
 
 @dataclass(frozen=True, slots=True)
 class Server:
-    """A login server. ``timeout`` is None if Junos's default applies."""
+    """A login server. If ``timeout`` is None, Junos's default applies."""
 
     host: str
     key: str | None = None
@@ -76,7 +76,7 @@ class Key:
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """A user account. A login class that railweave does not know is read as the class with the fewest rights."""
+    """A user account. An unknown login class is read as the class with the fewest rights."""
 
     role: Literal["super-user", "operator", "read-only"] = "read-only"
     password: str | None = None
@@ -85,14 +85,14 @@ class Account:
 
 @dataclass(frozen=True, slots=True)
 class Clients:
-    """The prefixes from which requests with the community are allowed in a routing instance."""
+    """The prefixes from which an SNMP community may be used in a routing instance."""
 
     clients: tuple[Prefix, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Community:
-    """An SNMP community: its access, the prefixes from which it may be used, and those for routing instances."""
+    """An SNMP community: its access rights, and the prefixes from which it may be used, in general and in each routing instance."""
 
     name: str
     access: str = ""
@@ -103,7 +103,7 @@ class Community:
 
 @dataclass(frozen=True, slots=True)
 class Asker:
-    """A user of SNMP version 3, with keys."""
+    """A user of SNMP version 3, with authentication and privacy keys."""
 
     auth: str | None = None
     privacy: str | None = None
@@ -112,7 +112,7 @@ class Asker:
 
 @dataclass(frozen=True, slots=True)
 class Agent:
-    """The SNMP agent."""
+    """The settings of the SNMP agent."""
 
     location: str = ""
     contact: str = ""
@@ -123,7 +123,7 @@ class Agent:
 
 @dataclass(frozen=True, slots=True)
 class System:
-    """The management plane in the form of its statements. ``order`` is the order in which logins use servers and local passwords."""
+    """The management settings in the form of the statements. ``order`` is the order in which a login tries servers and local passwords."""
 
     name: str = ""
     release: str = ""
@@ -314,12 +314,12 @@ ROWS: tuple[Row, ...] = (
     ),
 )
 SYSTEM = Tree(System, ROWS, disrupts=())
-"""The statements of the management plane, without protocols."""
+"""The statements about management, without protocols."""
 
 
 @dataclass(frozen=True, slots=True)
 class Edge:
-    """LLDP, its management address, and the ports that are shut down if a bridge is detected."""
+    """The settings of LLDP, its management address, and the server ports with BPDU guard."""
 
     lldp: bool = False
     lldp_interval: int | None = None
@@ -355,4 +355,4 @@ NEIGHBORS = Tree(
     ),
     disrupts=(),
 )
-"""The statements of LLDP, with interface names as port IDs so that cabling can be compared with the plan, and of the guards of server ports."""
+"""The statements about LLDP and about BPDU guard on server ports. LLDP sends interface names as port ids, so that cabling can be compared with the plan."""
