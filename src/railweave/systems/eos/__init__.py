@@ -1,4 +1,4 @@
-"""Arista EOS. ``System`` describes each part."""
+"""Arista EOS. The class ``systems.loader.System`` explains what each part is for."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ if TYPE_CHECKING:
     from railweave.model.findings import Finding
 
 outage = Commands({"bgpd": "Bgp", "zebra": "Rib"}, "reload now", "agent {} terminate")
-"""After ``agent NAME terminate``, EOS's process manager restarts the agent (Arista EOS user manual)."""
+"""The outages by command. After ``agent NAME terminate``, EOS's process manager restarts the agent (Arista EOS user manual)."""
 
 
 def trees(config: DeviceConfig) -> dict[str, ConfigTree]:
-    """Return the lines of ``eos.conf``."""
+    """Return the lines of ``eos.conf`` as a tree, by file name."""
     from railweave.systems.eos.changes import config_tree
     from railweave.systems.eos.render import tree
 

@@ -1,4 +1,4 @@
-"""Effects of a changed line on EOS: the lines that it replaces, how it is removed, and the traffic that it disrupts.
+"""Effects of changed lines on EOS: which lines a line replaces, how it is removed, and what traffic a change disrupts.
 
 The forms are from Arista's EOS user manual (each command's ``no`` and ``default`` forms). They have not been tried on a
 switch.
@@ -80,11 +80,11 @@ ONE_VALUE = (
     "match large-community ...",
     "set local-preference ...",
 )
-"""Lines with one value, which ``no`` removes without the value."""
+"""The lines with one value. To remove such a line, ``no`` is followed by the line without its value."""
 
 _BGP = r"router bgp \d+ / (vrf \S+ / )?"
 _PEER = r"(?P<of>neighbor (interface )?\S+) "
-"""A pattern of statements about a neighbor or a group. A new neighbor has no session that a change could disrupt."""
+"""A pattern of statements about a neighbor or a peer group. If the neighbor is new, there is no session that a change could disrupt."""
 _OPEN = "RFC 4271, section 4.2: AS number and identifier are said when a session opens"
 _KEYED = "RFC 2385, section 2.0: a segment without the right digest is dropped"
 _GRACEFUL = "RFC 4724, section 3: the capability is said when a session opens"

@@ -1,4 +1,4 @@
-"""First boot of EOS: DHCP option 67 names a startup configuration, or a script if an image is given (Arista EOS user manual, Initial Switch Access).
+"""First boot of EOS. DHCP option 67 names a startup configuration or, to install an image, a script (Arista EOS user manual, Initial Switch Access).
 
 The switch sends option 60 as ``Arista;MODEL;VERSION;SERIAL``. It restarts after the download.
 """
@@ -26,7 +26,7 @@ curl -fsS -o /mnt/flash/startup-config {config} || exit 1
 
 
 def files(config: DeviceConfig, rendered: Mapping[str, str], place: Place) -> dict[str, str]:
-    """Return the files by name: the startup configuration and, if ``place`` has an image, the script that installs the image."""
+    """Return the first-boot files by name: the startup configuration and, if ``place`` has an image, the script that installs the image."""
     del config
     texts = {_FILE: rendered[_FILE]}
     if place.image is not None:

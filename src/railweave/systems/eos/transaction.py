@@ -1,7 +1,7 @@
 """Changes on EOS: configuration sessions by eAPI, committed with a timer (Arista EOS user manual, Configure Session).
 
-A session is a snapshot: committing it overwrites changes that others made after it was opened, so it is opened
-immediately before the commit. A timer continues when the connection ends. ``configure session NAME commit`` from any
+A session is a snapshot. Committing it would overwrite changes that others made after it was opened, so railweave opens
+it immediately before the commit. The timer continues if the connection ends. ``configure session NAME commit`` from any
 login confirms the commit, and ``abort`` reverts it.
 """
 
@@ -23,16 +23,16 @@ ATOMIC = True
 FILES = {"configuration": _FILE}
 WHOLE: Mapping[str, Command] = {}
 _MOST_SECONDS = 24 * 3600 - 1
-"""The maximum time that a commit waits for confirmation: one day (Arista EOS user manual, Configure Session)."""
+"""The maximum time in seconds that a commit waits for confirmation: one day (Arista EOS user manual, Configure Session)."""
 
 
 async def running(session: Session) -> dict[str, str]:
-    """Return the text of ``show running-config``."""
+    """Return the text of ``show running-config``, by file name."""
     return {_FILE: (await _told(session, ["show running-config"]))[-1]}
 
 
 async def rehearse(session: Session, given: Given) -> str:
-    """Enter the lines into a configuration session, which checks each line. Return the difference, and abort the session."""
+    """Enter the lines into a configuration session, which checks each line, and abort the session. Return the session's differences."""
     name = f"{given.label}-rehearsal"
     try:
         await _enter(session, name, given)
@@ -57,9 +57,9 @@ async def commit(session: Session, given: Given, seconds: int) -> None:
 
 
 async def pending(session: Session) -> Pending | None:
-    """Return the session whose commit waits for confirmation, or None.
+    """Return the configuration session whose commit waits for confirmation, or None if there is none.
 
-    Reads the answers of EOS 4.32 and later, and of earlier releases.
+    Answers of EOS 4.32 and later and those of earlier releases are understood.
     """
     answer: object = json.loads(await session.tell("show configuration sessions detail", "json"))[-1]
     detail = cast("dict[str, object]", answer) if isinstance(answer, dict) else {}
@@ -74,9 +74,9 @@ async def pending(session: Session) -> Pending | None:
 
 
 async def confirm(session: Session, label: str) -> None:
-    """Commit the session that waits for confirmation, and save the configuration as the startup configuration.
+    """Confirm the commit that waits, and save the configuration as the startup configuration.
 
-    Raises ``RefusedError`` if the session ``label`` does not wait.
+    Raises ``RefusedError`` if the session ``label`` does not wait for confirmation.
     """
     must_wait(await pending(session), label)
     await _told(session, [f"configure session {label} commit", "write memory"])
@@ -85,14 +85,14 @@ async def confirm(session: Session, label: str) -> None:
 async def revert(session: Session, label: str) -> None:
     """Abort the session that waits for confirmation, which reverts its commit.
 
-    Raises ``RefusedError`` if the session ``label`` does not wait.
+    Raises ``RefusedError`` if the session ``label`` does not wait for confirmation.
     """
     must_wait(await pending(session), label)
     await _told(session, [f"configure session {label} abort"])
 
 
 async def restore(session: Session, given: Given) -> None:
-    """Replace the whole configuration by the earlier one in ``given``, and save it."""
+    """Replace the whole configuration by ``given.before``, and save it."""
     name = f"{given.label}-restore"
     lines = [f"configure session {name}", "rollback clean-config", *_typed(given.before[_FILE].splitlines()), "commit"]
     await _told(session, lines)
@@ -100,7 +100,7 @@ async def restore(session: Session, given: Given) -> None:
 
 
 async def clear(session: Session, label: str) -> None:
-    """Abort a session of railweave that was left open."""
+    """Abort the configuration session of a change if railweave left it open."""
     await _abort(session, f"{label}-rehearsal")
 
 
@@ -109,7 +109,7 @@ async def _enter(session: Session, name: str, given: Given) -> None:
 
 
 def _typed(commands: Iterable[Command]) -> list[str]:
-    """Return the lines to send, without comments."""
+    """Return the lines to send. Empty lines and comments are left out."""
     return [
         line for command in commands for line in str(command).splitlines() if line.strip() and not line.startswith("!")
     ]

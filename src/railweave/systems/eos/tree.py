@@ -23,7 +23,7 @@ def to_text(sections: Iterable[Section]) -> str:
 
     word = ""
     for section in sections:
-        # Lines of one kind stand together; a section stands apart.
+        # No separator between lines of the same kind; each section is separated.
         if section.body is not None or section.line.split()[0] != word:
             lines.append("!")
         add(section, 0)

@@ -1,4 +1,4 @@
-"""Upgrades of EOS: the image in flash, its checksum, ``boot system``, ``write memory``, ``reload now`` (Arista EOS user manual, Upgrades)."""
+"""Upgrades of EOS: copy the image to flash, check its checksum, then ``boot system``, ``write memory`` and ``reload now`` (Arista EOS user manual, Upgrades)."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ _SHA512 = re.compile(r"\b[0-9a-f]{128}\b")
 
 
 def commands(image: Image) -> list[str]:
-    """Return the commands for the command line of EOS, in privileged mode."""
+    """Return the commands to enter in the CLI of EOS, in privileged mode."""
     there = f"flash:{image.name}"
     fetched = [f"verify /sha512 {there}"] if image.file else [f"copy {image.source} {there}"]
     return [*fetched, "configure", f"boot system {there}", "end", "write memory", "reload now"]
 
 
 async def boot(session: Session) -> str:
-    """Return the time of the last start by the device's own clock.
+    """Return the time of the last boot by the device's own clock, in Unix seconds.
 
-    The value varies by fractions of a second between queries.
+    Two queries may return values that differ by fractions of a second.
 
     Raises ``RefusedError`` if the device does not report the time.
     """
@@ -40,11 +40,9 @@ async def boot(session: Session) -> str:
 
 
 async def install(session: Session, image: Image) -> None:
-    """Fetch the image, or compare the checksum of an image that was copied.
+    """Download the image or, if the image was copied, check its checksum. Then configure the switch to boot this image.
 
-    Then set the image as the one for the next start.
-
-    Raises ``RefusedError`` if the checksum differs, the image was not fetched, or the next start would not boot it.
+    Raises ``RefusedError`` if the checksum differs, if the download fails, or if the next start would not boot the image.
     """
     fetch, *rest = commands(image)[:-1]
     answer = cast("list[str]", json.loads(await session.tell(fetch)))[-1]

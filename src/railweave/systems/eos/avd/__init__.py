@@ -1,7 +1,7 @@
 """The configuration of a switch in the data model of Arista's AVD (``eos_cli_config_gen``).
 
-It validates ``eos.conf``, so it uses nothing of that file's renderer: every value is computed from the ``DeviceConfig``
-a second time, and only names are shared (``systems/eos/names.py``). Lines that AVD's schema cannot express are in its
+This data is used to validate ``eos.conf``, so it shares only names with that file's renderer (``systems/eos/names.py``).
+Every value is computed from the ``DeviceConfig`` a second time. Lines that AVD's schema cannot express are in the key
 ``eos_cli``, as text.
 """
 
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 
 SEVERITIES = ("emergency", "alert", "critical", "error", "warning", "notice", "info", "any")
 LEVELS = ("emergencies", "alerts", "critical", "errors", "warnings", "notifications", "informational", "debugging")
-"""EOS's words for the severities, in the same order. There is one level for all servers, so the server that wants most messages decides."""
+"""EOS's words for the severities in ``SEVERITIES``, in the same order. EOS has one level for all servers, so the lowest severity that a server wants decides."""
 
 
 def _lldp(wanted: Management, address: str) -> dict[str, Any]:
-    """Return the settings of LLDP. The hold time is in seconds: a number of intervals, of 30 seconds each if no interval is given."""
+    """Return the settings of LLDP. The hold time in seconds is a number of intervals; an interval is 30 seconds by default."""
     sends: dict[str, Any] = {"management_address": address, "vrf": MANAGEMENT_VRF}
     settings: dict[str, Any] = sends if wanted.lldp else {"run": False}
     if wanted.lldp_interval is not None:
@@ -36,7 +36,7 @@ def _lldp(wanted: Management, address: str) -> dict[str, Any]:
 
 
 def management(config: DeviceConfig, raw: list[str]) -> dict[str, Any]:
-    """Return logins, servers, APIs and the management port. Lines that the schema cannot express are appended to ``raw``."""
+    """Return the settings of logins, servers, APIs and the management port. Lines that the schema cannot express are appended to ``raw``."""
     wanted = config.management
     address = config.management_address
     six = address.family == "ipv6"
@@ -158,7 +158,7 @@ def _security(config: DeviceConfig) -> dict[str, Any]:
 
 
 def structured_config(config: DeviceConfig) -> dict[str, Any]:
-    """Return the structured configuration of AVD for a device."""
+    """Return the whole configuration of a device as AVD's structured configuration."""
     raw: list[str] = []
     structured = {**management(config, raw), **encryption(config, raw), **interfaces(config)}
     structured |= {**qos(config, raw), **routing(config), **control_plane(config)}

@@ -25,7 +25,7 @@ def addressed(addresses: Sequence[Addressed]) -> dict[str, Any]:
 
 
 def shared(addresses: Sequence[Addressed]) -> dict[str, Any]:
-    """Return the AVD keys for addresses that several switches share."""
+    """Return the AVD keys for virtual addresses, which several switches share."""
     four, six = _by_family(addresses)
     keys: dict[str, Any] = {"ip_address_virtual": four[0]} if four else {}
     keys |= {"ip_address_virtual_secondaries": four[1:]} if four[1:] else {}
@@ -39,7 +39,7 @@ def _by_family(addresses: Sequence[Addressed]) -> tuple[list[str], list[str]]:
 
 
 PASSIVE: dict[str, Any] = {"isis_enable": names.ISIS_INSTANCE, "isis_passive": True}
-"""The settings of an interface whose prefix is advertised, without IS-IS on the interface."""
+"""The settings of an interface whose prefix IS-IS advertises, but on which IS-IS does not run."""
 
 
 def _key(reference: str | None) -> dict[str, Any]:
@@ -65,7 +65,7 @@ def on_port(config: DeviceConfig, port: str) -> dict[str, Any]:
 
 
 def on_gateway(config: DeviceConfig, gateway: Gateway) -> dict[str, Any]:
-    """Return the IS-IS settings of an interface to servers; empty if its prefix is not advertised."""
+    """Return the IS-IS settings of an interface to servers; empty if IS-IS does not advertise its prefix."""
     return PASSIVE if config.isis and (gateway.port or gateway.name) in config.isis.passive else {}
 
 
@@ -112,7 +112,7 @@ def loopback_interfaces(config: DeviceConfig) -> list[dict[str, Any]]:
 
 
 def tunnel_source(config: DeviceConfig) -> str | None:
-    """Return the name of the loopback from which tunnels start, or None without tunnels."""
+    """Return the name of the loopback from which tunnels start, or None if the device has no tunnels."""
     if config.overlay is None or not config.overlay.endpoints:
         return None
     begins = config.overlay.endpoints[0].address.prefix
@@ -120,9 +120,9 @@ def tunnel_source(config: DeviceConfig) -> str | None:
 
 
 def _addresses(config: DeviceConfig) -> dict[str, list[Prefix]]:
-    """Return the prefixes of the loopback interfaces, by name.
+    """Return the prefixes of the loopback interfaces, by interface name.
 
-    Tunnels have a separate loopback only if their addresses differ from the router's.
+    Tunnels have a separate loopback only if their addresses differ from those of the router's loopback.
     """
     router = [config.loopback]
     tunnels: list[Prefix] = []
@@ -140,14 +140,14 @@ def _server(server: LoginServer) -> dict[str, Any]:
 
 
 def _with_port(kind: str, server: LoginServer) -> str:
-    """Return the line of a login server with a non-default port, which the schema cannot express."""
+    """Return the line of a login server whose port is not the default. The schema cannot express such a port."""
     port = f"port {server.port}" if kind == "tacacs" else f"auth-port {server.port}"
     key = f"timeout {server.timeout} key 0 {names.secret(server.key)}"
     return f"{kind}-server host {server.host} vrf {names.MANAGEMENT_VRF} {port} {key}"
 
 
 def logins(wanted: Management, raw: list[str]) -> dict[str, Any]:
-    """Return login methods, servers and limits; empty if the device has none of them and no users.
+    """Return login methods, servers and limits; empty if the device has no users and no login settings.
 
     Lines that the schema cannot express are appended to ``raw``.
     """
@@ -184,7 +184,7 @@ def logins(wanted: Management, raw: list[str]) -> dict[str, Any]:
 
 
 def snmp_lists(snmp: Snmp | None) -> dict[str, Any]:
-    """Return the access lists of the clients that may use the community. The last entry of each list denies all others."""
+    """Return the access lists of the clients that may use the SNMP community. The last entry of each list denies all other clients."""
     if snmp is None or not (snmp.community and snmp.clients):
         return {}
     lists: dict[str, Any] = {}
@@ -196,7 +196,7 @@ def snmp_lists(snmp: Snmp | None) -> dict[str, Any]:
 
 
 def edge_port(config: DeviceConfig, port: Interface) -> dict[str, Any]:
-    """Return the settings that guard a layer-2 server port."""
+    """Return the settings that protect a layer-2 server port: storm control and BPDU guard."""
     edge = config.management.security.edge_ports if config.management.security else None
     if edge is None or port.kind != "server" or port.vlan is None:
         return {}
@@ -210,7 +210,7 @@ def edge_port(config: DeviceConfig, port: Interface) -> dict[str, Any]:
 
 
 def spanning_tree(config: DeviceConfig) -> dict[str, Any]:
-    """Return the mode of the spanning tree. It is on, to detect bridges, if a bridged port has a bridge guard."""
+    """Return the mode of the spanning tree. The spanning tree is on only if a layer-2 server port has BPDU guard, which needs it."""
     edge = config.management.security.edge_ports if config.management.security else None
     bridged = any(port.kind == "server" and port.vlan for port in config.interfaces)
     return {"mode": "rstp" if edge and edge.bpdu_guard and bridged else "none"}
@@ -289,11 +289,11 @@ def _tagged(port: Interface) -> dict[str, Any]:
 
 
 def encryption(config: DeviceConfig, raw: list[str]) -> dict[str, Any]:
-    """Return the profile of encrypted links. The key is appended to ``raw``, because the schema has only keys that a switch has encrypted."""
+    """Return the MACsec profile of encrypted links. The key is appended to ``raw``, because the schema accepts only keys that a switch has encrypted."""
     wanted = [port.macsec for port in config.interfaces if port.macsec]
     if not wanted:
         return {}
-    macsec = wanted[0]  # all links between sites are encrypted alike
+    macsec = wanted[0]  # all links between sites use the same profile
     raw += [
         "mac security",
         f"   profile {names.MACSEC_PROFILE}",
@@ -317,7 +317,7 @@ def _membership(config: DeviceConfig, port: Interface) -> dict[str, Any]:
 
 
 def _listed(numbers: list[int]) -> str:
-    """Return numbers in order, as EOS shows them: consecutive numbers are joined to a range."""
+    """Return sorted numbers as EOS prints them: consecutive numbers are joined to a range."""
     text = ""
     for at, number in enumerate(numbers):
         before, after = number - 1 in numbers, number + 1 in numbers
@@ -353,7 +353,7 @@ def _gateway(config: DeviceConfig, gateway: Gateway) -> dict[str, Any]:
 
 
 def _unknown_to_schema(gateway: Gateway, timers: RouterAdvertisements) -> list[str]:
-    """Return the lines of router advertisements that the schema cannot express."""
+    """Return those lines of router advertisements that the schema cannot express."""
     lines = [
         f"ipv6 nd ra interval {timers.max_interval} {timers.min_interval}",
         f"ipv6 nd ra lifetime {timers.router_lifetime}",
@@ -373,6 +373,6 @@ def _unknown_to_schema(gateway: Gateway, timers: RouterAdvertisements) -> list[s
 
 
 def _speed(port: Interface) -> str:
-    """Return a speed with the number of lanes. A module of 100G or 200G in a port with more lanes uses four of them."""
+    """Return the speed of a port with its number of lanes, such as ``400g-8``. At 100G and 200G, at most four lanes are used."""
     lanes = min(4, port.lanes) if port.speed_gbps in {100, 200} else port.lanes
     return f"{port.speed_gbps}g-{lanes}"

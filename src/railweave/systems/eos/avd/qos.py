@@ -1,4 +1,4 @@
-"""AVD's data for QoS, buffers, sharing of next-hop groups, and access lists."""
+"""AVD's data for QoS, buffers, load balancing over next-hop groups, and access lists."""
 
 from __future__ import annotations
 
@@ -96,15 +96,15 @@ def _match(first: int, last: int) -> str:
 LEAST_ALPHA, MOST_ALPHA = 0, 10
 """The lowest and the highest index of a dynamic threshold: alpha 1/128 and 8.
 
-They are repeated here on purpose, because this data checks the values of the renderer.
+The renderer has the same numbers. They are repeated here on purpose, because this data checks the renderer.
 """
 
 FLOWSET_TABLES = {256: 1, 512: 2, 1024: 3, 2048: 4, 4096: 5, 8192: 6, 16384: 7}
-"""EOS's numbers for the sizes of a flowset table (AVD 6.4, description of ``flow_set_size``)."""
+"""EOS's number for each size of a flowset table, by size in entries (AVD 6.4, description of ``flow_set_size``)."""
 
 
 def qos(config: DeviceConfig, raw: list[str]) -> dict[str, Any]:
-    """Return maps, the profile, buffers, the watchdog, and dynamic load balancing. Lines that the schema cannot express are appended to ``raw``."""
+    """Return QoS maps, QoS profiles, buffers, the PFC watchdog, and dynamic load balancing. Lines that the schema cannot express are appended to ``raw``."""
     keys: dict[str, Any] = {}
     if config.balancing.group_mode == "dlb-flowlet":
         dynamic: dict[str, Any] = {"enabled": True}
@@ -126,7 +126,10 @@ def qos(config: DeviceConfig, raw: list[str]) -> dict[str, Any]:
 
 
 def service_profiles(config: DeviceConfig) -> dict[str, str]:
-    """Return the QoS profile of every port that has one. It includes PFC if a class is lossless and the peer of the port is paused."""
+    """Return the QoS profile of every port that has one, by port.
+
+    It is the profile with PFC if the port's peer is paused by PFC, or if the design has no lossless class.
+    """
     settings = config.qos
     if settings is None:
         return {}
@@ -159,7 +162,7 @@ def _classified(settings: QosConfig) -> list[str]:
 
 
 def _mapped(settings: QosConfig) -> list[str]:
-    """Return the lines that map traffic classes to queues (except 7, whose queue is fixed) and to the DSCPs of their classes."""
+    """Return the lines that map each traffic class to its queue and to the first DSCP of the class. The queue of class 7 is fixed and needs no line."""
     lines: dict[int, list[str]] = {}
     for traffic_class in settings.classes.values():
         to = [] if traffic_class.queue == 7 else [f"{traffic_class.queue} to tx-queue {traffic_class.queue}"]
@@ -181,7 +184,7 @@ def _profile(settings: QosConfig, profile: str, raw: list[str]) -> dict[str, Any
     for queue in queues if profile == names.QOS_PROFILE else ():
         if queue["id"] not in watched:
             continue
-        if "bandwidth_percent" in queue:  # AVD's template prints one of the two
+        if "bandwidth_percent" in queue:  # AVD's template prints only one of the two keys
             raw += [f"qos profile {profile}", f"   uc-tx-queue {queue['id']}", "      bandwidth guaranteed percent 1"]
         else:
             queue["bandwidth_guaranteed_percent"] = 1
@@ -212,7 +215,7 @@ def _queue(traffic_class: TrafficClass, marking: Marking | None) -> dict[str, An
 
 
 def _buffers(config: DeviceConfig, settings: QosConfig) -> dict[str, Any]:
-    """Return thresholds and headroom. All ports get the headroom of the port with the greatest need."""
+    """Return the buffer thresholds and the headroom. All ports get the largest headroom that any port needs."""
     queues = [
         {"id": traffic_class.queue, "threshold": _alpha(traffic_class.dynamic_threshold)}
         for traffic_class in sorted(settings.classes.values(), key=lambda entry: entry.queue)
@@ -229,13 +232,13 @@ def _buffers(config: DeviceConfig, settings: QosConfig) -> dict[str, Any]:
             "priority_groups": [{"id": priority, "threshold": alpha} for priority in priorities],
         }
         if (model := catalog().switches.get(config.model)) is not None:
-            one_percent = Fraction(str(model.buffer.shared_mb)) * 10_000  # bytes
+            one_percent = Fraction(str(model.buffer.shared_mb)) * 10_000  # in bytes
             mmu["headroom_pool"] = {"unit": "bytes", "limit": round(one_percent * settings.buffers.headroom)}
     return mmu
 
 
 def _alpha(index: int | None) -> str:
-    """Return alpha of a dynamic threshold as a fraction: 1/128 to 8 for the indexes 0 to 10, and 1 for None."""
+    """Return the alpha of a dynamic threshold as a fraction. The indexes 0 to 10 mean 1/128 to 8; None means alpha 1."""
     return "1" if index is None else str(Fraction(2) ** (min(max(index, LEAST_ALPHA), MOST_ALPHA) - 7))
 
 

@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 
 
 def community_kind(value: str) -> str:
-    """Return EOS's word for the kind of a community: large if it has three numbers (RFC 8092), otherwise standard."""
+    """Return EOS's word for the kind of a community: "large" if it has three numbers (RFC 8092), otherwise "standard"."""
     return "large-community" if len(value.split(":")) == 3 else "community"
 
 
 def lists(bgp: model.Bgp) -> dict[str, Any]:
-    """Return the prefix lists by family, and peer filters. There is no key for a kind without lists."""
+    """Return the prefix lists of each address family, and the peer filters. A kind without any list has no key."""
     keys = {
         "prefix_lists": _prefix_lists(bgp, six=False),
         "ipv6_prefix_lists": _prefix_lists(bgp, six=True),
@@ -70,7 +70,7 @@ def _prefix_lists(bgp: model.Bgp, *, six: bool) -> list[dict[str, Any]]:
 
 
 def _peer_filters(bgp: model.Bgp) -> list[dict[str, Any]]:
-    """Return the peer filters: the AS numbers that discovered neighbors may have."""
+    """Return the peer filters, which list the AS numbers that discovered neighbors may have."""
     filters: list[dict[str, Any]] = []
     for name, ranges in bgp.as_lists.items():
         numbers = [str(low) if low == high else f"{low}-{high}" for low, high in ranges]
@@ -83,7 +83,7 @@ def _peer_filters(bgp: model.Bgp) -> list[dict[str, Any]]:
 
 
 def _asked(match: model.Match, family: Family, values: Mapping[str, str]) -> dict[str, list[str]]:
-    """Return the conditions of a term."""
+    """Return the conditions of a route map's term, under AVD's key ``match``."""
     matches: list[str] = []
     if match.prefix_list:
         matches.append(f"{'ipv6' if family == 'ipv6' else 'ip'} address prefix-list {match.prefix_list}")
@@ -93,7 +93,7 @@ def _asked(match: model.Match, family: Family, values: Mapping[str, str]) -> dic
 
 
 def _done(action: model.Action, values: Mapping[str, str]) -> dict[str, list[str]]:
-    """Return the actions of a term."""
+    """Return the actions of a route map's term, under AVD's key ``set``."""
     actions: list[str] = []
     if action.local_preference is not None:
         actions.append(f"local-preference {action.local_preference}")
@@ -108,7 +108,7 @@ def _done(action: model.Action, values: Mapping[str, str]) -> dict[str, list[str
 
 
 def external_lists(config: model.DeviceConfig) -> dict[str, list[dict[str, Any]]]:
-    """Return the prefix lists by address family, and the route maps, of external routers, with AVD's keys. Empty lists are included."""
+    """Return the prefix lists and route maps for external routers, by AVD's keys. Keys without any list are included."""
     keys: dict[str, list[dict[str, Any]]] = {"prefix_lists": [], "ipv6_prefix_lists": [], "route_maps": []}
     for vrf in config.vrfs:
         routers = {external.router: external for external in vrf.external}
@@ -159,7 +159,7 @@ def _family(peer: model.ExternalPeer) -> str:
 
 
 def bfd(timers: Bfd | None) -> dict[str, Any]:
-    """Return the BFD settings of a peer group; empty without BFD."""
+    """Return the BFD settings of a peer group; empty if ``timers`` is None."""
     if timers is None:
         return {}
     every = timers.minimum_interval
@@ -170,7 +170,7 @@ AO_ALGORITHMS = {"ao-aes-128-cmac": "aes-128-cmac-96", "ao-hmac-sha-1": "hmac-sh
 
 
 def key_of(bgp: model.Bgp) -> dict[str, Any]:
-    """Return the profile of a peer group's TCP-AO keys; empty if there is none."""
+    """Return the reference to the profile of a peer group's TCP-AO keys; empty if there is none."""
     wanted = bgp.authentication
     if wanted is None or wanted.algorithm not in AO_ALGORITHMS:
         return {}
@@ -178,7 +178,7 @@ def key_of(bgp: model.Bgp) -> dict[str, Any]:
 
 
 def clear_keys(bgp: model.Bgp, groups: list[str]) -> dict[str, Any]:
-    """Return the TCP MD5 keys as text, because the schema has only keys that EOS has encrypted. ``groups`` are the peer groups with such keys."""
+    """Return the TCP MD5 keys as text, because the schema accepts only keys that EOS has encrypted. ``groups`` are the peer groups with such keys."""
     wanted = bgp.authentication
     if wanted is None or wanted.algorithm in AO_ALGORITHMS:
         return {}
@@ -186,7 +186,7 @@ def clear_keys(bgp: model.Bgp, groups: list[str]) -> dict[str, Any]:
 
 
 def key_profiles(config: model.DeviceConfig) -> list[dict[str, Any]]:
-    """Return the profiles of shared secrets, for TCP-AO."""
+    """Return the profiles of shared secrets, which hold the TCP-AO keys."""
     wanted = config.bgp.authentication if config.bgp else None
     if wanted is None or wanted.algorithm not in AO_ALGORITHMS:
         return []
@@ -217,11 +217,11 @@ VXLAN_PORT = 4789
 """The UDP port of VXLAN (RFC 7348)."""
 
 BRIDGED_RD = 60000
-"""The number that is added to a VLAN number in its route distinguisher. The numbers of tenants count from 1."""
+"""The number that is added to a VLAN number in the route distinguisher, so that VLANs do not collide with tenants, which count from 1."""
 
 
 def overlay_group(overlay: model.OverlayConfig) -> dict[str, Any]:
-    """Return the peer group of EVPN sessions. Its sessions may take two hops, because a loopback is one hop behind the link."""
+    """Return the peer group of EVPN sessions. Two hops are allowed, because the neighbor's loopback is one hop behind the link."""
     group: dict[str, Any] = {
         "name": names.OVERLAY_GROUP,
         "description": "EVPN, loopback to loopback",
@@ -235,7 +235,7 @@ def overlay_group(overlay: model.OverlayConfig) -> dict[str, Any]:
 
 
 def overlay_map(overlay: model.OverlayConfig) -> dict[str, Any]:
-    """Return the route map for routes that are sent to neighbors of the overlay."""
+    """Return the route map for routes that are sent to overlay neighbors. Spines add a community, and leaves reject routes with it."""
     kind = community_kind(overlay.from_spine)
     if overlay.reflects:
         mark = [f"{kind} {overlay.from_spine} additive"]
@@ -247,13 +247,13 @@ def overlay_map(overlay: model.OverlayConfig) -> dict[str, Any]:
 
 
 def vrf_families(vrf: model.Vrf) -> list[str]:
-    """Return the families of a tenant's prefixes and external routers, in AVD's words."""
+    """Return the address families of a tenant's prefixes and external routers, in AVD's words."""
     known = [*vrf.prefixes, *vrf.loopbacks, *(external.session.local_address for external in vrf.external)]
     return sorted({"ipv6" if prefix.family == "ipv6" else "ip" for prefix in known})
 
 
 def vrf_instances(config: model.DeviceConfig, overlay: model.OverlayConfig, bgp: model.Bgp) -> list[dict[str, Any]]:
-    """Return the tenants in ``router bgp``."""
+    """Return the VRFs of tenants, as they are in ``router bgp``."""
     width = len(overlay.neighbors) or 1
     return [
         {
@@ -273,7 +273,7 @@ def vrf_instances(config: model.DeviceConfig, overlay: model.OverlayConfig, bgp:
 
 
 def vlan_instances(config: model.DeviceConfig) -> list[dict[str, Any]]:
-    """Return the stretched VLANs in ``router bgp``."""
+    """Return the VLANs that EVPN extends, as they are in ``router bgp``."""
     if config.mac_vrf is None:
         return []
     address = config.mac_vrf.route_distinguisher.rsplit(":", 1)[0]
@@ -289,7 +289,7 @@ def vlan_instances(config: model.DeviceConfig) -> list[dict[str, Any]]:
 
 
 def tunnels(config: model.DeviceConfig, overlay: model.OverlayConfig) -> dict[str, Any]:
-    """Return ``interface Vxlan1``; empty on a switch without tunnels."""
+    """Return ``interface Vxlan1``; empty if the switch has no tunnels."""
     source = tunnel_source(config)
     if source is None:
         return {}
@@ -306,12 +306,12 @@ def tunnels(config: model.DeviceConfig, overlay: model.OverlayConfig) -> dict[st
 
 
 def _target(value: str) -> str:
-    """Return the route target ``target:A:B`` in EOS's form, ``A:B``."""
+    """Return a route target ``target:A:B`` in EOS's form, ``A:B``."""
     return value.rpartition("target:")[2]
 
 
 def routing(config: model.DeviceConfig) -> dict[str, Any]:
-    """Return VRFs, policies, IS-IS, BGP and the overlay."""
+    """Return AVD's data for VRFs, policies, IS-IS, BGP and the overlay."""
     settings: dict[str, Any] = {
         "service_routing_protocols_model": "multi-agent",
         "spanning_tree": spanning_tree(config),
@@ -407,7 +407,7 @@ def _router_bgp(config: model.DeviceConfig, bgp: model.Bgp) -> dict[str, Any]:
 
 
 def _active(group: model.BgpGroup, family: str) -> dict[str, Any]:
-    """Return the activation of a group in an address family. IPv4 routes have IPv6 next hops if no session has an IPv4 address (RFC 8950)."""
+    """Return the keys that activate a group in an address family. If no session has an IPv4 address, IPv4 routes get IPv6 next hops (RFC 8950)."""
     keys: dict[str, Any] = {"name": group.name, "activate": True}
     numbered = any(session.peer_address and session.peer_address.family == "ipv4" for session in group.sessions)
     if family == "ipv4" and not numbered:

@@ -1,4 +1,4 @@
-"""Rules about QoS: the range of numbers, the words of EOS, and queues that the scheduler can serve in the configured order."""
+"""Rules about QoS: ranges of numbers, keywords of EOS, and queues that the scheduler can serve in the configured order."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _SECONDS = re.compile(r"\d+(?:\.\d+)?")
     fix="use 0 to 7",
 )
 def queue_number(root: list[Section]) -> Iterator[str]:
-    """The numbers of queues, traffic classes, priority groups and PFC priorities are 0 to 7."""
+    """Queues, traffic classes, priority groups and PFC priorities have the numbers 0 to 7."""
     for forms, number in (
         (QUEUE, "queue"),
         (("qos map dscp ** to traffic-class <queue>",), "traffic class"),
@@ -48,7 +48,7 @@ def queue_number(root: list[Section]) -> Iterator[str]:
     fix="use `no priority` or `priority strict`",
 )
 def scheduler_priority(root: list[Section]) -> Iterator[str]:
-    """The priority of a queue is ``no priority`` (bandwidth share) or ``priority strict``."""
+    """The priority of a queue is ``no priority`` (which means a bandwidth share) or ``priority strict``."""
     for queue in select(root, *QUEUE):
         for section in queue.below:
             if section.line.removeprefix("no ").startswith("prio") and section.line not in PRIORITIES:
@@ -64,7 +64,7 @@ def scheduler_priority(root: list[Section]) -> Iterator[str]:
     fix="give the strict class the highest queue number",
 )
 def strict_below(root: list[Section]) -> Iterator[str]:
-    """No queue with a bandwidth share has a higher number than a strict queue of the same profile."""
+    """A queue with a bandwidth share has a lower number than every strict queue of the same profile."""
     strict: dict[str, set[int]] = {}
     sharing: dict[str, set[int]] = {}
     for queue in select(root, *QUEUE):
@@ -100,7 +100,7 @@ def bandwidth(root: list[Section]) -> Iterator[str]:
     fix="list the DSCP once",
 )
 def dscp_twice(root: list[Section]) -> Iterator[str]:
-    """DSCP values are 0 to 63, and each is in one traffic class only."""
+    """DSCP values are 0 to 63, and each one is in only one traffic class."""
     owners: dict[str, str] = {}
     for line in select(root, "qos map dscp <values...> to traffic-class <queue>"):
         for value in line["values"].split():
@@ -117,7 +117,7 @@ def dscp_twice(root: list[Section]) -> Iterator[str]:
     fix="map the DSCP of RDMA data to the traffic class of the priority",
 )
 def pfc_class(root: list[Section]) -> Iterator[str]:
-    """At least one DSCP is mapped to the traffic class of every PFC priority."""
+    """The traffic class of every PFC priority has at least one DSCP."""
     classes = {line["queue"] for line in select(root, "qos map dscp ** to traffic-class <queue>")}
     for line in select(root, "qos profile <profile>", "priority-flow-control priority <queue> no-drop"):
         if line["queue"] not in classes:
@@ -147,7 +147,7 @@ def ecn(root: list[Section]) -> Iterator[str]:
     fix="use a dynamic_threshold from 1 to 10, and the same for ingress_dynamic_threshold",
 )
 def dynamic_threshold(root: list[Section]) -> Iterator[str]:
-    """Dynamic thresholds are values that the chip supports: 1/64 to 8, each twice the one before."""
+    """Dynamic thresholds have a value that the chip supports: 1/64, 1/32 and so on to 8."""
     for line in select(root, "platform trident mmu **", "<what...> threshold <value>"):
         if line["value"] not in THRESHOLDS:
             yield f"{line['what']} has threshold {line['value']}"
@@ -159,7 +159,7 @@ def dynamic_threshold(root: list[Section]) -> Iterator[str]:
     fix="set timeout and recovery to at least two polling intervals: `detection: 2`",
 )
 def watchdog(root: list[Section]) -> Iterator[str]:
-    """The watchdog's timers are in EOS's ranges, and its timeout and recovery times are at least two polling intervals."""
+    """The watchdog's timers are in EOS's ranges, and its timeout and recovery time are at least two polling intervals long."""
     takes = catalog().systems["eos"].watchdog_times
     defaults = select(root, "priority-flow-control pause watchdog default <word> <seconds>")
     values = {line["word"]: 1000 * float(line["seconds"]) for line in defaults if _SECONDS.fullmatch(line["seconds"])}

@@ -1,4 +1,4 @@
-"""Rules about names: each name that is used must be defined. The schema does not check this."""
+"""Rules that a name must be defined if it is used. The schema does not check this."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 BGP = ("router bgp *", "**")
-"""The forms of BGP lines, also in VRFs and address families."""
+"""The forms of BGP lines. They match also inside VRFs and address families."""
 
 REFERENCES: References = {
     "QoS profile": ((("qos profile <name>",),), (("interface *", "service-profile <name>"),)),
@@ -55,7 +55,7 @@ REFERENCES: References = {
         (("management api **", "**", "ssl profile <name>"),),
     ),
 }
-"""The names that no row of a statement table has."""
+"""The lines that define or use names and are not rows of a statement table."""
 
 
 @check(
@@ -75,7 +75,7 @@ def undefined_names(root: list[Section]) -> Iterator[str]:
     fix="activate the peer group in its address family",
 )
 def inactive_group(root: list[Section]) -> Iterator[str]:
-    """Every peer group is activated in an address family."""
+    """Every peer group is activated in at least one address family."""
     active = {line["name"] for line in select(root, *BGP, "address-family **", "neighbor <name> activate")}
     for line in select(root, "router bgp *", "neighbor <name> peer group"):
         if line["name"] not in active:

@@ -1,1 +1,1 @@
-"""Conversion between EOS's statements and the configuration."""
+"""Conversion between a ``DeviceConfig`` and the values of EOS's statement tables (``statements``)."""

@@ -1,4 +1,4 @@
-"""Conversion of a device's BGP to its statements (``statements.bgp``)."""
+"""Conversion of a device's BGP configuration to its statements (``statements.bgp``)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def routing_of(config: DeviceConfig) -> Routing:
-    """Return the BGP instance of a device, with its tenants."""
+    """Return the BGP instance of a device, including the VRFs of its tenants."""
     bgp, overlay = config.bgp, config.overlay
     if bgp is None:
         return Routing()
@@ -90,7 +90,7 @@ def _group(bgp: Bgp, group: BgpGroup) -> Iterator[Peer]:
 
 
 def _kept(peer: Peer, bgp: Bgp, bfd: Bfd | None) -> Peer:
-    """Return a group with its BFD timers and its key. A TCP MD5 key is in the group itself; a TCP-AO key is in a profile."""
+    """Return a peer group with its BFD timers and its key. A TCP MD5 key is in the group itself; a TCP-AO key is in a profile."""
     peer, key = replace(peer, bfd=bfd is not None, timers=bfd), bgp.authentication
     if key is None or key.algorithm == "md5":
         return replace(peer, password=key.key if key else None)
@@ -115,7 +115,7 @@ def _overlay(bgp: Bgp, overlay: OverlayConfig) -> list[Peer]:
 
 
 def _tenant(vrf: Vrf, bgp: Bgp, overlay: OverlayConfig) -> Router:
-    """Return a tenant's VRF: its connected prefixes as type-5 routes, and sessions with routers outside."""
+    """Return the VRF of a tenant: it exports connected prefixes as type-5 routes, and has the sessions with external routers."""
     ways = max(1, len(overlay.neighbors))
     external = [
         replace(

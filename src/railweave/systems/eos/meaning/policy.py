@@ -1,4 +1,4 @@
-"""Conversion between the routing policy of a device and its statements (``statements.policy``): as on FRR, but the entries of lists are below headers."""
+"""Conversion between the routing policy of a device and its statements (``statements.policy``). Unlike on FRR, the entries of a list are below a header."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ FAMILIES: tuple[Family, ...] = ("ipv4", "ipv6")
 
 
 def policies_of(config: DeviceConfig) -> Iterator[Policies]:
-    """Yield the policies of a device: the fabric's, one for each direction of a tenant's external routers, and the overlay's."""
+    """Yield the policies of a device: those of the fabric, one for each direction of a tenant's external routers, and those of the overlay."""
     if config.bgp is not None:
         yield _listed(frr.fabric_policies(config, config.bgp), _filters(config.bgp))
     for vrf in config.vrfs:
@@ -40,7 +40,7 @@ def _filters(bgp: Bgp) -> dict[str, PeerFilter]:
 
 
 def _listed(policies: Entries, filters: dict[str, PeerFilter] | None = None) -> Policies:
-    """Return policies with their prefix lists in sections. IPv4 lists come first."""
+    """Return the policies with the entries of each prefix list in one section. IPv4 lists come first."""
     lists: dict[tuple[Family, str], list[ListEntry]] = {}
     for entry in sorted(policies.prefixes, key=lambda entry: FAMILIES.index(entry.family)):
         entries = lists.setdefault((entry.family, entry.name), [])
@@ -51,18 +51,18 @@ def _listed(policies: Entries, filters: dict[str, PeerFilter] | None = None) -> 
 
 @dataclass(frozen=True, slots=True)
 class Lists(frr.Lists):
-    """The lists and route maps by name. ``as_lists`` are peer filters."""
+    """The lists and route maps of a configuration, by name. ``as_lists`` are the peer filters."""
 
     as_lists: dict[str, tuple[tuple[int, int], ...]]
 
     def of_maps(self, maps: Collection[str]) -> set[str]:
-        """Return the names of the prefix lists and community lists that route maps name."""
+        """Return the names of the prefix lists and community lists to which these route maps refer."""
         entries = chain.from_iterable(map(self.entries, maps))
         names = ((entry.prefix_list, entry.community or entry.large_community) for entry in entries)
         return {name for name in chain.from_iterable(names) if name}
 
     def listed(self, policies: Sequence[Policy], unused: Collection[str]) -> tuple[Community, ...]:
-        """Return the communities that policies name, and the communities of all other lists except those in ``unused``."""
+        """Return the communities to which policies refer, and the communities of all other lists except those in ``unused``."""
         named = self.named(policies)
         names = {community.name for community in named}
         kept = {name: value for name, value in self.communities.items() if name in names or name not in unused}

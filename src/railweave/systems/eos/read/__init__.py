@@ -1,7 +1,7 @@
-"""Reader of Arista EOS's running configuration: the files that ``render`` writes, and the files of others.
+"""Reader of Arista EOS's running configuration, whether railweave or someone else wrote it.
 
-Each subject's module marks the lines that it understands. ``system.yaml`` (``reads``) lists understood settings that
-the configuration cannot represent.
+The module of each subject marks the lines that it understands. ``reads`` in ``system.yaml`` lists known settings that
+the model does not represent.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 DEEPEST = 32
-"""The largest depth of sections (EOS has about five levels). Lines that are indented further are treated as lines of this level."""
+"""The greatest depth of sections (EOS has about five levels). Lines that are indented further count as lines of this level."""
 
 _TAB = 3
 _ENDS = {"end", "exit"}
@@ -37,19 +37,19 @@ _PROMPT = re.compile(r"[\w.-]+(?:\([\w. /-]*\))?[#>] ?(?:(?:sh|sho|show|en|enabl
 _MORE = "--More--"
 _BANNER = re.compile(r"banner (?:login|motd|exec)")
 _TEXT = re.compile(r"action bash|comment|code(?: unit \S+)?")
-"""Words that open a text of several lines; a line ``EOF`` ends it."""
+"""A pattern of the words that begin a text of several lines. A line ``EOF`` ends the text."""
 
 
 def sections_of(text: str) -> list[Section]:
     """Return the statements of a text, each with its line number. JSON that is not in EOS's form has no statements.
 
-    Raises ``RenderError``, with the line, if JSON is malformed or a banner does not end.
+    Raises ``RenderError``, with the line number, if JSON is malformed or a banner does not end.
     """
     return _of_json(text) if text.lstrip()[:1] in {"{", "["} else _of_lines(text)
 
 
 def device_line(text: str) -> tuple[str, str]:
-    """Return (model, release) from the second line of a running configuration. Both are empty if the line does not have them."""
+    """Return (model, release) from the comment ``! device:`` in a running configuration. Both are empty if there is no such comment."""
     match = re.search(r"^! device: \S+ \(([^,()\s]+), EOS-([\w.]+)", text, re.MULTILINE)
     return (match[1], match[2]) if match else ("", "")
 
@@ -97,13 +97,16 @@ def _of_json(text: str) -> list[Section]:
         commands = _commands(document)
     except json.JSONDecodeError as error:
         raise RenderError(f"this is no JSON: {error.msg}", error.lineno) from None
-    except (RecursionError, ValueError):  # a number of thousands of digits
+    except (RecursionError, ValueError):  # a number with thousands of digits
         raise RenderError("this is no configuration in JSON", 1) from None
     return list(_sections(commands, _Lines(text), 0)) if commands is not None else []
 
 
 def _commands(document: object) -> dict[str, Any] | None:
-    """Return the commands in the answer to ``show running-config | json``, as it is printed or as eAPI returns it. None if there are none."""
+    """Return the commands in an answer to ``show running-config | json``, or None if there are none.
+
+    The answer may be as the CLI prints it, or as eAPI returns it.
+    """
     if isinstance(document, list):
         document = next(iter(cast("list[Any]", document)), None)
     if not isinstance(document, dict):
@@ -116,7 +119,7 @@ def _commands(document: object) -> dict[str, Any] | None:
 
 
 class _Lines:
-    """A search for the lines of keys in a JSON text. The keys must be requested in the order of the text."""
+    """A search for the line numbers of keys in a JSON text. The keys must be requested in the order of the text."""
 
     def __init__(self, text: str) -> None:
         self._text = text
@@ -124,7 +127,7 @@ class _Lines:
         self._line = 1
 
     def of(self, key: str) -> int:
-        """Return the line of the next occurrence of a key, or the line of the last search if there is no further one."""
+        """Return the line number of the next occurrence of a key. If there is none, return the result of the last search."""
         at = self._text.find(json.dumps(key, ensure_ascii=False), self._place)
         if at >= 0:
             self._line += self._text.count("\n", self._place, at)
@@ -146,14 +149,14 @@ def _sections(commands: dict[str, Any], lines: _Lines, depth: int) -> Iterator[S
 __all__ = ["parsed", "printed", "read"]
 
 _TWO = {"router", "management", "vrf", "qos", "platform", "aaa", "ip", "ipv6", "mac", "system", "monitor", "service"}
-"""The first words of headers whose part of the configuration is named by two words."""
+"""The first words of headers that identify a part of the configuration only together with the second word, such as ``router bgp``."""
 _PLAIN = re.compile(r"[a-z][a-z-]*")
 
 
 def read(texts: Mapping[str, str]) -> Reading:
-    """Return the configuration of one device, read from all its texts together. AVD's JSON repeats the same configuration, so it is ignored.
+    """Return the configuration of one device, read from all its texts together. AVD's JSON has no statements here, so it is ignored.
 
-    Raises ``RenderError``, with the line, if a text is malformed.
+    Raises ``RenderError``, with the line number, if a text is malformed.
     """
     of_file = {name: sections_of(text) for name, text in texts.items()}
     taking = SectionReader([section for parts in of_file.values() for section in parts])
@@ -171,7 +174,7 @@ def read(texts: Mapping[str, str]) -> Reading:
 def _by_file(
     taking: SectionReader, files: Mapping[int, str]
 ) -> Iterator[tuple[str, list[tuple[int, str, str, Known]]]]:
-    """Yield (file, its lines), each line as (number, part of the configuration, path, knowledge)."""
+    """Yield (file, its lines). Each line is (line number, part of the configuration, path, whether the line was understood)."""
     lines: dict[str, list[tuple[int, str, str, Known]]] = {name: [] for name in files.values()}
     here, hierarchy = "", ""
     for section, path, understood in taking.lines():
@@ -182,7 +185,7 @@ def _by_file(
 
 
 def _hierarchy(line: str) -> str:
-    """Return the part of the configuration to which a top-level line belongs: its first words without names, for example ``router bgp``."""
+    """Return the part of the configuration to which a top-level line belongs, for example ``router bgp``."""
     words = line.removeprefix("no ").removeprefix("default ").split()
     if len(words) > 1 and words[0] in _TWO and _PLAIN.fullmatch(words[1]):
         return " ".join(words[:2])
@@ -190,7 +193,7 @@ def _hierarchy(line: str) -> str:
 
 
 def parsed(file: str, text: str) -> ConfigTree:
-    """Return a text as a tree of lines and sections. Raises ``RenderError``, with the line, if the text is malformed."""
+    """Return a text as a tree of lines and sections. Raises ``RenderError``, with the line number, if the text is malformed."""
     del file
     return config_tree(sections_of(text))
 

@@ -1,4 +1,4 @@
-"""Derivation of BGP, in FRR's form, from the statements of ``router bgp``: its sessions, and the settings that all sessions share."""
+"""Derivation of BGP from the statements of ``router bgp``: its sessions, and the settings that all sessions share. The result has the types of FRR's reader."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from railweave.systems.eos.read.ports import Port
     from railweave.systems.frr.statements.bgp import Peer as AnyPeer
 
-NO_ADDRESS = Address("0.0.0.0")  # noqa: S104 - nothing listens there
-"""The placeholder for an address that the text does not have."""
+NO_ADDRESS = Address("0.0.0.0")  # noqa: S104 - no program listens on it
+"""The address that the model gets if the text lacks a required address."""
 SYNTAX = frr.Syntax(
     "eos",
     bfd=(("neighbor <name> bfd",), ("neighbor <name> bfd interval **",)),
@@ -35,9 +35,9 @@ SYNTAX = frr.Syntax(
 
 
 class Sessions(frr.Sessions):
-    """The BGP sessions of the instance or of a VRF.
+    """The BGP sessions of the main instance or of a VRF.
 
-    ``usual`` is the BFD timers of neighbors without their own timers, as (timers on a link, timers over several hops).
+    ``usual`` are the BFD timers of neighbors without their own timers, as (timers on a link, timers over several hops).
     """
 
     neighbor_of = staticmethod(neighbor)
@@ -57,25 +57,25 @@ class Sessions(frr.Sessions):
         self._usual, self._keys, self._taking = usual, keys, taking
 
     def statements(self, taking: SectionReader, *forms: str) -> Iterator[SelectedLine]:
-        """Yield the lines that match these forms in the instance or the VRF."""
+        """Yield the lines that match these forms, directly in the instance or the VRF."""
         above = [f"vrf {self.here.vrf}"] if self.here.vrf else []
         return select(taking.sections, "router bgp *", *above, *forms)
 
     def lines(self, *forms: str) -> Iterator[SelectedLine]:
-        """Yield the lines that match these forms, also in address families."""
+        """Yield the lines that match these forms, in the instance or the VRF and in its address families."""
         for form in forms:
             yield from self.statements(self._taking, form)
             yield from self.statements(self._taking, "address-family *", form)
 
     def bfd(self, peer: AnyPeer) -> Bfd | None:
-        """Return the BFD of a session; None without BFD."""
+        """Return the BFD timers of a session, or None if the session does not use BFD."""
         if not peer.bfd or not isinstance(peer, Peer):
             return None
         near = peer.name in self.links and bool(self.links[peer.name].interface)
         return peer.timers or self._usual[0 if near else 1]
 
     def key(self, peer: AnyPeer) -> Authentication | None:
-        """Return the key of a session, from its profile or its own line; None without a key."""
+        """Return the authentication key of a session, or None if it has none. The key is in a profile or on the neighbor's own line."""
         profile = self._keys.get(peer.profile or "")
         if profile is None or not isinstance(peer, Peer) or peer.algorithm is None:
             return super().key(peer)
@@ -84,19 +84,22 @@ class Sessions(frr.Sessions):
     def underlay(self) -> list[AnyPeer]:
         """Return the neighbors of the underlay.
 
-        They carry IPv4 or IPv6, and are not overlay neighbors between loopbacks.
+        They exchange IPv4 or IPv6 routes, and are not overlay neighbors between loopbacks.
         """
         routed = (peer for peer in self.peers if self.unicast(peer))
         return [peer for peer in routed if self.links[peer.name].interface or not self.evpn(peer)]
 
     def fabric_ports(self) -> Iterator[str]:
-        """Yield the interfaces towards other switches, including those whose sessions are shut down."""
+        """Yield the interfaces to other switches, including those whose sessions are shut down."""
         yield from (
             port for port in (self._on_link(peer).interface for peer in self.here.peers if self.unicast(peer)) if port
         )
 
     def families(self, peers: Collection[AnyPeer]) -> tuple[Family, ...]:
-        """Return the families that sessions carry and the switch routes. On links without IPv4, IPv4 routes have IPv6 next hops."""
+        """Return the address families that the sessions carry and the switch routes.
+
+        A session with an IPv6 neighbor carries IPv4 only if IPv4 routes may have IPv6 next hops.
+        """
         forms = {"ipv4": ("ip routing", "ip routing ipv6 interfaces"), "ipv6": ("ipv6 unicast-routing",)}
         return tuple(
             family
@@ -113,23 +116,23 @@ class Sessions(frr.Sessions):
 
 @dataclass
 class Process:
-    """``router bgp``: its sessions, the sessions of its VRFs by VRF name, and the interfaces on which neighbors are discovered."""
+    """The contents of ``router bgp``: its sessions, the sessions of each VRF, and the interfaces on which neighbors are discovered."""
 
     sessions: Sessions
     vrfs: dict[str, Sessions]
     router_id: Address
     found_on: set[str]
     filters: dict[str, str]
-    """The filters of the AS numbers of discovered neighbors, by peer group."""
+    """The peer filters, which limit the AS numbers of discovered neighbors, by peer group."""
 
     @property
     def here(self) -> Router:
-        """The statements of the instance itself."""
+        """The statements of the main instance."""
         return self.sessions.here
 
 
 def process(taking: SectionReader, ports: Mapping[str, Port], lists: Lists, fallback: Address) -> Process | None:
-    """Return ``router bgp``, or None if the text does not have it. ``fallback`` is the router id that EOS uses without a statement."""
+    """Return the contents of ``router bgp``, or None if the configuration does not have it. ``fallback`` is the router id that EOS uses if none is set."""
     stated = list(ROUTING.read(taking.sections, taking).routers.values())
     if not stated:
         return None
@@ -162,13 +165,13 @@ def process(taking: SectionReader, ports: Mapping[str, Port], lists: Lists, fall
 
 
 def _filters(here: Router) -> dict[str, str]:
-    """Return the filters of the AS numbers of discovered neighbors, by peer group: the first of each."""
+    """Return the first peer filter of each peer group. It limits the AS numbers of discovered neighbors."""
     discovering = [*here.listening, *here.neighbors.values()]
     return {each.group: each.peer_filter for each in reversed(discovering) if each.group and each.peer_filter}
 
 
 def _whole(stated: Router) -> Router:
-    """Return the instance with both address families. Settings of the instance apply to families without a setting of their own."""
+    """Return the instance with both unicast address families. A family without its own setting gets the setting of the instance."""
     width = min(filter(None, (stated.ways, stated.ecmp)), default=1)
     families = {family: stated.unicast.get(family, Unicast()) for family in FAMILIES}
     return replace(
@@ -189,7 +192,7 @@ def _whole(stated: Router) -> Router:
 
 
 def _in_vrf(above: Router, stated: Router, name: str) -> Router:
-    """Return the instance of a VRF, with the peer groups of the main instance and their settings in address families."""
+    """Return the instance of a VRF, extended by the peer groups of the main instance and the groups' settings in address families."""
     groups = {name: peer for name, peer in above.neighbors.items() if peer.is_group}
     here = {name: peer for name, peer in stated.neighbors.items() if peer.is_group or address(name)}
     by_default = above.unicast_by_default if stated.activates is None else stated.activates
@@ -205,15 +208,16 @@ def _in_vrf(above: Router, stated: Router, name: str) -> Router:
 
 
 def _interfaces(peer: AnyPeer) -> tuple[str, ...]:
-    """Return the interfaces on which neighbors are discovered."""
+    """Return the interfaces on which a peer statement discovers neighbors; empty for any other statement."""
     return interface_names(peer.name.removeprefix(INTERFACE)) if peer.name.startswith(INTERFACE) else ()
 
 
 def _discovered(taking: SectionReader, here: Router, ports: Mapping[str, Port], lists: Lists) -> Iterator[Peer]:
-    """Yield the neighbors that no line names: those discovered on links, and those that open the session themselves.
+    """Yield neighbors whose address no line contains: those discovered on links, and those that open the session themselves.
 
     Neighbors are discovered only if the switch routes IPv6; without IPv6 routing, it sends no router advertisements. A
-    neighbor that opens the session has the other address of the link, whose prefix has only two (``other_end``).
+    neighbor may open a session on a link whose prefix has two addresses; the neighbor then has the address that is not the
+    switch's own (``other_end``).
     """
     groups = {name for name, peer in here.neighbors.items() if peer.is_group}
     routed = has(taking.sections, "ipv6 unicast-routing")
@@ -232,9 +236,9 @@ def _discovered(taking: SectionReader, here: Router, ports: Mapping[str, Port], 
 
 
 def _give_back(sessions: Sessions, keys: Mapping[str, Authentication], taking: SectionReader) -> None:
-    """Mark lines that refer to something undefined as not understood.
+    """Mark lines with references to something undefined as not understood.
 
-    They name an undefined neighbor, group or key profile, or a range that matches no link.
+    Such lines refer to an undefined neighbor, group or key profile, or to a range that matches no link.
     """
     known = sessions.here.neighbors
     for line in sessions.lines("neighbor <name> **", "no|default neighbor <name> activate"):
@@ -261,7 +265,7 @@ def _give_back(sessions: Sessions, keys: Mapping[str, Authentication], taking: S
 
 
 def bgp(taking: SectionReader, process: Process, lists: Lists, elsewhere: set[str]) -> Bgp:
-    """Return the BGP configuration of the default VRF. ``elsewhere`` are the names of route maps that the overlay and VRFs use."""
+    """Return the BGP configuration of the default VRF. ``elsewhere`` are the names of route maps that only the overlay and VRFs use."""
     here, sessions = process.here, process.sessions
     levels = [level for family in here.unicast.values() for level in family.peers.values()]
     peers = here.neighbors.values()
@@ -282,7 +286,7 @@ def bgp(taking: SectionReader, process: Process, lists: Lists, elsewhere: set[st
 
 
 def other_end(local: InterfaceAddress) -> Address | None:
-    """Return the other address of a link with two addresses, or None if the prefix has another length."""
+    """Return the other address of a link with two addresses, or None if the prefix contains more addresses."""
     bits = 128 if local.family == "ipv6" else 32
     if local.length not in {bits - 1, bits - 2}:
         return None

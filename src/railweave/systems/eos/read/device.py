@@ -1,4 +1,4 @@
-"""Assembly of a device's configuration from its parts, and derivation of IS-IS and OSPF."""
+"""Assembly of a ``DeviceConfig`` from the parts of an EOS configuration, and derivation of IS-IS and OSPF."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 
 METRIC = 10
-"""The metric of an interface without a statement (ISO 10589, and EOS)."""
+"""The IS-IS metric of an interface for which no statement sets one (ISO 10589, and EOS)."""
 
 
 def running(stanzas: Stanzas) -> tuple[set[str], set[str]]:
@@ -58,7 +58,7 @@ def isis(
     order: Sequence[str],
     gateways: Mapping[str, Gateway],
 ) -> Isis | None:
-    """Return the IS-IS configuration, or None. ``order`` are the names of ports, in order. ``gateways`` is the gateway of each interface."""
+    """Return the IS-IS configuration, or None if the device has none. ``order`` has the names of ports in order, and ``gateways`` the gateway of each interface."""
     header = taking.last("router isis <name>")
     if header is None:
         return None
@@ -95,7 +95,7 @@ def isis(
 
 
 def _bfd(stanzas: Stanzas, there: set[str]) -> Bfd | None:
-    """Return the BFD settings of IS-IS if all of these interfaces have BFD, or None."""
+    """Return the BFD settings of IS-IS if all the interfaces ``there`` use BFD, otherwise None."""
     listening = {name for name, is_set in stanzas.flag("isis bfd").items() if is_set}
     bfd = EOS_BFD
     for name, line in stanzas.each("bfd interval <interval> min-rx <receive> multiplier <times>"):
@@ -109,11 +109,11 @@ def _bfd(stanzas: Stanzas, there: set[str]) -> Bfd | None:
 
 MOST_METRIC = 65535
 MOST_LSAS = 12_000
-"""The largest number of LSAs that EOS allows by default (EOS user manual, "max-lsa")."""
+"""The largest number of OSPF LSAs that EOS allows by default (EOS user manual, "max-lsa")."""
 
 
 def ospf(stanzas: Stanzas, ports: Mapping[str, Port], loopback: Address) -> tuple[Ospf | None, list[SelectedLine]]:
-    """Return (OSPF configuration or None, its lines). OSPF on VLAN interfaces cannot be expressed by the model."""
+    """Return (the OSPF configuration or None, the lines about OSPF). The model cannot represent OSPF on VLAN interfaces."""
     taking = stanzas.taking
     header = taking.last("router ospf <id>")
     if header is None:
@@ -132,7 +132,7 @@ def ospf(stanzas: Stanzas, ports: Mapping[str, Port], loopback: Address) -> tupl
     lines += [line for form in ("max-lsa **", "log-adjacency-changes **") for line in taking.each(form, below=header)]
     for line in taking.each("max-lsa <value> **", below=header):
         if 0 < (number(line["value"]) or 0) < MOST_LSAS and not line.line.endswith("warning-only"):
-            taking.leave(line)  # OSPF shuts down where there are more
+            taking.leave(line)  # with more LSAs, OSPF shuts down
     named, wide = settings["router-id <value>"], settings["maximum-paths <value>"]
     defaults = catalog().systems["eos"].reads.defaults
     usual = int(defaults["ospf.ports.metric"].value or 0)
@@ -153,7 +153,7 @@ def ospf(stanzas: Stanzas, ports: Mapping[str, Port], loopback: Address) -> tupl
 def _areas(
     stanzas: Stanzas, ports: Mapping[str, Port], header: SelectedLine, lines: list[SelectedLine]
 ) -> dict[str, str]:
-    """Return the OSPF area of each interface."""
+    """Return the OSPF area of each interface, and append the lines that set areas to ``lines``."""
     taking, areas = stanzas.taking, dict[str, str]()
     for line in taking.each("network <prefix> area <area>", below=header):
         inside = prefix(line["prefix"])
@@ -174,7 +174,7 @@ def _areas(
 
 
 def _quiet(stanzas: Stanzas, areas: Mapping[str, str], header: SelectedLine, lines: list[SelectedLine]) -> set[str]:
-    """Return the interfaces on which OSPF seeks no neighbors: loopbacks and passive interfaces."""
+    """Return the interfaces on which OSPF does not look for neighbors: loopbacks and passive interfaces."""
     taking = stanzas.taking
     everywhere = taking.last("passive-interface default", below=header)
     lines += [everywhere] if everywhere else []
@@ -195,7 +195,7 @@ def area_id(text: str) -> str:
 
 
 LANES = 8
-"""The number of electrical lanes of a port's cage."""
+"""The number of electrical lanes of a port."""
 
 _SWITCHED_MTU = "interfaces.mtu"
 _NUMBERED = re.compile(r"Ethernet(\d+)/(\d+)")
@@ -205,7 +205,7 @@ _KINDS: tuple[Kind, ...] = ("server", "fabric", "external")
 
 
 def device(taking: SectionReader, model: str, release: str) -> DeviceConfig:
-    """Return the configuration of a device. ``model`` and ``release`` are the values from the header of the text (``device_line``)."""
+    """Return the configuration of a device. ``model`` and ``release`` are from the header of the text (``device_line``)."""
     stanzas = Stanzas(taking)
     interfaces = ports(stanzas)
     _channels(interfaces)
@@ -238,7 +238,7 @@ def device(taking: SectionReader, model: str, release: str) -> DeviceConfig:
     routed = isis(taking, stanzas, interfaces, _router_id(interfaces), [port.name for port in cabled], gateways)
     maps |= overlay.maps_of(speaker) if speaker else set()
     speaks = bgp(taking, speaker, lists, maps) if speaker else None
-    if speaks and speaks.groups:  # routes by both are more than a configuration holds
+    if speaks and speaks.groups:  # the model cannot represent BGP and OSPF together
         for line in lines:
             taking.leave(line)
         under = None
@@ -292,11 +292,14 @@ _ROUTING: dict[str, Family] = {
     "ip routing ipv6 interfaces vrf <name>": "ipv4",
     "ipv6 unicast-routing vrf <name>": "ipv6",
 }
-"""Statements that let a VRF route an address family. Without them, the VRF does not (EOS user manual, "ip routing")."""
+"""The address family that each statement enables in a VRF. Without these statements, a VRF does not route (EOS user manual, "ip routing")."""
 
 
 def _enabled(taking: SectionReader, tenants: set[str]) -> dict[str, set[Family]]:
-    """Return the families that VRFs route. Statements that enable a required feature are understood, and so are ``no`` forms without effect."""
+    """Return the address families that each VRF routes.
+
+    Statements that enable routing are marked as understood. ``no`` forms that contradict another statement are not.
+    """
     families: dict[str, set[Family]] = {}
     for form, family in _ROUTING.items():
         for line in taking.each(form):
@@ -315,7 +318,7 @@ def _enabled(taking: SectionReader, tenants: set[str]) -> dict[str, set[Family]]
 
 
 def _silent(stanzas: Stanzas, routing: Process | None) -> None:
-    """Mark statements that prevent the discovery of a neighbor on a link as not understood."""
+    """Mark statements that disable router advertisements on a link with neighbor discovery as not understood."""
     names = routing.found_on if routing else set[str]()
     for form in ("ipv6 nd ra disabled", "ipv6 nd ra disabled all"):
         for name, line in stanzas.each(form):
@@ -324,12 +327,12 @@ def _silent(stanzas: Stanzas, routing: Process | None) -> None:
 
 
 def _channels(interfaces: dict[str, Port]) -> None:
-    """Give the member ports of each link aggregation its settings. Only the first member gets the addresses."""
+    """Copy the settings of each link aggregation to its member ports. Only the first member gets the addresses."""
     taken: set[int] = set()
     for port in interfaces.values():
         channel = interfaces.get(f"Port-Channel{port.group}") if port.group else None
         if channel is None or port.group is None:
-            if port.group:  # what stands on a member of an aggregation does not hold
+            if port.group:  # addresses on a member port have no effect
                 port.addresses, port.six = [], False
             continue
         port.access, port.native, port.allowed = channel.access, channel.native, channel.allowed
@@ -344,7 +347,7 @@ def _channels(interfaces: dict[str, Port]) -> None:
 
 _DEFAULT_ROUTES = {"0.0.0.0/0", "::/0"}
 _MANAGEMENT_VRFS = {"MGMT", "mgmt", "MANAGEMENT", "management"}
-"""Usual names of the VRF of the management port."""
+"""Common names for the VRF of the management port."""
 _MARKS = re.compile(r"\b(?:tag|name|metric) \S+")
 """A pattern of attributes of a static route that do not affect its path."""
 
@@ -353,8 +356,8 @@ def _management_port(taking: SectionReader, interfaces: Mapping[str, Port]) -> t
     """Return (the management port, its gateway).
 
     In the default VRF, the gateway is the next hop of a default route through this port. No other static route is
-    understood. If the management port has no address, the gateway comes from a VRF that has a usual name for
-    management and no interfaces.
+    understood. If the management port has no address, the gateway comes from a VRF that has a common name for management
+    and no interfaces.
     """
     port = next((port for port in interfaces.values() if port.name.startswith("Management") and port.addresses), None)
     used = {each.vrf for each in interfaces.values()}
@@ -374,13 +377,13 @@ def _management_port(taking: SectionReader, interfaces: Mapping[str, Port]) -> t
 
 
 def _of_vrf(words: list[str]) -> tuple[str, list[str]]:
-    """Return (the VRF of a static route, its other words). The prefix and the next hop are empty if they are missing."""
+    """Return (the VRF of a static route, its other words). If the prefix or the next hop is missing, empty words are added."""
     vrf, rest = (words[1], words[2:]) if words[0] == "vrf" and len(words) > 1 else ("", words)
     return vrf, [*rest, "", ""] if len(rest) < 2 else rest
 
 
 def _router_id(interfaces: Mapping[str, Port]) -> Address:
-    """Return the router ID that a switch uses without a statement: the address of a loopback."""
+    """Return the router id that a switch uses if none is set: the IPv4 address of a loopback."""
     return next((each.address for each in _loopbacks(interfaces) if each.family == "ipv4"), NO_ADDRESS)
 
 
@@ -401,7 +404,7 @@ def _pair(taking: SectionReader, interfaces: dict[str, Port]) -> None:
 
 
 def _fabric(stanzas: Stanzas, interfaces: Mapping[str, Port], speaker: Process | None) -> set[str]:
-    """Return the interfaces towards other switches, on which the underlay's routing protocol runs."""
+    """Return the interfaces to other switches: those on which the routing protocol of the underlay runs."""
     names = {name for name in running(stanzas)[0] if name in interfaces}
     return names | speaker.found_on | {*speaker.sessions.fabric_ports()} if speaker else names
 
@@ -414,7 +417,7 @@ def _gateways(
     outside: Mapping[str, str],
     names: Mapping[int, str],
 ) -> dict[str, Gateway]:
-    """Return the gateways of servers, by interface."""
+    """Return the gateways for servers, by interface."""
     mac, sent = overlay.shared_mac(taking), overlay.advertisements(stanzas)
     named = catalog().systems["eos"].vlan_interface
     result: dict[str, Gateway] = {}
@@ -440,7 +443,7 @@ def _interfaces(
     known: QosProfiles,
     names: Mapping[int, str],
 ) -> tuple[Interface, ...]:
-    """Return the cabled ports: first ports to servers, then to switches, then to external routers."""
+    """Return the cabled ports: first the ports to servers, then those to switches, then those to external routers."""
     kinds: dict[str, Kind] = {}
     tagged: dict[str, list[Port]] = {}
     for port in interfaces.values():
@@ -494,7 +497,7 @@ def _interface(
 
 
 def _splits(cabled: Iterable[Interface]) -> tuple[Split, ...]:
-    """Return the breakouts of ports, which have eight lanes each."""
+    """Return the breakouts of ports. Each port has eight lanes."""
     splits: dict[int, Split] = {}
     for port in cabled:
         named = _NUMBERED.fullmatch(port.name)

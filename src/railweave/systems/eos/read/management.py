@@ -39,7 +39,7 @@ _FLOODS = ("broadcast", "multicast", "unknown-unicast")
 
 
 def security(taking: SectionReader, stanzas: Stanzas, *, protected: bool) -> Security | None:
-    """Return the protection of logins and server ports, or None if there is none and the control plane has no rules of its own."""
+    """Return the protection of logins and server ports, or None if neither is configured and the control plane is not protected."""
     settings = Security(_login(taking), _aaa(taking), _edge_ports(taking, stanzas))
     return settings if protected or settings != Security() else None
 
@@ -48,7 +48,7 @@ def _login(taking: SectionReader) -> Login | None:
     limit = taking.last("aaa authentication policy lockout failure <attempts> duration <seconds>")
     idle = list(taking.each("management console", "idle-timeout <minutes>"))
     idle += taking.each("management ssh", "idle-timeout <minutes>")
-    if len({line["minutes"] for line in idle}) > 1:  # there is one limit of both
+    if len({line["minutes"] for line in idle}) > 1:  # the model has one limit for both
         for line in idle:
             taking.leave(line)
     if limit is None:
@@ -73,8 +73,8 @@ def _aaa(taking: SectionReader) -> Aaa | None:
             if line.line.split(" default ", 1)[-1] not in local:
                 taking.leave(line)
     for line in taking.each("ip tacacs|radius vrf * source-interface *"):
-        del line  # that of the management port
-    if not asked or not (tacacs or radius):  # nobody asks servers that are only there
+        del line  # the source interface of the management port
+    if not asked or not (tacacs or radius):  # servers that no method asks
         return None
     return Aaa(tacacs, radius, "super-user" if role and role["role"] == "network-admin" else "read-only")
 
@@ -94,7 +94,10 @@ def _servers(taking: SectionReader, word: str, port_word: str) -> Iterator[Login
 
 
 def _edge_ports(taking: SectionReader, stanzas: Stanzas) -> EdgePorts | None:
-    """Return the protection of server ports, or None. All ports have the same limit; a port with a different one is not understood."""
+    """Return the protection of server ports, or None if no port has any. The model has one storm-control limit for all kinds of traffic and all ports.
+
+    A line with a different limit for the same port is marked as not understood.
+    """
     guarded = any(stanzas.flag("spanning-tree bpduguard enable").values())
     stanzas.flag("spanning-tree portfast")
     levels: dict[str, int] = {}
@@ -109,7 +112,7 @@ def _edge_ports(taking: SectionReader, stanzas: Stanzas) -> EdgePorts | None:
 
 
 def snmp_clients(taking: SectionReader, community: SelectedLine | None) -> tuple[Prefix, ...]:
-    """Return the prefixes from which SNMP requests with the community are allowed, from the access lists that the community's line names."""
+    """Return the prefixes from which the SNMP community may be used. They are in the access lists that the community's line names."""
     words = community.line.split()[4:] if community else []
     lists = {"ip": "", "ipv6": ""}
     if words[:1] == ["ipv6"] and len(words) > 1:
@@ -128,12 +131,12 @@ def snmp_clients(taking: SectionReader, community: SelectedLine | None) -> tuple
                 else:
                     prefixes.append(value)
             for _ in taking.each("* deny any", below=header):
-                pass  # what no line permits is denied
+                pass  # packets that no line permits are denied anyway
     return tuple(prefixes)
 
 
 def _source(words: str) -> Prefix | None:
-    """Return the source prefix in the words of a rule. ``host`` and an address are a prefix too."""
+    """Return the source prefix in the words of a rule, or None for other words. ``host`` with an address is a host prefix."""
     host = words.removeprefix("host ")
     if host != words:
         return prefix(f"{host}/{128 if ':' in host else 32}")
@@ -158,22 +161,22 @@ _PORTS = {
     "https": 443,
     "www": 80,
 }
-"""EOS's names of ports."""
+"""The port numbers by EOS's names of ports."""
 
 
 def control_plane(
     taking: SectionReader, stanzas: Stanzas, management: str, links: Collection[str]
 ) -> ControlPlane | None:
-    """Return the rules of the control plane, or None if no access list is in use.
+    """Return the control-plane rules, or None if no access list is bound to the control plane.
 
-    ``management`` is the VRF of the management port. ``links`` are the names of ports without servers.
+    ``management`` is the VRF of the management port. ``links`` are the names of ports that do not lead to servers.
     """
     network, managed = _bound(taking, management)
     dropped: dict[str, Family] = {}
     for name, line in stanzas.each("ip|ipv6 access-group <name> in"):
         word, bound = line.line.split()[0], line["name"]
         ours = (network or managed) and bound not in network.keys() | managed.keys()
-        if not ours or name in links or not _passes(taking, word, bound):  # a list of another purpose
+        if not ours or name in links or not _passes(taking, word, bound):  # a list with a different purpose
             taking.leave(line)
         else:
             dropped[bound] = _FAMILIES[word]
@@ -192,7 +195,7 @@ def control_plane(
 
 
 def _passes(taking: SectionReader, word: str, name: str) -> bool:
-    """Return whether the last line of a list permits all packets that no other line matches."""
+    """Return True if the last line of a list permits all packets that no other line matches."""
     header = taking.last(f"{word} access-list {name}")
     lines = list(taking.each("<number> permit|deny <words...>", below=header)) if header else []
     last = max(lines, key=_number_of, default=None)
@@ -206,7 +209,10 @@ def _number_of(line: SelectedLine) -> int:
 
 
 def _bound(taking: SectionReader, management: str) -> tuple[dict[str, Family], dict[str, Family]]:
-    """Return the access lists of the control plane with their families: (those for packets on fabric ports, those for packets on the management port)."""
+    """Return the access lists of the control plane by name, with their address families, as two dicts.
+
+    The first has the lists for packets on fabric ports, the second those for packets on the management port.
+    """
     network: dict[str, Family] = {}
     managed: dict[str, Family] = {}
     for header in taking.each("system control-plane"):
@@ -227,11 +233,11 @@ def _rules(
     word = "ip" if family == "ipv4" else "ipv6"
     for header in taking.each(f"{word} access-list {name}"):
         for _ in taking.each("counters per-entry", below=header):
-            pass  # who reads the counters is outside of this
+            pass  # counters do not affect packets
         permits = taking.each("<number> permit <words...>", below=header)
         last = max(map(_number_of, permits), default=0)
         for line in taking.each(f"<number> deny {word} any any", below=header):
-            if _number_of(line) < last:  # else it says what holds by itself: what no line permits is denied
+            if _number_of(line) < last:  # at the end, such a line only repeats the default
                 taking.leave(line)
         for line in taking.each("<number> permit <protocol> <words...>", below=header):
             rule = _permitted(line, f"{name}-{line['number']}", family, plane)
@@ -244,7 +250,7 @@ def _rules(
 def _permitted(
     line: SelectedLine, name: str, family: Family, plane: Plane
 ) -> tuple[ControlRule, tuple[Prefix, ...]] | None:
-    """Return (a rule, the source prefixes of its packets), or None if the line has other words."""
+    """Return (the rule of a permit line, its source prefixes), or None if the line has words that a rule cannot represent."""
     protocol = _PROTOCOLS.get(line["protocol"])
     words = line["words"].split()
     source = _address(words)
@@ -262,7 +268,7 @@ def _permitted(
 
 
 def _address(words: list[str]) -> tuple[Prefix, ...] | None:
-    """Remove an address from the beginning of the words, and return it as a prefix. ``any`` gives an empty result, and other words give None."""
+    """Remove an address from the beginning of the words, and return it as a prefix. The result is empty for ``any``, and None for other words."""
     word = words.pop(0) if words else ""
     if word == "any":
         return ()
@@ -274,7 +280,7 @@ def _address(words: list[str]) -> tuple[Prefix, ...] | None:
 
 
 def _port(words: list[str]) -> tuple[PortRange, ...] | None:
-    """Remove port numbers from the beginning of the words, and return them. The result is empty without ports, and None if they are invalid."""
+    """Remove port numbers from the beginning of the words, and return them. The result is empty if there are none, and None if they are invalid."""
     if words[:1] == ["eq"] and len(words) > 1:
         ranges: list[PortRange] = []
         del words[0]
@@ -329,7 +335,7 @@ _SEVERITIES: dict[str, Severity] = {
 }
 _SYSLOG = 514
 _GNMI = 6030
-"""The default port of gNMI (EOS user manual, "management api gnmi")."""
+"""The default TCP port of gNMI (EOS user manual, "management api gnmi")."""
 
 
 def management(taking: SectionReader, stanzas: Stanzas, *, protected: bool) -> Management:
@@ -355,7 +361,7 @@ def _one(taking: SectionReader, *forms: str) -> str:
 
 
 def _hosts(taking: SectionReader, form: str) -> Iterator[str]:
-    """Yield the servers, as addresses or names, without the VRF through which they are reached."""
+    """Yield the servers in the lines of this form, as addresses or names. The VRF in the line is left out."""
     for line in taking.each(form):
         words = line.line.split()[2:]
         words = words[2:] if words[:1] == ["vrf"] else words
@@ -370,7 +376,7 @@ def _hosts(taking: SectionReader, form: str) -> Iterator[str]:
 _USER = re.compile(
     r"(privilege (\d|1[0-5]) ?)?(role \S+ ?)?(shell \S+ ?)?(secret (0 |5 |sha512 |\* ?)?\S*|nopassword)?"
 )
-"""A pattern of the words of a user that are understood, in EOS's order."""
+"""A pattern of those words after a user name that are understood, in EOS's order."""
 
 
 def _users(taking: SectionReader) -> dict[str, User]:
@@ -419,7 +425,7 @@ def _snmp(taking: SectionReader) -> Snmp | None:
     users: dict[str, SnmpUser] = {}
     for line in taking.each("snmp-server user <name> <group> v3 **"):
         words = line.line.split()
-        options = dict(zip(words, words[2:], strict=False))  # ``auth sha256 KEY``: the key is two words on
+        options = dict(zip(words, words[2:], strict=False))  # ``auth sha256 KEY``: skips one word
         if options.get("auth") and options.get("priv"):
             users[line["name"]] = SnmpUser(reference(options["auth"]), reference(options["priv"]))
         else:

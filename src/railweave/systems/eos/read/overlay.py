@@ -1,4 +1,4 @@
-"""Derivation of the EVPN overlay (sessions, tunnel endpoints, VRFs with external routers, stretched VLANs), VLANs and gateways of servers."""
+"""Derivation of the EVPN overlay (sessions, tunnel endpoints, VRFs with external routers, extended VLANs), of VLANs, and of gateways for servers."""
 
 from __future__ import annotations
 
@@ -26,7 +26,10 @@ if TYPE_CHECKING:
 
 VLAN = "Vlan"
 EOS_RA = RouterAdvertisements(max_interval=200, min_interval=66, hop_limit=64, link_mtu=True)
-"""The router advertisement values that EOS uses by default (EOS user manual, IPv6: 200 s, lifetime 1800 s, hop limit 64; RFC 4861: the shortest interval is a third of the longest)."""
+"""The default values of EOS's router advertisements (EOS user manual, IPv6: interval 200 s, lifetime 1800 s, hop limit 64).
+
+According to RFC 4861, the shortest interval is a third of the longest.
+"""
 
 _TIMERS: dict[str, tuple[str, int]] = {
     "ipv6 nd ra lifetime <value>": ("router_lifetime", 65535),
@@ -51,7 +54,10 @@ def vlans(taking: SectionReader) -> dict[int, str]:
 
 
 def advertisements(stanzas: Stanzas) -> Callable[[Port], RouterAdvertisements | None]:
-    """Return a function that returns the router advertisements of an interface, or None if it has no IPv6 address or does not send them."""
+    """Return a function that returns the router advertisements of an interface.
+
+    Its result is None if the interface has no IPv6 address or does not send router advertisements.
+    """
     taking = stanzas.taking
     off = stanzas.flag("ipv6 nd ra disabled") | {name: True for name, _ in stanzas.each("ipv6 nd ra disabled all")}
     of_port: dict[str, RouterAdvertisements] = {}
@@ -91,7 +97,7 @@ def advertisements(stanzas: Stanzas) -> Callable[[Port], RouterAdvertisements | 
 
 
 def _leave_strange(taking: SectionReader, lines: Iterable[SelectedLine], port: Port) -> None:
-    """Mark the prefixes in router advertisements that contain no address of the interface as not understood."""
+    """Mark prefixes in an interface's router advertisements as not understood if the interface has no address in them."""
     held = {address.prefix for address in port.addresses}
     for line in lines:
         if prefix(line["prefix"]) not in held:
@@ -99,7 +105,7 @@ def _leave_strange(taking: SectionReader, lines: Iterable[SelectedLine], port: P
 
 
 def _prefix(line: SelectedLine) -> dict[str, int | bool]:
-    """Return the lifetimes and flags of an advertised prefix. The result is empty if the line has other words."""
+    """Return the lifetimes and flags of an advertised prefix. The result is empty if the line contains unknown words."""
     words = line.line.split()[4:]
     flags = {"on_link": "no-onlink" not in words, "autonomous": "no-autoconfig" not in words}
     plain = [word for word in words if word not in {"no-onlink", "no-autoconfig"}]
@@ -118,7 +124,7 @@ def gateway(
 
     - ``names``: the names of VLANs, by number.
     - ``sent``: the router advertisements of the interface.
-    - ``mac``: the MAC address of shared gateways. It is used only if the gateway is shared.
+    - ``mac``: the MAC address of shared gateways. It is ignored unless the gateway is shared.
     """
     return model.Gateway(
         name=name,
@@ -143,7 +149,7 @@ def shared_mac(taking: SectionReader) -> str:
 
 
 MAC_VRF = "evpn-1"
-"""The name that represents the bridging instance. EOS has one instance for each VLAN."""
+"""The name of the bridging instance in the model. EOS itself has a separate instance for each VLAN, without a name."""
 
 _EXTERNAL = "external router "
 _LOOPBACK = "Loopback"
@@ -162,7 +168,7 @@ class Tunnels:
 
 
 def tunnels(stanzas: Stanzas) -> Tunnels:
-    """Return the settings below ``interface Vxlan1``."""
+    """Return the tunnel settings below ``interface Vxlan1``."""
     ends = Tunnels()
     shut = stanzas.flag("shutdown")
     for name, value in stanzas.word("vxlan source-interface <value>").items():
@@ -206,12 +212,12 @@ def overlay(
     shared = [peer for peer in named if _on_link(sessions, peer) and sessions.unicast(peer)]
     between = [peer for peer in named if peer not in shared]
     for peer in between:
-        if sessions.unicast(peer):  # routes of IPv4 and IPv6 on the session are not held
+        if sessions.unicast(peer):  # the model cannot represent IPv4 and IPv6 routes on the session
             leave_family(
                 taking, sessions, peer, ("ipv4", "ipv6"), "neighbor <name> activate", "neighbor <name> route-map * *"
             )
     for peer in peers:
-        if isinstance(peer, Peer) and not peer.extended:  # without route targets no route of EVPN is taken
+        if isinstance(peer, Peer) and not peer.extended:  # EVPN routes without route targets are not imported
             leave_family(taking, sessions, peer, ("evpn",), "neighbor <name> activate")
     numbered = [(peer, sessions.numbered(peer)) for peer in between]
     waiting = [peer for peer in groups if not sessions.unicast(peer)]
@@ -236,21 +242,21 @@ def overlay(
 
 
 def _on_link(sessions: Sessions, peer: AnyPeer) -> bool:
-    """Return whether a session starts from an address on the link to the neighbor."""
+    """Return True if a session starts from an address on the link to the neighbor."""
     return not peer.update_source and bool(sessions.links[peer.name].interface)
 
 
 def leave_family(
     taking: SectionReader, sessions: Sessions, peer: AnyPeer, families: Collection[str], *forms: str
 ) -> None:
-    """Mark the lines of these forms in the given families of a neighbor, or of its group, as not understood."""
+    """Mark lines about a neighbor or its group as not understood, if they match these forms and are in one of the address families."""
     for line in sessions.lines(*forms):
         if line["name"] in {peer.name, peer.group} and line.chain[-2].line.removeprefix("address-family ") in families:
             taking.leave(line)
 
 
 def maps_of(process: Process) -> set[str]:
-    """Return the names of the route maps for routes sent over EVPN sessions."""
+    """Return the names of the route maps that apply to routes sent over EVPN sessions."""
     peers = (process.here.evpn or Evpn()).peers
     return {level.exports for name, level in peers.items() if level.exports and name in process.here.neighbors}
 
@@ -258,8 +264,8 @@ def maps_of(process: Process) -> set[str]:
 def _endpoints(ports: Mapping[str, Port], ends: Tunnels, local: Address) -> tuple[model.TunnelEndpoint, ...]:
     """Return the addresses at which tunnels end.
 
-    They are the addresses of the tunnels' loopback. If the overlay's address is among them, only this address is
-    returned.
+    They are the addresses of the loopback that ``interface Vxlan1`` names. If the address of the overlay sessions is among
+    them, only that address is returned.
     """
     if ends.source not in ports or ports[ends.source].vrf:
         return ()
@@ -272,9 +278,9 @@ def _endpoints(ports: Mapping[str, Port], ends: Tunnels, local: Address) -> tupl
 
 
 def _from_spine(maps: Iterable[str], lists: Lists, taking: SectionReader) -> str:
-    """Return the community that spines add to routes, so that leaves do not send these routes back to spines.
+    """Return the community that spines add to routes so that leaves do not send these routes back; empty if there is none.
 
-    Route maps of EVPN with any other content are marked as not understood.
+    EVPN route maps with any other content are marked as not understood.
     """
     mark = lists.mark(set(maps))
     if mark is None:
@@ -285,7 +291,7 @@ def _from_spine(maps: Iterable[str], lists: Lists, taking: SectionReader) -> str
 def mac_vrf(
     taking: SectionReader, process: Process, ends: Tunnels, names: Mapping[int, str], members: Iterable[tuple[str, int]]
 ) -> model.MacVrf | None:
-    """Return the VLANs that EVPN stretches, as one instance, or None without such VLANs. ``members`` are pairs of port and VLAN."""
+    """Return the VLANs that EVPN extends, as one instance, or None if there are none. ``members`` are pairs of port and VLAN."""
     bridged: list[model.BridgedVlan] = []
     first, name, whole = "", MAC_VRF, ""
     sections = (("vlan", process.here.vlans), ("vlan-aware-bundle", process.here.bundles))
@@ -331,7 +337,7 @@ def vrfs(
     ways = sum(map(process.sessions.evpn, process.sessions.peers))
     for name, sessions in process.vrfs.items():
         here = sessions.here
-        sessions.leave_bfd({*here.neighbors}, taking)  # a VRF has no BFD in the model
+        sessions.leave_bfd({*here.neighbors}, taking)  # a VRF in the model has no BFD
         external: list[model.ExternalPeer] = []
         for peer in sessions.peers:
             session = sessions.links[peer.name]
@@ -350,7 +356,7 @@ def vrfs(
             prefixes=(),
             external=tuple(external),
         )
-        if min(filter(None, (here.ways, here.ecmp)), default=ways) < ways:  # fewer than EVPN's sessions bring
+        if min(filter(None, (here.ways, here.ecmp)), default=ways) < ways:  # fewer than the paths from EVPN sessions
             leave(taking, "router bgp *", f"vrf {name}", "maximum-paths **")
         if vrf.vni or vrf.route_distinguisher:
             tenants.append(vrf)
@@ -360,7 +366,7 @@ def vrfs(
 def told(
     taking: SectionReader, process: Process, vrf: str, lists: Lists, prefixes: Sequence[Prefix]
 ) -> tuple[Prefix, ...]:
-    """Return those prefixes of gateways that the route maps of ``redistribute connected`` accept.
+    """Return those ``prefixes`` of gateways that the route maps of ``redistribute connected`` accept.
 
     A route map whose result cannot be computed is marked as not understood.
     """
@@ -381,7 +387,7 @@ def told(
 
 
 def with_loopback(vrf: model.Vrf, ports: Mapping[str, Port]) -> model.Vrf:
-    """Return the VRF with the addresses and the number of its loopbacks; unchanged if it has no loopback."""
+    """Return the VRF with the addresses and the number of its loopback. A VRF without a loopback is returned unchanged."""
     loopbacks = [
         port for port in ports.values() if port.vrf == vrf.name and port.name.startswith(_LOOPBACK) and port.addresses
     ]
@@ -394,7 +400,7 @@ def with_loopback(vrf: model.Vrf, ports: Mapping[str, Port]) -> model.Vrf:
 
 
 def _targets(*levels: Iterable[str]) -> tuple[str, ...]:
-    """Return the route targets of a VRF, from the VRF itself and from its address families."""
+    """Return the route targets of a VRF, which are set in the VRF itself and in its address families."""
     return tuple(dict.fromkeys(f"target:{target}" for level in levels for target in level))
 
 

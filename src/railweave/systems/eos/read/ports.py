@@ -1,4 +1,4 @@
-"""Derivation of ports and loopbacks from the lines below ``interface``, before their purpose is known."""
+"""Derivation of ports and loopbacks from the lines below ``interface``. Other modules find their purpose later."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ _SPEED = re.compile(r"(?:forced |auto )?(\d{1,4})g(?:full|half)?(?:-(\d))?")
 _MEGABITS = re.compile(r"(?:forced |auto )?(\d{3,6})(?:full|half)")
 PORT = re.compile(r"Ethernet[0-9/]+")
 DEFAULT_MTU = 1500
-"""The MTU in bytes of a routed interface without a statement (EOS user manual, "mtu")."""
+"""The MTU in bytes of a routed interface without its own MTU (EOS user manual, "mtu")."""
 
 
 _FLAGS = {"shutdown": "shutdown", "switchport": "bridged", "ip proxy-arp": "proxy_arp", "ipv6 enable": "six"}
 _WORDS = {"vrf <value>": "vrf", "vrf forwarding <value>": "vrf", "service-profile <value>": "profile"}
 _NUMBERS = {"mtu <value>": ("mtu", 68, 65535), "encapsulation dot1q vlan <value>": ("tag", 1, 4094)}
-"""Lines whose value becomes a field of ``Port`` unchanged."""
+"""The lines whose value becomes a field of ``Port`` unchanged: (the field, the lowest value, the highest value)."""
 
 
 @dataclass
 class Port:
-    """The settings of an interface's lines. ``virtual`` are the addresses that other switches also have."""
+    """The settings of an interface. ``virtual`` are the addresses that other switches share."""
 
     name: str
     description: str = ""
@@ -63,17 +63,17 @@ class Port:
 
     @property
     def speaks_six(self) -> bool:
-        """Return True if neighbors can be discovered on the interface by IPv6."""
+        """Return True if neighbors on the interface can be discovered by IPv6."""
         return self.six or any(address.family == "ipv6" for address in self.addresses)
 
     @property
     def frame(self) -> int:
-        """The MTU in bytes as in the design, including the Ethernet header."""
+        """The MTU in bytes including the Ethernet header, as in the design."""
         return self.mtu + ETHERNET_HEADER
 
     @property
     def parent(self) -> str:
-        """The port to which a subinterface belongs."""
+        """The name of the port to which a subinterface belongs; other interfaces return their own name."""
         return self.name.partition(".")[0]
 
 
@@ -113,7 +113,7 @@ def ports(stanzas: Stanzas) -> dict[str, Port]:
 
 
 def vrfs(taking: SectionReader) -> set[str]:
-    """Return the names of VRFs that are defined."""
+    """Return the names of the defined VRFs."""
     headers = (section.line.split() for section in taking.sections)
     return {
         words[2] for words in headers if words[:2] in (["vrf", "instance"], ["vrf", "definition"]) and len(words) > 2
@@ -121,7 +121,7 @@ def vrfs(taking: SectionReader) -> set[str]:
 
 
 def _leave_unheld(stanzas: Stanzas, interfaces: Mapping[str, Port]) -> None:
-    """Mark as not understood: VLAN tags of ports that are no subinterfaces, and undefined VRFs."""
+    """Mark VLAN tags on ports that are not subinterfaces, and references to undefined VRFs, as not understood."""
     defined = vrfs(stanzas.taking)
     for _, line in stanzas.each("vrf <name>"):
         if line["name"] not in defined:
@@ -133,7 +133,10 @@ def _leave_unheld(stanzas: Stanzas, interfaces: Mapping[str, Port]) -> None:
 
 
 def _waiting(taking: SectionReader, interfaces: dict[str, Port]) -> None:
-    """Remove the addresses of a switched port without ``no switchport``, and of a VLAN interface that is shut down. They are not in effect."""
+    """Remove addresses that are not in effect.
+
+    They are on front-panel ports that are switched (no ``no switchport``), and on VLAN interfaces that are shut down.
+    """
     routed = taking.last("switchport default mode routed") is not None
     for port in interfaces.values():
         if port.bridged and not routed if PORT.fullmatch(port.name) else port.shutdown and not PORT.match(port.name):
@@ -152,7 +155,7 @@ def _speed(port: Port, text: str) -> bool:
 
 
 def _error_correction(stanzas: Stanzas, interfaces: dict[str, Port]) -> None:
-    """Read forward error correction. A port with several lines is not understood, because its ends agree on one of several kinds."""
+    """Read forward error correction. If a port allows several kinds, its two ends negotiate one, so the kind is unknown and marked as not understood."""
     lines: dict[str, list[SelectedLine]] = {}
     for form in ("error-correction encoding *", "no error-correction encoding **"):
         for name, line in stanzas.each(form):
@@ -168,7 +171,7 @@ def _error_correction(stanzas: Stanzas, interfaces: dict[str, Port]) -> None:
 
 
 def _addresses(stanzas: Stanzas, interfaces: dict[str, Port]) -> None:
-    """Read the addresses in the order of the text, IPv4 and IPv6 together."""
+    """Read the addresses of interfaces in the order of the text. IPv4 and IPv6 addresses are in one list."""
     for name, line in stanzas.each("ip|ipv6 address <words...>"):
         words = line["words"].split()
         virtual = words[0] == "virtual"
@@ -209,7 +212,7 @@ def _switchport(stanzas: Stanzas, interfaces: dict[str, Port]) -> None:
 
 
 def vlans_of(port: Port, known: Collection[int]) -> tuple[int, ...]:
-    """Return the VLANs that a port carries, the untagged VLAN first. ``known`` are the VLANs of the switch."""
+    """Return the VLANs that a port carries, beginning with the untagged VLAN. ``known`` are the VLANs of the switch."""
     if not port.bridged:
         return ()
     if not port.trunk:

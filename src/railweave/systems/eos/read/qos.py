@@ -1,7 +1,7 @@
-"""Derivation of QoS: traffic classes by their numbers, PFC, queues, marking, buffers, the watchdog, and the sharing of next-hop groups.
+"""Derivation of QoS: traffic classes by number, PFC, queues, ECN marking, buffers, the PFC watchdog, and load balancing over next-hop groups.
 
 EOS has numbers where the design has names. A class gets the name of the default design's class with the same function
-(``no-loss``, ``cnp``, ``network-control``, ``best-effort``), or else its number as its name.
+(``no-loss``, ``cnp``, ``network-control``, ``best-effort``). If there is none, its name is ``class-`` and its number.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ if TYPE_CHECKING:
     from railweave.model.config.sections import SectionReader, SelectedLine
 
 QUEUES = 7
-"""The highest number of a queue, traffic class or priority."""
+"""The highest number of a queue, traffic class or PFC priority."""
 
 PROFILE = "pfc"
-"""The name of the profile of all paused ports. There is one, because EOS has the same headroom for all of them."""
+"""The name of the PFC profile of all paused ports. One profile is enough, because EOS has the same headroom for all ports."""
 
 _CNP, _CONTROL, _DSCPS = 48, 56, 64
 _UNITS = {"bytes": 1, "kbytes": 1000, "mbytes": 1_000_000}
@@ -48,7 +48,13 @@ class _Queue:
 
 @dataclass
 class _Profile:
-    """A QoS profile: True if PFC is on, the priorities without drops, and the queues."""
+    """A QoS profile.
+
+    - ``pauses``: True if PFC is on.
+    - ``watched``: True if the PFC watchdog is on.
+    - ``lossless``: the PFC priorities whose packets are not dropped.
+    - ``queues``: the queues, by number.
+    """
 
     pauses: bool = False
     watched: bool = False
@@ -58,19 +64,19 @@ class _Profile:
 
 @dataclass
 class QosProfiles:
-    """The QoS profiles by name."""
+    """The QoS profiles of a switch. ``found`` has them by name."""
 
     found: dict[str, _Profile]
 
     def pauses(self, name: str, *, otherwise: bool) -> bool:
-        """Return True if the profile of this name turns PFC on. If no profile at all turns PFC on, return ``otherwise``."""
+        """Return True if the profile of this name enables PFC. If no profile at all enables PFC, return ``otherwise``."""
         if not any(profile.pauses for profile in self.found.values()):
             return otherwise
         return name in self.found and self.found[name].pauses
 
 
 def profiles(taking: SectionReader) -> QosProfiles:
-    """Return the QoS profiles of the text."""
+    """Return the QoS profiles of the configuration."""
     by_name: dict[str, _Profile] = {}
     for header in taking.each("qos profile <name>"):
         profile = by_name.setdefault(header["name"], _Profile())
@@ -90,7 +96,7 @@ def profiles(taking: SectionReader) -> QosProfiles:
                     taking.leave(line)
                 else:
                     profile.queues[value] = _queue(taking, line)
-        # A queue that shares makes all below it share; the others are strict (EOS user manual, "priority (QoS)").
+        # If a queue has a bandwidth share, so have all queues with lower numbers; the others are strict (EOS user manual, "priority (QoS)").
         sharing = [at for at, queue in profile.queues.items() if queue.strict is False]
         for at, queue in profile.queues.items():
             if queue.strict is None:
@@ -105,7 +111,7 @@ def _queue(taking: SectionReader, below: SelectedLine) -> _Queue:
     for _ in taking.each("no priority", below=below):
         queue.strict = False
     for line in taking.each("bandwidth guaranteed **", below=below):
-        if not _GUARANTEED.fullmatch(line.line):  # it makes the watchdog look at the queue
+        if not _GUARANTEED.fullmatch(line.line):  # a guarantee of 1 % only enables the watchdog
             taking.leave(line)
     for form in ("bandwidth percent <share>", "shape rate <share> percent"):
         for line in taking.each(form, below=below):
@@ -124,7 +130,7 @@ def _queue(taking: SectionReader, below: SelectedLine) -> _Queue:
 
 
 def qos(taking: SectionReader, known: QosProfiles, bound: Mapping[str, str]) -> QosConfig | None:
-    """Return the QoS of a device, or None if no profile is bound to a port. ``bound`` is the name of the profile of each port."""
+    """Return the QoS of a device, or None if no port has a profile. ``bound`` has the name of the profile of each port."""
     dscps = _dscps(taking)
     queue_of = _queues(taking)
     _marked(taking, dscps)
@@ -186,7 +192,7 @@ def _dscps(taking: SectionReader) -> dict[int, tuple[int, ...]]:
 
 
 def _leave_rest(taking: SectionReader, dscps: Mapping[int, tuple[int, ...]], default: int) -> None:
-    """Mark the DSCPs of the default class as not understood if some of the 64 DSCPs are in no class. The system then chooses their class."""
+    """Mark the DSCPs of the default class as not understood if some of the 64 DSCPs are in no class. EOS then chooses the class of these DSCPs."""
     rest = dscps.get(default, ())
     others = [dscp for group, values in dscps.items() if group != default for dscp in values]
     if len(rest) > _DSCPS // 4 and sorted((*rest, *others)) != list(range(_DSCPS)):
@@ -207,7 +213,7 @@ def _queues(taking: SectionReader) -> dict[int, int]:
 
 
 def _marked(taking: SectionReader, dscps: Mapping[int, tuple[int, ...]]) -> None:
-    """Mark the statements that set the DSCP of tunnel headers as understood, if each DSCP is the first of its class."""
+    """Mark the statements that set the DSCP of tunnel headers as understood if each class uses its own first DSCP."""
     for line in taking.each("qos map traffic-class <groups...> to dscp <value>"):
         groups, value = numbers(",".join(line["groups"].split()), QUEUES), number(line["value"], 0, _DSCPS - 1)
         if groups is None or any(value != min(dscps.get(group, ()), default=None) for group in groups):
@@ -215,19 +221,19 @@ def _marked(taking: SectionReader, dscps: Mapping[int, tuple[int, ...]]) -> None
 
 
 def _default(dscps: Mapping[int, tuple[int, ...]], main: _Profile) -> int:
-    """Return the traffic class of unmarked packets: the class of DSCP 0, or else the first lossy class."""
+    """Return the traffic class of unmarked packets: the class of DSCP 0 or, if no class has DSCP 0, the first lossy class."""
     zero = next((group for group, values in dscps.items() if 0 in values), None)
     lossy = next((queue for queue in sorted(main.queues) if queue not in main.lossless), -1)
     return lossy if zero is None else zero
 
 
 def _named(values: tuple[int, ...], *, whole: bool) -> tuple[int, ...]:
-    """Return the DSCPs to list for a class. If ``whole`` is True and the class has most of the DSCPs, only DSCP 0 is listed."""
+    """Return the DSCPs to list for a class. If ``whole`` is True and the class has more than a quarter of all DSCPs, only DSCP 0 is listed."""
     return (0,) if whole and len(values) > _DSCPS // 4 else values
 
 
 def _ecn(marking: Marking | None) -> Ecn | None:
-    """Return the marking of a class. Thresholds that equal the system's defaults are left out."""
+    """Return the ECN marking of a class. Thresholds that equal EOS's defaults are left out."""
     if marking is None:
         return None
     default = catalog().systems["eos"].marking
@@ -241,7 +247,7 @@ def _ecn(marking: Marking | None) -> Ecn | None:
 
 
 def _names(classes: Mapping[int, TrafficClass], default: int) -> Iterator[tuple[int, str]]:
-    """Yield a name for each traffic class, derived from its function. If classes have the same function, the first gets the name."""
+    """Yield a name for each traffic class, which shows its function. If several classes have the same function, only the first gets the name."""
     taken: set[str] = set()
     for place, traffic_class in classes.items():
         name = f"class-{place}"
@@ -270,7 +276,7 @@ class _Thresholds:
         self._lines: list[tuple[str, int | None, SelectedLine]] = []
         applied = {line["name"] for line in taking.each("platform trident mmu queue profile <name> apply")}
         for header in taking.each("platform trident mmu queue profile <name>"):
-            if header["name"] not in applied:  # it is only there
+            if header["name"] not in applied:  # the profile is not applied
                 taking.leave(header)
                 continue
             for line in taking.each("ingress headroom bytes <value>", below=header):
@@ -296,13 +302,13 @@ class _Thresholds:
                 self._taking.leave(line)
 
     def of_queue(self, queue: int) -> int | None:
-        """Return the threshold index of a queue, or None if it has the default."""
+        """Return the threshold index of a queue, or None if the queue has the default."""
         index = self._queues.get(queue, DEFAULT_THRESHOLD)
         return None if index == DEFAULT_THRESHOLD else index
 
 
 def _index(text: str) -> int | None:
-    """Return the index of a threshold: 0 to 10 for 1/128 to 8."""
+    """Return the index of a dynamic threshold, or None for other texts. The indexes 0 to 10 mean 1/128 to 8."""
     match = _FRACTION.fullmatch(text)
     value = int(match[1]) if match else 0
     power = value.bit_length() - 1
@@ -330,7 +336,7 @@ def _watchdog(taking: SectionReader) -> Watchdog | None:
 
 
 def balancing(taking: SectionReader, families: tuple[Family, ...]) -> BalancingConfig:
-    """Return the sharing of next-hop groups. A table size alone does not turn adaptive routing on (AVD, description of ``flow_set_size``)."""
+    """Return the load balancing over next-hop groups. A table size alone does not enable adaptive routing (AVD, description of ``flow_set_size``)."""
     distribution = "ip hardware fib load-balance distribution dynamic"
     dynamic = taking.last(distribution)
     sized = taking.last(f"{distribution} flow-set-size <value>")

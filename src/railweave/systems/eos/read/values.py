@@ -1,6 +1,6 @@
-"""Conversion of words of statements to values, and of section headers to names.
+"""Functions that convert words of statements to values, and section headers to names.
 
-The result is None if a word has no such value; its line is then not understood.
+The result is None if the text does not have such a value. The line is then marked as not understood.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ if TYPE_CHECKING:
 
 
 MOST_NAMES = 4096
-"""The largest number of ports or VLANs in a range."""
+"""The largest number of ports or VLANs that a range may contain."""
 
 _HIDDEN = re.compile(
     r"((?:(?<![-\w])(?:key \S+ [078]a?(?= \S)|secret|password|key(?! \S+ [078]a? )|snmp-server community|version (?:1|2c)|auth \S+|priv \S+"
     r"|message-digest-key|authentication-key)(?: (?:\d{1,5}|\da|sha\d{1,3}|md5)(?= ))*+ )|cvauth=\w+,)"
     r"(?!<secret:|shared-secret |profile )(\S+)"
 )
-"""Words before a secret, and the secret."""
+"""A pattern of a secret and the words before it."""
 
 _NUMBER = re.compile(r"[0-9]{1,10}")
 _KIND = re.compile(r"[A-Za-z]+(?:-[A-Za-z]+)?")
@@ -37,14 +37,14 @@ _LAST = re.compile(r"((?:\d+/)*)(\d+)(?:-(\d+))?")
 
 
 def number(text: str, low: int = 0, high: int = 2**32 - 1) -> int | None:
-    """Return the number that a text states, from ``low`` to ``high``; None for any other text."""
+    """Return the number in a text, or None if the text is not a number from ``low`` to ``high``."""
     value = int(text) if _NUMBER.fullmatch(text) else -1
     return value if low <= value <= high else None
 
 
 @lru_cache(maxsize=1 << 14)
 def address(text: str) -> Address | None:
-    """Return the address that a text states; None for any other text, or if the address has a zone."""
+    """Return the address in a text, or None if the text is not an address, or is one with a zone."""
     try:
         return Address.read(text) if "%" not in text else None
     except ValueError:
@@ -53,7 +53,7 @@ def address(text: str) -> Address | None:
 
 @lru_cache(maxsize=1 << 14)
 def prefix(text: str) -> Prefix | None:
-    """Return the prefix that a text states; None for any other text. Host bits are set to zero, as EOS does."""
+    """Return the prefix in a text, or None for any other text. Host bits are set to zero, as EOS does."""
     try:
         return InterfaceAddress.read(text).prefix if "%" not in text else None
     except ValueError:
@@ -62,7 +62,7 @@ def prefix(text: str) -> Prefix | None:
 
 @lru_cache(maxsize=1 << 14)
 def interface_address(text: str) -> InterfaceAddress | None:
-    """Return the address with its prefix length that a text states; None for any other text."""
+    """Return the address with a prefix length in a text, or None for any other text."""
     try:
         return InterfaceAddress.read(text) if "%" not in text else None
     except ValueError:
@@ -75,7 +75,10 @@ def redacted(line: str) -> str:
 
 
 def numbers(text: str, high: int = 4094) -> tuple[int, ...] | None:
-    """Return the numbers of a text with numbers and ranges, such as ``10-20,30``; None if a part is not a number within bounds, or there are too many numbers."""
+    """Return the numbers in a text such as ``10-20,30``.
+
+    Return None if a part is not a number up to ``high``, or if there are more than ``MOST_NAMES`` numbers.
+    """
     values: list[int] = []
     for part in text.replace(" ", "").split(","):
         first, dash, last = part.partition("-")
@@ -103,7 +106,7 @@ def interface_names(text: str) -> tuple[str, ...]:
 
 
 def peer_of(description: str) -> tuple[str, str]:
-    """Return (device, port) at the other end from a description such as ``spine1 Ethernet1/1``. Both are empty for other descriptions.
+    """Return the (device, port) at the other end from a description such as ``spine1 Ethernet1/1``. Both are empty for other descriptions.
 
     The forms of Arista's generator are read too: `P2P_LINK_TO_SPINE1_Ethernet1` and `SERVER_host1_eth0`.
     """
@@ -112,7 +115,7 @@ def peer_of(description: str) -> tuple[str, str]:
 
 
 def neighbor(description: str) -> str:
-    """Return the name of the device in the description of a session; empty if the description names none."""
+    """Return the name of the device in the description of a session; empty if the description contains none."""
     return peer_of(description)[0] or neighbor_of(description)
 
 
@@ -122,7 +125,7 @@ _GENERATED = re.compile(
 
 
 class Stanzas:
-    """The lines in ``interface`` sections. Each method marks the lines that match as understood. Later lines override earlier ones."""
+    """The lines in ``interface`` sections. Each method marks the matching lines as understood. Later lines override earlier ones."""
 
     def __init__(self, taking: SectionReader) -> None:
         self.taking = taking
@@ -138,15 +141,15 @@ class Stanzas:
                         yield name, line
 
     def last(self, *forms: str) -> dict[str, SelectedLine]:
-        """Return the last line that matches ``forms``, by interface."""
+        """Return the last line of each interface that matches ``forms``, by interface."""
         return dict(self.each(*forms))
 
     def word(self, form: str) -> dict[str, str]:
-        """Return the word ``<value>`` of the last line that matches ``form``, by interface."""
+        """Return the word in the slot ``<value>`` of the last matching line, by interface."""
         return {name: line["value"] for name, line in self.each(form)}
 
     def number(self, form: str, low: int = 0, high: int = 2**32 - 1) -> dict[str, int]:
-        """Return the number ``<value>`` of lines that match ``form``, by interface.
+        """Return the number in the slot ``<value>`` of the last matching line, by interface.
 
         Lines without a number from ``low`` to ``high`` are left out, and marked as not understood.
         """
@@ -160,7 +163,7 @@ class Stanzas:
         return values
 
     def flag(self, line: str) -> dict[str, bool]:
-        """Return, by interface, True if a line is present, and False if it is present with ``no`` or ``default`` before it."""
+        """Return the state of a setting by interface: True if the line is present, False if it is present after ``no`` or ``default``."""
         flags: dict[str, bool] = {}
         for name, statement in self.each(f"** {line}"):
             before = statement.line.removesuffix(line).strip()
@@ -172,7 +175,10 @@ class Stanzas:
 
 
 def bfd_of(line: SelectedLine) -> Bfd | None:
-    """Return the BFD settings from the words ``interval``, ``receive`` and ``times``; None if a value is out of bounds or the intervals of the directions differ."""
+    """Return the BFD settings from the slots ``interval``, ``receive`` and ``times`` of a line.
+
+    Return None if a value is out of range, or if the intervals of the two directions differ.
+    """
     sent, times = number(line["interval"], 1, 100_000), number(line["times"], 1, 255)
     if sent is None or times is None or line["receive"] != line["interval"]:
         return None

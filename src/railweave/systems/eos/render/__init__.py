@@ -1,6 +1,6 @@
-"""Arista EOS: ``eos.conf``, a running configuration, and ``avd.json``, the same configuration in the data model of Arista's AVD.
+"""Rendering of Arista EOS: ``eos.conf``, a running configuration, and ``avd.json``, the same configuration in the data model of Arista's AVD.
 
-The two are computed separately, so that AVD's generator can validate one by the other (docs/folder.md#outside-validators).
+The two files are computed separately, so that AVD's generator can validate one by the other (docs/folder.md#outside-validators).
 """
 
 from __future__ import annotations

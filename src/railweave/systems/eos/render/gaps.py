@@ -1,4 +1,4 @@
-"""Gaps of EOS: parts of the design that it cannot express, and statements that could not be verified."""
+"""Gaps of EOS: parts of the design that EOS cannot express, and statements that could not be verified."""
 
 from __future__ import annotations
 
@@ -159,7 +159,7 @@ ROUTING = (
 
 
 def gaps(config: DeviceConfig) -> list[Finding]:
-    """Return findings about what EOS cannot express, and about the operator's own lines."""
+    """Return findings about parts that EOS cannot express, and about the operator's own lines."""
     findings = [*left_out_findings(config), *_balancing(config), *_qos(config), *_management(config)]
     if config.overlay and len(config.overlay.endpoints) > 1:
         findings.append(NO_COLOR_ENDPOINTS.finding(config.name))
@@ -225,9 +225,9 @@ def _qos(config: DeviceConfig) -> Iterator[Finding]:
 
 
 def _mru_in_table(config: DeviceConfig, qos: QosConfig) -> bool:
-    """Return True if the headroom comes from the platform's table although the port's MRU is not its MTU.
+    """Return True if the headroom comes from the platform's table, although the port's MRU differs from its MTU.
 
-    Only the port with the largest headroom is examined.
+    Only a port with the largest headroom is checked.
     """
     model = catalog().switches.get(config.model)
     ports = {port.name: port for port in config.interfaces}

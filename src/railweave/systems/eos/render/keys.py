@@ -1,4 +1,4 @@
-"""Rendering of keys, and of MACsec, which uses them."""
+"""Rendering of secret keys, and of MACsec, which uses a key."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ CIPHERS = {
     "gcm-aes-xpn-128": "aes128-gcm-xpn",
     "gcm-aes-xpn-256": "aes256-gcm-xpn",
 }
-"""EOS's words for ciphers, by the design's name."""
+"""EOS's words for MACsec ciphers, by the design's name."""
 
 
 def wanted(config: DeviceConfig) -> Macsec | None:
-    """Return the encryption of links between sites, the same for all of them; None if no port is encrypted."""
+    """Return the MACsec settings of links between sites, or None if no port is encrypted. All links have the same settings."""
     return next((port.macsec for port in config.interfaces if port.macsec), None)
 
 
 def key_line(profile: Macsec) -> str:
-    """Return the line with the key in clear text. EOS encrypts the key when it reads the line. AVD's schema has only encrypted keys."""
+    """Return the line with the key in clear text. EOS encrypts the key when it reads the line. AVD's schema accepts only encrypted keys."""
     return f"key {profile.key_name} 0 {secret(profile.key)}"
 
 
@@ -42,7 +42,7 @@ def macsec(config: DeviceConfig) -> list[Section]:
 
 
 def key_profile(config: DeviceConfig) -> Iterator[Section]:
-    """Yield ``session shared-secret profile`` of ``management security``: the TCP-AO key under its number."""
+    """Yield the TCP-AO key in ``session shared-secret profile`` of ``management security``."""
     key = config.bgp.authentication if config.bgp else None
     if key and key.algorithm != "md5":
         always = "receive-lifetime infinite transmit-lifetime infinite"

@@ -1,4 +1,4 @@
-"""Rendering of the management plane in the VRF ``MGMT`` (identity, logins, time, syslog, SNMP, LLDP, APIs), and of the control plane's access lists."""
+"""Rendering of management in the VRF ``MGMT`` (identity, logins, time, syslog, SNMP, LLDP, APIs), and of the control plane's access lists."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ REMOTE_ROLES = {"super-user": "network-admin", "operator": "network-operator", "
 
 
 def logins(wanted: Management) -> Iterator[Section]:
-    """Yield the order of login methods, the servers, and the limits. Local users can log in if no server answers."""
+    """Yield the lines about the order of login methods, the login servers and the limits. Local users can log in if no server answers."""
     servers, limits = wanted.aaa(), wanted.login()
     methods = "local"
     if servers:
@@ -43,19 +43,22 @@ def logins(wanted: Management) -> Iterator[Section]:
 
 
 def _server(word: str, server: LoginServer, port: str) -> str:
-    """Return the line of a login server (EOS manual, User Security). The port is included only if it is not the protocol's default."""
+    """Return the line of a login server (EOS manual, User Security). It contains the port only if the port is not the protocol's default."""
     ported = f" {port} {server.port}" if server.port else ""
     return f"{word} host {server.host} vrf {names.MANAGEMENT_VRF}{ported} timeout {server.timeout} key 0 {names.secret(server.key)}"
 
 
 def idle_timeout(wanted: Management) -> str | None:
-    """Return the line with the idle time of an SSH session in minutes, or None without such a limit."""
+    """Return the line with the idle time of an SSH session in minutes, or None if idle sessions have no limit."""
     limits = wanted.login()
     return f"idle-timeout {limits.idle}" if limits else None
 
 
 def snmp_lists(snmp: Snmp | None) -> Iterator[Section]:
-    """Yield the access lists of the clients that may use the SNMP community, for both families, because a missing list blocks no client."""
+    """Yield the access lists of the clients that may use the SNMP community.
+
+    There is a list for each address family, because without a list EOS would accept all clients of the family.
+    """
     if snmp is None or not snmp.community or not snmp.clients:
         return
     for word, family in (("ip", "ipv4"), ("ipv6", "ipv6")):
@@ -72,7 +75,7 @@ def community(snmp: Snmp) -> str:
 
 
 def edge_port(config: DeviceConfig, port: Interface) -> list[str]:
-    """Return the lines of a layer-2 server port: limits of floods, and shutdown if a bridge is detected."""
+    """Return the lines that protect a layer-2 server port: storm control, and BPDU guard, which shuts down the port if a bridge is detected."""
     if port not in config.edge_ports():
         return []
     percent = config.storm_control()
@@ -88,7 +91,7 @@ _HOP_LIMIT: dict[Family, str] = {"ipv4": "ttl", "ipv6": "hop-limit"}
 
 
 def control_plane(config: DeviceConfig) -> Iterator[Section]:
-    """Yield the access lists, and the statements that apply access lists to the control plane."""
+    """Yield the access lists, and the lines that apply them to the control plane."""
     wanted = config.protection
     if wanted is None:
         return
@@ -105,7 +108,7 @@ def control_plane(config: DeviceConfig) -> Iterator[Section]:
 
 
 def on_gateway(config: DeviceConfig, gateway: Gateway) -> list[str]:
-    """Return the line that applies an access list to a gateway's interface, if packets are dropped there; otherwise empty."""
+    """Return the line that applies an access list to a gateway's interface; empty if nothing is dropped there."""
     dropped = {rule.family for rule in (config.protection.server_ports if config.protection else ())}
     return [
         f"{IP[family]} access-group {names.SERVER_LISTS[family]} in"
@@ -124,7 +127,7 @@ def _list(ip: str, name: str, lines: Iterable[str]) -> Section:
 
 
 def _permitted(wanted: ControlPlane, rules: Iterable[ControlRule]) -> list[str]:
-    """Return a line for each source and range of ports, then a line that denies and counts all other packets."""
+    """Return a permit line for each source and port range, then a line that denies all other packets."""
     lines: list[str] = []
     family: Family = "ipv4"
     for rule in rules:
@@ -135,7 +138,7 @@ def _permitted(wanted: ControlPlane, rules: Iterable[ControlRule]) -> list[str]:
 
 def _lines(rule: ControlRule, sources: tuple[Prefix, ...]) -> Iterator[str]:
     if rule.protocol == "icmp":
-        # As EOS's own list has it: all types, for ICMP is policed by the switch itself.
+        # As in EOS's own list: all ICMP types, because the switch itself limits the rate of ICMP.
         yield f"permit {_ICMP[rule.family]} any any"
         return
     hop_limit = f" {_HOP_LIMIT[rule.family]} eq {rule.hop_limit}" if rule.hop_limit is not None else ""
@@ -169,7 +172,7 @@ def _port(ports: PortRange | None) -> str:
 
 
 ROLES = {"super-user": (15, "network-admin"), "operator": (1, "network-operator"), "read-only": (1, "network-operator")}
-"""The (privilege level, role) of a login, by the rights of its user. EOS has two predefined roles."""
+"""The (privilege level, role) of a user, by the user's rights. EOS has two predefined roles."""
 
 SEVERITIES = {
     "emergency": "emergencies",
@@ -181,25 +184,25 @@ SEVERITIES = {
     "info": "informational",
     "any": "debugging",
 }
-"""EOS's words for severities, the most severe first."""
+"""EOS's words for severities. The most severe comes first."""
 
 
 def trap_level(wanted: Management) -> str | None:
-    """Return the level of remote logging, or None without a server. EOS has one level, so the server that wants most messages decides."""
+    """Return the level of remote logging, or None if there is no log server. EOS has one level for all servers, so the lowest severity that a server wants decides."""
     order = list(SEVERITIES)
     levels = [order.index(syslog.severity) for syslog in wanted.syslog]
     return SEVERITIES[order[max(levels)]] if levels else None
 
 
 def management(config: DeviceConfig) -> Iterator[Section]:
-    """Yield the management plane, except the management port and its route."""
+    """Yield the lines about management, except the management port and its route."""
     wanted = config.management
     yield line(f"hostname {config.name}")
     if wanted.domain:
         yield line(f"dns domain {wanted.domain}")
     for server in wanted.dns:
         yield line(f"ip name-server vrf {names.MANAGEMENT_VRF} {server}")
-    yield line("no aaa root")  # nobody logs in as root: operators have names
+    yield line("no aaa root")  # operators have their own names
     yield from _users(wanted)
     yield from logins(wanted)
     yield line(f"clock timezone {wanted.time_zone}")
@@ -253,13 +256,13 @@ def _snmp(wanted: Management) -> Iterator[Section]:
             yield line(f"snmp-server host {target} vrf {names.MANAGEMENT_VRF} {trap_form(wanted)}")
         if snmp.trap_targets:
             yield line("snmp-server enable traps")
-    # The agent listens in the default VRF too unless it is told not to (aristanetworks/avd, examples of `snmp_server.vrfs`).
+    # Without this line, the agent listens also in the default VRF (aristanetworks/avd, examples of `snmp_server.vrfs`).
     yield line("no snmp-server vrf default")
     yield line(f"snmp-server vrf {names.MANAGEMENT_VRF}")
 
 
 def trap_form(wanted: Management) -> str:
-    """Return the last words of the ``snmp-server host`` statement for traps: version and community, or version and first user.
+    """Return the last words of the ``snmp-server host`` statement for traps: the version, and the community or the first user.
 
     The result is empty if there is neither a community nor a user.
     """
@@ -285,7 +288,7 @@ def _apis(config: DeviceConfig) -> Iterator[Section]:
         "management ssh",
         idle_timeout(wanted),
         "authentication empty-passwords deny",
-        "shutdown",  # in the default VRF, where servers and fabric links are
+        "shutdown",  # applies to the default VRF, with its servers and fabric links
         section(f"vrf {names.MANAGEMENT_VRF}", "no shutdown"),
     )
     if wanted.services.netconf:
@@ -306,7 +309,7 @@ def _apis(config: DeviceConfig) -> Iterator[Section]:
 
 
 def management_port(config: DeviceConfig) -> Iterator[Section]:
-    """Yield the management port in its VRF, and its default route."""
+    """Yield the management port in its VRF, and the default route of this VRF."""
     family, default = ("ipv6", "::/0") if config.management_address.family == "ipv6" else ("ip", "0.0.0.0/0")
     yield section(
         f"interface {names.MANAGEMENT_PORT}",

@@ -21,17 +21,17 @@ if TYPE_CHECKING:
     from railweave.model.device.timers import RouterAdvertisements
 
 FIRST_VRF_LOOPBACK = 100
-"""The first number of the loopbacks of VRFs."""
+"""The number of the loopback of the first VRF."""
 
 FEC_LINES: Mapping[Fec, str] = {
     "": "error-correction encoding reed-solomon",
     "none": "no error-correction encoding",
     "fc": "error-correction encoding fire-code",
 }
-"""The line of each forward error correction (arista.avd, schema of ``ethernet_interfaces``: ``error_correction_encoding``)."""
+"""The line for each kind of forward error correction (arista.avd, schema of ``ethernet_interfaces``: ``error_correction_encoding``)."""
 
 MOST_LANES = {100: 4, 200: 4}
-"""The number of lanes of a module in an unsplit port, by its speed in Gb/s, if the module has fewer lanes than the port (AVD, ethernet_interfaces.speed)."""
+"""The number of lanes that a module in an unsplit port uses if it has fewer lanes than the port, by speed in Gb/s (AVD, ethernet_interfaces.speed)."""
 
 
 class Loopback(NamedTuple):
@@ -43,12 +43,12 @@ class Loopback(NamedTuple):
 
 
 def family(address: Addressed) -> str:
-    """Return EOS's word for an address family."""
+    """Return EOS's word for the address family of an address: ``ip`` or ``ipv6``."""
     return "ipv6" if address.family == "ipv6" else "ip"
 
 
 def speed(port: Interface) -> str:
-    """Return the speed with the number of lanes, such as ``400g-4``. EOS configures a breakout by this alone."""
+    """Return the speed with the number of lanes, such as ``400g-4``. On EOS, this value alone configures a breakout."""
     return f"{port.speed_gbps}g-{min(port.lanes, MOST_LANES.get(port.speed_gbps, port.lanes))}"
 
 
@@ -58,7 +58,7 @@ def vlan_ids(config: DeviceConfig) -> dict[str, int]:
 
 
 def loopbacks(config: DeviceConfig) -> tuple[Loopback, ...]:
-    """Return the loopback of the router id and of sessions, and the loopback of tunnel endpoints if these have addresses of their own."""
+    """Return the loopback of the router id and of sessions, and the loopback of tunnel endpoints if they have separate addresses."""
     ends = {endpoint.address for endpoint in config.overlay.endpoints} if config.overlay else set[Address]()
     sources = {config.loopback.address, config.overlay.loopback if config.overlay else None}
     apart = tuple(prefix for prefix in config.loopbacks() if prefix.address in ends - sources)
@@ -69,7 +69,7 @@ def loopbacks(config: DeviceConfig) -> tuple[Loopback, ...]:
 
 
 def interfaces(config: DeviceConfig) -> Iterator[Section]:
-    """Yield VLANs, then every interface except the management port."""
+    """Yield the VLANs, then every interface except the management port."""
     for gateway in config.gateways:
         if gateway.vlan:
             yield section(f"vlan {gateway.vlan}", f"name {gateway.vlan_name}")
@@ -107,7 +107,7 @@ def interfaces(config: DeviceConfig) -> Iterator[Section]:
 
 
 def secondary(addresses: Sequence[Addressed]) -> list[str]:
-    """Return ``" secondary"`` for every IPv4 address except the first, and an empty string for other addresses."""
+    """Return the ending of each address's line: ``" secondary"`` for every IPv4 address except the first, and empty for all others."""
     four = [address for address in addresses if address.family == "ipv4"]
     return [" secondary" if address in four[1:] else "" for address in addresses]
 
@@ -138,7 +138,7 @@ def _port(config: DeviceConfig, port: Interface, gateway: Gateway | None) -> lis
 
 
 def tagged_name(port: Interface) -> str:
-    """Return the name of the subinterface of a tagged port to an external router."""
+    """Return the name of the subinterface of a port to an external router with a VLAN tag."""
     return f"{port.name}.{port.unit_vlan}"
 
 
@@ -153,7 +153,7 @@ def _addressed(port: Interface) -> list[str]:
 
 
 def bridged(port: Interface, gateway: Gateway | None) -> bool:
-    """Return True if a port is a member of a VLAN, or is planned to be."""
+    """Return True if a port is a member of a VLAN, or is planned to be a member."""
     return port.kind == "server" and gateway is None
 
 
@@ -189,7 +189,7 @@ def gateway_lines(config: DeviceConfig, gateway: Gateway) -> list[str]:
 
 
 def advertised(gateway: Gateway) -> list[str]:
-    """Return the lines of router advertisements: flags, prefixes, timers."""
+    """Return the lines of router advertisements: flags, prefixes and timers."""
     timers = gateway.advertisements
     if timers is None:
         return ["ipv6 nd ra disabled"] if "ipv6" in gateway.families else []

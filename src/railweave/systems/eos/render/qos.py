@@ -1,4 +1,4 @@
-"""Rendering of QoS: DSCP values by traffic class, a profile with PFC and queues, buffers, the watchdog, and the sharing of next-hop groups."""
+"""Rendering of QoS: DSCPs by traffic class, profiles with PFC and queues, buffers, the PFC watchdog, and load balancing over next-hop groups."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
     from railweave.model.device.qos_model import TrafficClass, Watchdog
 
 ACTIONS = {"drop": "drop", "forward": "notify-only"}
-"""EOS's words for the watchdog's action on packets of a stuck queue. ``notify-only`` lets them pass."""
+"""EOS's words for the watchdog's action on packets of a stuck queue. ``notify-only`` lets the packets pass."""
 
 FIXED_QUEUE = 7
-"""The queue of control traffic, which EOS always maps to traffic class 7."""
+"""The queue of control traffic. EOS always maps it to traffic class 7."""
 
 GUARANTEED_PERCENT = 1
-"""The guaranteed bandwidth, in percent, of a queue that the PFC watchdog monitors. It is below the share that its weight gives.
+"""The guaranteed bandwidth, in percent, of a queue that the PFC watchdog monitors. It is lower than the share that follows from the queue's weight.
 
 The watchdog skips a queue without guaranteed bandwidth, because strict queues could starve it (public guide to RoCEv2
 on EOS 4.36, section 8, after Arista's manual). The form is AVD's
@@ -31,11 +31,11 @@ on EOS 4.36, section 8, after Arista's manual). The form is AVD's
 """
 
 DEFAULT_THRESHOLD = 7
-"""The index of the dynamic buffer threshold for a traffic class that sets none. Index 7 means alpha = 1."""
+"""The index of the dynamic buffer threshold for a traffic class that does not set one. Index 7 means alpha 1."""
 
 
 def profile_of(config: DeviceConfig, port: str) -> str:
-    """Return the name of the QoS profile of a port, or an empty string if it has none."""
+    """Return the name of the QoS profile of a port, or an empty string if the port has none."""
     if config.qos is None or port not in config.qos.ports:
         return ""
     return UNPAUSED_PROFILE if _unpaused(config.qos, port) else QOS_PROFILE
@@ -46,17 +46,17 @@ def _unpaused(qos: QosConfig, port: str) -> bool:
 
 
 def profiles(qos: QosConfig) -> dict[str, bool]:
-    """Return the profiles that ports need, with True for those that include PFC."""
+    """Return the QoS profiles that ports need. The value is True for a profile with PFC."""
     needed = {QOS_PROFILE: bool(lossless(qos))}
     return {**needed, UNPAUSED_PROFILE: False} if any(_unpaused(qos, port) for port in qos.ports) else needed
 
 
 def dscp_map(qos: QosConfig) -> list[str]:
-    """Return the lines that map every DSCP to a traffic class. A DSCP without a line would keep EOS's default class."""
+    """Return the lines that map every DSCP to a traffic class. EOS would put a DSCP without a line into its own default class."""
     by_class = {traffic_class.queue: list(traffic_class.dscp) for traffic_class in qos.classes.values()}
     named = {dscp for values in by_class.values() for dscp in values}
     rest = qos.classes.get(qos.default_class)
-    if rest is not None:  # a text may have lost the class of all others
+    if rest is not None:  # a configuration that was read may lack it
         by_class[rest.queue] += [dscp for dscp in range(64) if dscp not in named]
     return [
         f"{' '.join(map(str, sorted(values)))} to traffic-class {number}"
@@ -66,12 +66,12 @@ def dscp_map(qos: QosConfig) -> list[str]:
 
 
 def threshold(index: int) -> str:
-    """Return a dynamic threshold in EOS's form: the indexes 0 to 10 are 1/128 to 8."""
+    """Return a dynamic threshold in EOS's form. The indexes 0 to 10 mean 1/128 to 8."""
     return str(Fraction(alpha(index)))
 
 
 def seconds(milliseconds: int) -> str:
-    """Return a time in milliseconds as a number of seconds in EOS's form."""
+    """Return a time in milliseconds as seconds, in EOS's form."""
     return f"{milliseconds / 1000:g}"
 
 
@@ -88,18 +88,18 @@ def lossless(qos: QosConfig) -> list[int]:
 
 
 def headroom_bytes(qos: QosConfig) -> int:
-    """Return the headroom of a priority group in bytes: the largest that any port needs, because EOS has one value for all ports of a queue profile."""
+    """Return the headroom of a priority group in bytes. It is the largest that any port needs, because EOS has one value for all ports of a queue profile."""
     return max((profile.headroom_bytes for profile in qos.profiles), default=0)
 
 
 def pool_bytes(config: DeviceConfig, qos: QosConfig) -> int | None:
-    """Return the bytes of the chip's buffer that headroom may use, or None if the catalog does not have the hardware."""
+    """Return the limit in bytes of the headroom pool, or None if the catalog does not have the hardware."""
     model = catalog().switches.get(config.model)
     return None if model is None else round(model.buffer.shared_mb * 1e6 * qos.buffers.headroom / 100)
 
 
 def watchdog_default(watchdog: Watchdog) -> dict[str, str]:
-    """Return the watchdog's timers in seconds, as text, by EOS's keywords. A queue is stuck if it does not move for ``detection`` polls."""
+    """Return the watchdog's timers in seconds, as text, by EOS's keywords. A queue counts as stuck if it sends nothing for ``detection`` polling intervals."""
     return {
         "timeout": seconds(watchdog.poll_interval * watchdog.detection),
         "recovery-time": seconds(watchdog.recovery),
@@ -108,19 +108,19 @@ def watchdog_default(watchdog: Watchdog) -> dict[str, str]:
 
 
 def class_of_service(config: DeviceConfig) -> Iterator[Section]:
-    """Yield the QoS configuration, without its binding to ports."""
+    """Yield the QoS configuration, without the lines that bind it to ports."""
     qos = config.qos
     if qos is None:
         return
     for text in dscp_map(qos):
         yield line(f"qos map dscp {text}")
     for traffic_class in queues(qos):
-        # The target is `tx-queue` on every platform (AVD's examples of `qos.map.traffic_class`; openconfig/featureprofiles, Arista's
-        # part), also where a profile has `uc-tx-queue`. Both tie traffic class 7 to queue 7 for good, and take no line for it.
+        # The target is `tx-queue` on every platform, even if a profile has `uc-tx-queue` (AVD's examples of `qos.map.traffic_class`;
+        # openconfig/featureprofiles, Arista's part). Traffic class 7 always has queue 7, so EOS accepts no line for it.
         if traffic_class.queue != FIXED_QUEUE:
             yield line(f"qos map traffic-class {traffic_class.queue} to tx-queue {traffic_class.queue}")
-        # Thor2 guide, section 2.5.1. Packets keep their DSCP without `qos rewrite dscp`; the outer header of VXLAN gets this one
-        # (Arista, TOI of 2023-08-31 on VXLAN packets: the outer DSCP is derived from the traffic class).
+        # Thor2 guide, section 2.5.1. This does not change the DSCP of packets, because `qos rewrite dscp` is off. It sets the DSCP of
+        # VXLAN's outer header (Arista, TOI of 2023-08-31 on VXLAN packets: the outer DSCP is derived from the traffic class).
         if traffic_class.dscp:
             yield line(f"qos map traffic-class {traffic_class.queue} to dscp {traffic_class.dscp[0]}")
     if qos.watchdog is not None and lossless(qos):
@@ -169,7 +169,7 @@ def _queue(qos: QosConfig, name: str, *, watched: bool) -> Section:
 
 
 def _buffers(config: DeviceConfig, qos: QosConfig) -> Iterator[Section]:
-    """Return the lines of headroom and of thresholds, for lossless priority groups and for queues."""
+    """Yield the lines about headroom and about the thresholds of lossless priority groups and of queues."""
     body: list[str] = []
     if lossless(qos):
         body.append(f"ingress headroom bytes {headroom_bytes(qos)}")
@@ -188,7 +188,9 @@ def _buffers(config: DeviceConfig, qos: QosConfig) -> Iterator[Section]:
 
 
 def flow_set_size(config: DeviceConfig) -> int:
-    """Return EOS's number for the size of a flowset table: 1 is 256 entries per group, 7 is 16384. 0 means that EOS has no such size, and nothing is written.
+    """Return EOS's number for the size of a flowset table: 1 means 256 entries per group, 7 means 16384.
+
+    The result is 0 if EOS does not have the size. In that case, no line is rendered.
 
     Source: AVD 6.4, schema of ``ip_hardware.fib.load_balance_distribution.dynamic.flow_set_size``. The field of the
     chip has the same numbers (Broadcom SDKLT, DLB_ECMP: 256 entries, doubled ``FLOW_SET_SIZE - 1`` times).
@@ -198,10 +200,10 @@ def flow_set_size(config: DeviceConfig) -> int:
 
 
 def balancing(config: DeviceConfig) -> Iterator[Section]:
-    """Yield the sharing of next-hop groups, if it is not by hash."""
+    """Yield the lines about dynamic load balancing, if the design uses it instead of a hash."""
     if config.balancing.group_mode == "dlb-flowlet":
         distribution = "ip hardware fib load-balance distribution dynamic"
         yield line(distribution)
-        # The smallest is written too: no public document says which size EOS takes without the line.
+        # The line is also rendered for the smallest size: no public document gives the size that EOS uses without the line.
         if flow_set_size(config):
             yield line(f"{distribution} flow-set-size {flow_set_size(config)}")

@@ -1,4 +1,4 @@
-"""Rendering of the routing of the device and of VRFs, of ``router isis``, and of tunnels."""
+"""Rendering of routing in the device and in VRFs, of ``router isis``, and of tunnels."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ if TYPE_CHECKING:
 
 
 def virtual_mac(config: model.DeviceConfig) -> str:
-    """Return the MAC address of shared gateways, or an empty string without such gateways. EOS and a fabric have one for all of them."""
+    """Return the MAC address of shared gateways, or an empty string if there are none. All shared gateways of a switch have the same one."""
     return next((gateway.mac for gateway in config.gateways if gateway.mac), "")
 
 
 def bridged(config: model.DeviceConfig) -> tuple[model.BridgedVlan, ...]:
-    """Return the stretched VLANs."""
+    """Return the VLANs that EVPN extends."""
     return config.mac_vrf.vlans if config.mac_vrf else ()
 
 
 def shared_gateways(config: model.DeviceConfig) -> list[Section]:
-    """Return the section with the MAC address of the gateways of stretched VLANs."""
+    """Return the line with the MAC address of the gateways of extended VLANs; empty if there are none."""
     mac = virtual_mac(config)
     return [line(f"ip virtual-router mac-address {mac}")] if mac else []
 
@@ -40,7 +40,7 @@ def families(vrf: model.Vrf) -> tuple[str, ...]:
 
 
 def tunnel_source(config: model.DeviceConfig) -> str:
-    """Return the name of the loopback from which tunnels start, or an empty string without tunnels."""
+    """Return the name of the loopback from which tunnels start, or an empty string if the device has no tunnels."""
     overlay = config.overlay
     if overlay is None or not overlay.endpoints:
         return ""
@@ -49,7 +49,7 @@ def tunnel_source(config: model.DeviceConfig) -> str:
 
 
 def instances(config: model.DeviceConfig) -> Iterator[Section]:
-    """Yield the VRFs, and the families that are routed in them."""
+    """Yield the VRFs, and the lines that enable routing of their address families."""
     yield section(f"vrf instance {names.MANAGEMENT_VRF}")
     for vrf in config.vrfs:
         yield section(f"vrf instance {vrf.name}")
@@ -62,7 +62,7 @@ def instances(config: model.DeviceConfig) -> Iterator[Section]:
 
 
 def tunnels(config: model.DeviceConfig) -> Iterator[Section]:
-    """Yield ``interface Vxlan1``, with a VNI for each tenant and each stretched VLAN."""
+    """Yield ``interface Vxlan1``, with a VNI for each tenant and each extended VLAN."""
     source = tunnel_source(config)
     if source and config.overlay:
         six = config.overlay.endpoints[0].address.family == "ipv6"
@@ -79,7 +79,7 @@ def tunnels(config: model.DeviceConfig) -> Iterator[Section]:
 
 
 def link_of(config: model.DeviceConfig, port: str) -> model.IsisPort | None:
-    """Return the IS-IS settings of a port, or None if IS-IS does not run on it."""
+    """Return the IS-IS settings of a port, or None if IS-IS does not run on the port."""
     isis = config.isis
     return next((link for link in isis.ports if link.interface == port), None) if isis else None
 
@@ -90,12 +90,12 @@ def advertises(config: model.DeviceConfig, gateway: model.Gateway) -> bool:
 
 
 def passive() -> list[str]:
-    """Return the lines of an interface whose prefix IS-IS advertises without running on the interface."""
+    """Return the lines of an interface whose prefix IS-IS advertises, but on which IS-IS does not run."""
     return [f"isis enable {names.ISIS_INSTANCE}", "isis passive"]
 
 
 def on_port(config: model.DeviceConfig, port: str) -> list[str]:
-    """Return the IS-IS lines of a port between switches; empty if IS-IS does not run on it."""
+    """Return the IS-IS lines of a port between switches; empty if IS-IS does not run on the port."""
     isis, link = config.isis, link_of(config, port)
     if isis is None or link is None:
         return []
@@ -114,7 +114,7 @@ def on_port(config: model.DeviceConfig, port: str) -> list[str]:
 
 
 def router_isis(config: model.DeviceConfig) -> list[Section]:
-    """Return ``router isis``, with level 2 only. Metrics are wide on EOS by default."""
+    """Return ``router isis`` with level 2 only. EOS uses wide metrics by default."""
     isis = config.isis
     if isis is None:
         return []
@@ -127,10 +127,10 @@ def router_isis(config: model.DeviceConfig) -> list[Section]:
 
 
 def routing(config: model.DeviceConfig) -> Iterator[Section]:
-    """Yield the statements for the routing daemons, the spanning tree, and the families that are routed."""
+    """Yield the lines that select the routing daemons, set the spanning tree, and enable routing of address families."""
     yield line("service routing protocols model multi-agent")
-    # Only server ports are bridged, and without spanning tree nobody listens for bridges on them.
+    # Only server ports are bridged. Without spanning tree, BPDU guard cannot detect bridges on them.
     yield line(f"spanning-tree mode {'rstp' if config.bpdu_guard() else 'none'}")
-    # IPv4 is routed over links that have none: the VTEP's and the tenants' prefixes.
+    # Links without IPv4 addresses carry IPv4 routes: to the VTEP addresses and the tenants' prefixes.
     yield line("ip routing ipv6 interfaces")
     yield line("ipv6 unicast-routing")

@@ -1,7 +1,7 @@
-"""The state of an EOS switch: the queries, and the meaning of the answers.
+"""The state of an EOS switch: the queries, and the conversion of the answers.
 
-The forms of answers are those that ANTA, NAPALM and SuzieQ read, whose test data are public. Forms that none of them
-shows are in ``NOT_READ``.
+The forms of answers are those that ANTA, NAPALM and SuzieQ read; their test data are public. Fields whose form none of
+them shows are in ``NOT_READ``.
 """
 
 from __future__ import annotations
@@ -116,7 +116,7 @@ _FEC = Fields(
 def _interfaces(
     answer: Value, errors: Value, discards: Value, phy: Value, drops: Value, ipv6: Value, ipv4: Value
 ) -> dict[str, InterfaceState]:
-    """Return the interfaces in ``show interfaces``, with counters and FEC from the other answers."""
+    """Return the interfaces in ``show interfaces``, with counters, FEC and addresses from the other answers."""
     addresses = _addresses(ipv6, ipv4)
     made: dict[str, InterfaceState] = {}
     for row, (name,) in rows(answer, "interfaces/*"):
@@ -126,7 +126,7 @@ def _interfaces(
             errors.get("interfaceErrorCounters", name) if errors.there else counters,
             in_resource=drops.get("ethernet", name, "count", "drop", "rxMmuDrop").integer(),
         )
-        # A port may pass through several PHYs: the first that has any FEC counts.
+        # A port may have several PHYs: the first one that reports FEC counts.
         ways = phy.get("interfacePhyStatuses", name).all("phyStatuses")
         fec = next((way for way in ways if way.get("fec").there or way.get("preFecBer").there), None)
         port = _PORT(
@@ -141,7 +141,7 @@ def _interfaces(
 
 
 def _addresses(ipv6: Value, ipv4: Value) -> dict[str, tuple[str, ...]]:
-    """Return the addresses of each interface, from ``show ipv6 interface`` and ``show ip interface``. Empty if one of them is missing."""
+    """Return the addresses of each interface, from ``show ipv6 interface`` and ``show ip interface``. The result is empty if either answer is missing."""
     made: dict[str, tuple[str, ...]] = {}
     if not (ipv6.there and ipv4.there):
         return made
@@ -164,7 +164,7 @@ _SLOT = Fields(Optic, "vendor=mfgName part=modelName serial=serialNum")
 
 
 def _optics(answer: Value, slots: Value, thresholds: Value) -> dict[str, Optic]:
-    """Return the optics by port. A port with several lanes may have a separate name for each lane."""
+    """Return the optics by port. If EOS lists the lanes of a port under separate names, the result has each of these names."""
     made: dict[str, Optic] = {}
     for row, (name,) in rows(answer, "interfaces/*"):
         levels = [row.get(key).number() for key in ("txPower", "rxPower", "txBias")]
@@ -172,7 +172,7 @@ def _optics(answer: Value, slots: Value, thresholds: Value) -> dict[str, Optic]:
         lanes = _channels(limits) or (() if levels == [None] * 3 else (Lane(1, *levels),))
         made[name] = _LIMITS.onto(_OPTIC(row, lanes=lanes), limits)
     for row, (slot,) in rows(slots, "xcvrSlots/*"):
-        # Ethernet5 and Ethernet5/1 are in slot 5.
+        # Ethernet5 and Ethernet5/1 are both in slot 5.
         names = [name for name in made if f"{name}/".startswith(f"Ethernet{slot}/")] or [f"Ethernet{slot}"]
         for name in names:
             module = _SLOT(row)
@@ -187,7 +187,7 @@ def _optics(answer: Value, slots: Value, thresholds: Value) -> dict[str, Optic]:
 
 
 def _channels(limits: Value) -> tuple[Lane, ...]:
-    """Return the light of each lane, if the answer has it by channel."""
+    """Return the sent and received light of each lane; empty if the answer has no values by channel."""
     ways = [{key: element for element, (key,) in rows(limits, f"{way}/channels/*")} for way in ("txPower", "rxPower")]
     return tuple(
         Lane(int(channel), *(way[channel].number() if channel in way else None for way in ways))
@@ -201,12 +201,12 @@ _STUCK = numbered("interfaces/*/txQueues/*", Fields(Watchdog, "detected=stuckCou
 
 
 def _pfc(answer: Value) -> dict[str, dict[int, PfcCounters]]:
-    """Return the PFC frames by port and priority."""
+    """Return the counters of received and sent PFC frames, by port and priority."""
     return {name: {} for _, (name,) in rows(answer, "interfaces/*")} | _PFC(answer)
 
 
 def _watchdog(answer: Value) -> dict[str, dict[int, Watchdog]]:
-    """Return the state of the PFC watchdog by port and queue. Ports that were never stuck are missing, because EOS does not list them."""
+    """Return the state of the PFC watchdog, by port and queue. Queues that were never stuck are missing, because EOS does not list them."""
     made: dict[str, dict[int, Watchdog]] = {name: {} for _, (name,) in rows(answer, "interfaces/*")}
     for name, queues in _STUCK(answer).items():
         for number, watchdog in queues.items():
@@ -227,7 +227,7 @@ _MARKS = numbered("intfQueueCounters/*/queueCounters/*", Fields(Queue, "ecn_mark
 
 
 def _queues(answer: Value, marks: Value) -> dict[str, PortQueues]:
-    """Return drops by port and traffic class, and ECN marks by port and queue."""
+    """Return the counters of queues by port: sent and dropped packets by traffic class, and ECN marks by queue."""
     made = _QUEUES(answer)
     for name, queues in _MARKS(marks).items():
         here = made.setdefault(name, {})
@@ -258,7 +258,7 @@ def _clock(answers: Answers) -> Clock | None:
 
 
 def _commit(open_sessions: Value) -> Commit:
-    """Return the change that waits for confirmation, if there is one. EOS does not show who made the last change."""
+    """Return whether a change waits for confirmation. EOS does not show who made the last change."""
     waits = "pendingCommitTimer" in column("sessions/*/state")(open_sessions)
     return Commit(pending=open_sessions.get("commitTimerSessionName").there or waits)
 

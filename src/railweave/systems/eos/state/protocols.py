@@ -1,4 +1,4 @@
-"""Answers of an EOS switch about protocols: LLDP, neighbors, BGP, BFD, routes, the overlay."""
+"""Readers of EOS answers about protocols: LLDP, neighbors, BGP, BFD, IS-IS, routes, access lists and the overlay."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ _AS_NUMBER = re.compile(r"(?:(\d{1,5})\.)?(\d{1,10})")
 
 
 def full_name(name: str | None) -> str | None:
-    """Return an interface by its full name; None without a name. EOS abbreviates it after the ``%`` of a link-local address (``Et1/1``)."""
+    """Return the full name of an interface. After the ``%`` of a link-local address, EOS abbreviates the name (``Et1/1``)."""
     match = _ABBREVIATED.fullmatch(name) if name else None
     return f"{_FULL[match[1]]}{match[2]}" if match else name
 
 
 def _as_number(value: Value) -> int | None:
-    """Return an AS number, which the answer has as a number, as text, or in the form ``65000.1``."""
+    """Return an AS number, or None if the answer has none. The answer has it as a number, as text, or in the form ``65000.1``."""
     text = value.text()
     match = _AS_NUMBER.fullmatch(text) if text else None
     if text and match is None:
@@ -56,7 +56,7 @@ _NEIGHBOR_ENTRY = Fields(
     "address! interface mac=hwAddress:mac",
     interface=lambda interface: full_name(
         (interface.text() or "").partition(",")[0]
-    ),  # a VLAN's is followed by the port
+    ),  # for a VLAN interface, the port follows
 )
 ipv6_neighbors = listed("..ipV6Neighbors", _NEIGHBOR_ENTRY)
 """Return the neighbor cache in ``show ipv6 neighbors``. EOS does not show the state of entries."""
@@ -71,7 +71,7 @@ adjacencies = listed(
         level=choice({"level-1": 1, "level-2": 2, "level-1-2": 3}),
     ),
 )
-"""Return the adjacencies in ``show isis neighbors vrf all``, of every VRF and instance, in the form that ANTA reads."""
+"""Return the adjacencies of every VRF and instance in ``show isis neighbors vrf all``, in the form that ANTA reads."""
 
 _SESSION = Fields(
     protocols.BgpSession,
@@ -96,7 +96,7 @@ def sessions(summary: Value, neighbors: Value) -> tuple[protocols.BgpSession, ..
                 address, interface, vrf, discovered=interface is not None
             )
             families = {short: _FAMILY(entry.get(long)) for long, short in _FAMILIES.items() if entry.get(long).there}
-            if not families and entry.get("prefixReceived").there:  # the older form, which has one family
+            if not families and entry.get("prefixReceived").there:  # an older form, with a single family
                 families["ipv6" if ":" in address else "ipv4"] = _OLDER_FAMILY(entry)
             made[vrf, _key(name)] = replace(
                 _SUMMARY.onto(here, entry),
@@ -144,7 +144,7 @@ _BFD = Fields(
 
 
 def bfd_sessions(answer: Value) -> tuple[protocols.BfdSession, ...]:
-    """Return the sessions in ``show bfd peers detail``, whose times are in microseconds."""
+    """Return the sessions in ``show bfd peers detail``, which prints times in microseconds."""
     made: list[protocols.BfdSession] = []
     for table, (vrf,) in rows(answer, "vrfs/*"):
         for kind in ("ipv4Neighbors", "ipv6Neighbors"):
@@ -156,7 +156,7 @@ def bfd_sessions(answer: Value) -> tuple[protocols.BfdSession, ...]:
 
 
 def routes(answers: Answers) -> tuple[protocols.Route, ...] | None:
-    """Return all routes in the answers about single routes and about whole tables, or None if no routes were requested."""
+    """Return all routes in the answers about single routes and about whole tables, or None if no such answer exists."""
     made: dict[tuple[str, str], protocols.Route] = {}
     asked = [(name, about) for name in answers.texts if (about := asked_about(name)) and about[0] == "route"]
     tables = [name for name in answers.texts if name.startswith(("routes-", "static-"))]
@@ -192,7 +192,7 @@ def _route(vrf: str, prefix: str, entry: Value | None, paths: tuple[protocols.Pa
 
 
 def _drops(entry: Value) -> str | None:
-    """Return the reason why a route drops packets: its action is not to forward, or its next hop is ``Null0``."""
+    """Return the reason why a route drops packets, or None if it does not: an action other than forwarding, or the next hop ``Null0``."""
     action = entry.get("routeAction").lower()
     null = next(
         (
@@ -206,9 +206,9 @@ def _drops(entry: Value) -> str | None:
 
 
 def not_forwarding(answers: Answers) -> dict[str, tuple[str, ...]] | None:
-    """Return by address family: ``("all",)`` if an answer about its routes says that routing is disabled, otherwise empty.
+    """Return, by address family, ``("all",)`` if an answer shows that routing is disabled, otherwise an empty tuple.
 
-    None if no answer contains this.
+    Return None if no answer shows whether routing is disabled.
     """
     families: dict[str, set[str]] = {}
     for name in answers.texts:
@@ -227,7 +227,7 @@ def not_forwarding(answers: Answers) -> dict[str, tuple[str, ...]] | None:
 
 
 def filters(ipv6: Value, ipv4: Value) -> tuple[protocols.PacketFilter, ...]:
-    """Return the access lists that are bound to ports, from ``show ip access-lists summary`` and its ``ipv6`` form (networking-arista reads both)."""
+    """Return the access lists that are bound to ports, from ``show ip access-lists summary`` and ``show ipv6 access-lists summary`` (networking-arista reads both)."""
     ways = ("configuredIngressIntfs", "configuredEgressIntfs")
     filters: list[protocols.PacketFilter] = []
     for row in (row for answer in (ipv6, ipv4) for row in answer.all("aclList")):
@@ -276,7 +276,7 @@ _VNI = Fields(protocols.VniState, "vrf=vrfName vlan")
 
 
 def vnis(answer: Value) -> dict[int, protocols.VniState]:
-    """Return the VNIs in ``show vxlan vni``, of VLANs and of VRFs."""
+    """Return the VNIs of VLANs and of VRFs, from ``show vxlan vni``."""
     made: dict[int, protocols.VniState] = {}
     for tunnel, _ in rows(answer, "vxlanIntfs/*"):
         for key, layer in (("vniBindings", 2), ("vniBindingsToVrf", 3)):

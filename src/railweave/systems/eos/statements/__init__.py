@@ -15,7 +15,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Lldp:
-    """The settings of LLDP, with the names of ``Management``. ``hold_time`` is the time in seconds for which neighbors keep a message's content."""
+    """The settings of LLDP. The fields have the names that they have in ``Management``.
+
+    ``hold_time`` is the time in seconds for which neighbors keep the content of a message.
+    """
 
     lldp: bool = True
     lldp_interval: int | None = None
@@ -30,7 +33,7 @@ class Lldp:
 
 MANUAL = "EOS user manual, LLDP"
 INTERVAL = 30
-"""The time in seconds between LLDP messages without a statement."""
+"""The default time in seconds between LLDP messages."""
 LLDP = Statements(
     Lldp,
     (
@@ -40,11 +43,11 @@ LLDP = Statements(
     ),
     disrupts=(),
 )
-"""The statements of LLDP, without the management address that it sends."""
+"""The statements about LLDP, except the management address that LLDP sends."""
 
 
 def lldp_lines(management: Management) -> list[Section]:
-    """Return the lines of LLDP, without the line of the management address."""
+    """Return the lines about LLDP, except the line of the management address."""
     interval, hold = management.lldp_interval, management.lldp_hold
     return LLDP.printed(Lldp(management.lldp, interval, hold * (interval or INTERVAL) if hold else None))
 

@@ -1,4 +1,4 @@
-"""BGP statements of EOS: instances, peer groups and neighbors, address families, EVPN's VLANs and VRFs. The types extend those of FRR."""
+"""BGP statements of EOS: instances, peer groups and neighbors, address families, and the VLANs and VRFs of EVPN. The types extend those of FRR."""
 
 from __future__ import annotations
 
@@ -22,28 +22,30 @@ if TYPE_CHECKING:
     from railweave.model.config.statements import Row
 
 INTERFACE = "interface "
-"""The prefix of the name of neighbors that are discovered on interfaces."""
+"""The beginning of the names of neighbors that are discovered on interfaces."""
 EOS_BFD = Bfd(minimum_interval=300, multiplier=3)
-"""The BFD timers of EOS without statements (EOS user manual, "bfd interval")."""
+"""The default BFD timers of EOS (EOS user manual, "bfd interval")."""
 HOPS = 2
-"""The largest number of hops of a session between loopbacks: loopbacks of neighbors are one hop behind the link."""
+"""The largest number of hops of a session between loopbacks: the neighbor's loopback is one hop behind the link."""
 
 
 @dataclass(frozen=True, slots=True)
 class PeerFamily(frr.PeerFamily):
-    """A neighbor or a peer group in an address family. ``over_six`` is True if IPv4 routes have IPv6 next hops (RFC 8950)."""
+    """The settings of a neighbor or a peer group in an address family. ``over_six`` is True if IPv4 routes have IPv6 next hops (RFC 8950)."""
 
     over_six: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Peer(frr.Peer):
-    """A peer group, or a neighbor by its address, or neighbors that are discovered on interfaces (``INTERFACE`` and a range).
+    """A peer group, a neighbor with an address, or the neighbors that are discovered on a range of interfaces.
 
-    - ``peer_filter``: the filter of the AS numbers that a discovered neighbor may have.
-    - ``timers``: the timers of BFD, if they are not the default timers.
+    The name of the latter begins with ``INTERFACE``.
+
+    - ``peer_filter``: the filter that limits the AS numbers of discovered neighbors.
+    - ``timers``: the BFD timers, if they are not the default timers.
     - ``algorithm``: the algorithm of the key in ``profile``, a profile of shared secrets.
-    - ``imports`` and ``exports``: the route maps of families without their own.
+    - ``imports`` and ``exports``: the route maps of address families that have none of their own.
     - ``extended``: True if extended communities are sent. EVPN needs them: route targets are such communities (RFC
       8365, 5.1.2).
     """
@@ -59,7 +61,7 @@ class Peer(frr.Peer):
 
 @dataclass(frozen=True, slots=True)
 class Listening:
-    """Neighbors that may open a session from an address in a prefix."""
+    """A prefix from whose addresses neighbors may open a session."""
 
     prefix: Prefix
     group: str
@@ -69,9 +71,11 @@ class Listening:
 
 @dataclass(frozen=True, slots=True)
 class Bridge:
-    """VLANs that EVPN stretches: the route targets of their routes by direction, and True if MAC addresses that a VLAN learns are advertised.
+    """One or more VLANs that EVPN extends.
 
-    ``vlans`` are the VLANs of a bundle.
+    - ``targets``: the route targets of their routes, by direction.
+    - ``vlans``: the VLANs of a bundle.
+    - ``learned``: True if MAC addresses that the switch learns are advertised.
     """
 
     distinguisher: str = ""
@@ -82,7 +86,7 @@ class Bridge:
 
 @dataclass(frozen=True, slots=True)
 class Family(UnicastFamily):
-    """A unicast family. In a VRF it may have the route targets of the VRF's routes."""
+    """A unicast address family. In a VRF, it may have route targets."""
 
     imports: tuple[str, ...] = ()
     exports: tuple[str, ...] = ()
@@ -90,18 +94,18 @@ class Family(UnicastFamily):
 
 @dataclass(frozen=True, slots=True)
 class Evpn(frr.Evpn):
-    """``address-family evpn``. ``unchanged`` is True if its routes keep their next hop for all neighbors."""
+    """The settings of ``address-family evpn``. ``unchanged`` is True if routes to all neighbors keep their next hop."""
 
     unchanged: bool = False
 
 
 @dataclass(frozen=True)
 class Router(frr.Router):
-    """The BGP instance, or a VRF in it.
+    """The main BGP instance, or a VRF in it.
 
-    - ``ways`` and ``ecmp``: the limits of the number of paths in a next-hop group. ``ecmp`` can be the smaller limit.
-    - ``activates``: True if sessions carry IPv4 without a statement; None in a VRF means as in the instance.
-    - ``redistributes`` and ``networks``: the values for families without statements of their own.
+    - ``ways`` and ``ecmp``: two limits of the number of paths in a next-hop group. The smaller one applies.
+    - ``activates``: True if sessions carry IPv4 by default. In a VRF, None means that the main instance's value applies.
+    - ``redistributes`` and ``networks``: the values for address families without their own statements.
     """
 
     asn: int = 0
@@ -123,9 +127,9 @@ class Router(frr.Router):
     evpn: Evpn | None = None
 
     def within(self, peer: frr.Peer, name: frr.AddressFamily) -> list[frr.PeerFamily]:
-        """Return the statements of a neighbor in a family.
+        """Return the statements that apply to a neighbor in an address family.
 
-        Its own statements come first, then its group's, then the statements for all unicast families.
+        The neighbor's own statements come first, then those of its group, then those for all unicast families.
         """
         levels = super().within(peer, name)
         if name != "evpn" and isinstance(peer, Peer):
@@ -142,7 +146,7 @@ class Routing:
 
 @dataclass(frozen=True, slots=True)
 class Detection:
-    """The BFD timers of neighbors without their own: on a link, and over several hops."""
+    """The BFD timers of neighbors without their own timers: on a link (``near``), and over several hops (``far``)."""
 
     near: Bfd | None = None
     far: Bfd | None = None
@@ -153,7 +157,7 @@ _TIMERS = re.compile(r"(\d{1,6}) (?:min-rx|min_rx) (\d{1,6}) multiplier (\d{1,3}
 
 
 def _timers(text: str) -> Bfd:
-    """Read the timers of BFD. The intervals of both directions must be equal, because a configuration has one interval."""
+    """Return the BFD timers in a text. Raises ``ValueError`` if the intervals of the two directions differ, because the model has one interval."""
     match = _TIMERS.fullmatch(text)
     every, times = (int(match[1]), int(match[3])) if match and match[1] == match[2] else (0, 0)
     if not (0 < every <= 100_000 and 0 < times <= 255):
@@ -173,7 +177,7 @@ def _ipv4(text: str) -> Address:
 
 
 def noted(form: str, source: str, reason: str, when: Callable[[Any], bool]) -> Row:
-    """Return the row of a constant statement that railweave prints. When such a statement is read, it is irrelevant; ``reason`` says why."""
+    """Return the row of a constant statement that railweave prints. When the statement is read, it has no effect on the model, for the given ``reason``."""
     return replace(fixed(form, source, when), reason=reason)
 
 
@@ -205,7 +209,7 @@ PEER = (
     ),
     line("peer-group <group> remote-as <asn>", "", group=refers("peer group"), asn=ASN),
     line("remote-as <asn>", MANUAL, asn=ASN),
-    # The words behind it are about the paths of routes: the session opens with the number in any case.
+    # The words after the number concern AS paths; the session opens with this number in any case.
     line("local-as <local_as>", "", also=("local-as <local_as> <_how>",), local_as=ASN, _how=TEXT),
     line("description <description>", MANUAL, usual="", description=TEXT),
     line("next-hop-unchanged", MANUAL, sets={"next_hop_unchanged": True}),
@@ -236,7 +240,7 @@ PEER = (
 
 
 def _peers(*rows: Row) -> Iterator[Row]:
-    """Yield the rows of neighbors and groups in an address family."""
+    """Yield the rows about neighbors and groups in an address family. ``rows`` are further rows below each of them."""
     stated = (line("activate", MANUAL, sets={"active": True}), *rows)
     yield each("neighbor <name>", "peers", MANUAL, PeerFamily, stated, by="name", flat=True, name=WORD)
     yield each(
@@ -252,7 +256,7 @@ def _peers(*rows: Row) -> Iterator[Row]:
 
 
 def _targets() -> Iterator[Row]:
-    """Yield the rows of the targets of a VRF's routes."""
+    """Yield the rows about the route targets of a VRF."""
     for word, names in (("import", "imports"), ("export", "exports"), ("both", "imports exports")):
         yield each(
             f"route-target {word} evpn <it>",
@@ -267,7 +271,7 @@ KEPT = line("next-hop-unchanged", "", sets={"next_hop_unchanged": True})
 ORIGINS = (*redistribution(MANUAL), each("network <it>", "networks", "", it=PREFIX))
 FAMILY = tuple(_peers(line("next-hop address-family ipv6 originate", AVD, sets={"over_six": True}), *ROUTE_MAPS, KEPT))
 EVPN = (
-    *_peers(ROUTE_MAPS[1], KEPT),  # routing does not know what tenants refuse
+    *_peers(ROUTE_MAPS[1], KEPT),  # the route computation ignores import filters of EVPN
     line("bgp next-hop-unchanged", "", sets={"unchanged": True}),
 )
 BRIDGE = (
@@ -285,7 +289,7 @@ BRIDGE = (
 
 
 def _instance(neighbor: Codec, family: Sequence[Row], *rows: Row) -> Iterator[Row]:
-    """Yield the statements that the instance and its VRFs have, and ``rows`` before the families."""
+    """Yield the rows that the main instance and its VRFs share. ``rows`` are inserted before the address families."""
     yield line("router-id <router_id>", MANUAL, router_id=replace(ADDRESS, read=_ipv4))
     yield line("no bgp default ipv4-unicast", MANUAL, sets={"activates": False})
     yield line("bgp default ipv4-unicast", "", also=("default bgp default ipv4-unicast",), sets={"activates": True})
@@ -362,4 +366,4 @@ DETECTION = Statements(Detection, (*_WATCHED, part("router", Detection, _WATCHED
 ROUTING = Statements(
     Routing, (each("router bgp <asn>", "routers", MANUAL, Router, ROUTER, by="asn", asn=ASN),), disrupts=()
 )
-"""The statements of ``router bgp``. The patterns in ``changes`` give the sessions that changed lines disrupt."""
+"""The statements of ``router bgp``. ``changes`` describes which sessions a changed line disrupts."""

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 class ListEntry:
     """An entry of a prefix list. ``ge``, ``le`` and ``eq`` limit the length of matching routes inside ``prefix``.
 
-    Without them, only ``prefix`` itself matches.
+    If none of them is set, only ``prefix`` itself matches.
     """
 
     prefix: Prefix
@@ -49,14 +49,14 @@ class PrefixList:
 
 @dataclass(frozen=True, slots=True)
 class PeerFilter:
-    """The ranges of AS numbers that a discovered neighbor may have, by the number of the entry."""
+    """A peer filter: the ranges of AS numbers that a discovered neighbor may have, by the number of the entry."""
 
     ranges: dict[int, tuple[int, int]] = field(default_factory=dict[int, tuple[int, int]])
 
 
 @dataclass(frozen=True, slots=True)
 class Policies:
-    """The lists, entries of route maps, and peer filters, in the order of the text."""
+    """The lists, route-map entries and peer filters, in the order of the configuration."""
 
     lists: tuple[PrefixList, ...] = ()
     communities: tuple[CommunityEntry, ...] = ()
@@ -65,7 +65,7 @@ class Policies:
 
 
 def as_number(text: str) -> int:
-    """Return the AS number that a text states, also with a dot (RFC 5396). Raises ``ValueError`` for 0, which no neighbor can have."""
+    """Return the AS number in a text, which may contain a dot (RFC 5396). Raises ``ValueError`` for 0, which no neighbor can have."""
     number = int(bgp.ASN.read(text))
     if not number:
         raise ValueError(text)
@@ -134,4 +134,4 @@ POLICIES = Statements(
     ),
     disrupts=(),
 )
-"""The statements of lists, route maps and peer filters, in the order of ``eos.conf``."""
+"""The statements about lists, route maps and peer filters, in the order of ``eos.conf``."""
