@@ -1,4 +1,4 @@
-"""FRRouting. ``System`` describes each part."""
+"""FRRouting. The class ``systems.loader.System`` explains what each part is for."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 def trees(config: DeviceConfig) -> dict[str, ConfigTree]:
-    """Return the lines of ``frr.conf``."""
+    """Return the lines of ``frr.conf`` as a tree, by file name."""
     from railweave.systems.frr.changes import config_tree
     from railweave.systems.frr.render import tree
 
@@ -25,5 +25,5 @@ def beneath(config: DeviceConfig) -> dict[str, str]:
 
 
 def configurations(config: DeviceConfig) -> list[str]:
-    """Return ``frr.conf``, and ``nftables.conf`` if access to the switch itself is limited."""
+    """Return the names of the configuration files: ``frr.conf`` and, if access to the switch itself is restricted, ``nftables.conf``."""
     return ["frr.conf", *(["nftables.conf"] if config.protection else [])]

@@ -1,4 +1,4 @@
-"""Effects of a changed line on FRR: the lines that it replaces, how it is removed, and the traffic that it disrupts.
+"""Effects of changed lines on FRR: which lines a line replaces, how it is removed, and what traffic a change disrupts.
 
 The rules follow FRR's own ``tools/frr-reload.py``: ``no`` is put before the whole line. Interfaces, VRFs and address
 families cannot be removed; only their content can.
@@ -63,7 +63,7 @@ _LINES = LineRules(
         "set as-path prepend ...",
     ),
     cut=("description ...", "neighbor * description ..."),
-    # `no … bfd profile P` leaves BFD on, with the profile's usual timers; with BFD go all lines about it (seen on FRR 10.3 and 10.7).
+    # `no … bfd profile P` leaves BFD on, with FRR's default timers. Removing BFD removes all lines about BFD (seen on FRR 10.3 and 10.7).
     removed_as=(("neighbor * bfd profile *", "neighbor * bfd"),),
     emptied=("interface ", "vrf ", "address-family "),
     # `no router bgp N vrf V` is refused while the VRF has its VNI (seen on FRR 10.3: "Please unconfigure l3vni").
@@ -75,9 +75,9 @@ _LINES = LineRules(
         "bgp community-list standard *",
         "bgp large-community-list standard *",
     ),
-    # With a group go its members, interfaces too (FRRouting/frr bgpd/bgpd.c, peer_group_delete): what joins another group must have left it.
+    # Removing a group removes its members, including interfaces (FRRouting/frr bgpd/bgpd.c, peer_group_delete). A member that moves to another group must leave first.
     defined_inside=("neighbor * peer-group",),
-    # An interface that leaves its group is no neighbor any more (seen on FRR 10.3: the next line about it is refused).
+    # An interface that leaves its group is no longer a neighbor (seen on FRR 10.3: the next line about it is refused).
     taken_with=(
         ("neighbor * bfd", "neighbor * bfd"),
         ("neighbor * bfd profile *", "neighbor * bfd"),
@@ -85,9 +85,9 @@ _LINES = LineRules(
         ("neighbor * remote-as *", "neighbor *"),
         ("neighbor * interface remote-as *", "neighbor *"),
     ),
-    # A neighbor goes with its AS number (FRRouting/frr bgpd/bgp_vty.c, no_neighbor), and every line about it is refused afterwards.
+    # Removing the AS number removes the neighbor (FRRouting/frr bgpd/bgp_vty.c, no_neighbor). FRR then refuses every line about the neighbor.
     ended_by=(("neighbor * remote-as *", "neighbor *"), ("neighbor * interface remote-as *", "neighbor *")),
-    # `no ip forwarding` clears the kernel's own parameter, which is one of `frr.host`; and FRR shows the line only if forwarding is off.
+    # `no ip forwarding` clears the kernel parameter, which `frr.host` also sets. FRR prints the line only if forwarding is off.
     without=("ip forwarding", "ipv6 forwarding"),
     closer=closer,
     disruptions=(
@@ -97,7 +97,7 @@ _LINES = LineRules(
     ),
 )
 RULES = with_disruptions(_LINES, tables("frr").values())
-"""The rules of lines, with the disruptions of rows, of loopbacks, and of statements about other address families that no row has."""
+"""The rules of lines, including the disruptions that the statement tables give, and those of statements without a row."""
 
 
 def config_tree(sections: Iterable[Section]) -> SectionTree:

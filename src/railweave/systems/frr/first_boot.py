@@ -1,8 +1,8 @@
-"""First boot of a Linux router with FRRouting: option 67 names a script.
+"""First boot of a Linux router with FRRouting. DHCP option 67 names a script.
 
-Linux has no first boot of its own for routers, so the router's image runs ``first-boot-client.sh`` once. This script
-sends a DHCP request with option 60 ``railweave;SERIAL``, downloads the file that option 67 names, and runs it. The
-router keeps its DHCP address, which is always the same for a device.
+Linux itself has no first-boot function for routers, so the router's image runs ``first-boot-client.sh`` once. This
+script sends a DHCP request with option 60 ``railweave;SERIAL``, downloads the file that option 67 names, and runs it.
+The router keeps its DHCP address, which is always the same for a device.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ else vtysh -b > /dev/null; fi
 
 
 def files(config: DeviceConfig, rendered: Mapping[str, str], place: Place) -> dict[str, str]:
-    """Return the files by name: the script with the whole configuration, and the script by which the router's image fetches it."""
+    """Return the first-boot files by name: the script with the whole configuration, and the script by which the router's image downloads it."""
     script = _HEAD
     del place
     script += _FILES.format(text=rendered["frr.conf"])

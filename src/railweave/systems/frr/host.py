@@ -1,8 +1,9 @@
 """Settings of the Linux host below FRRouting that the design decides: links (MTU, bridges, VXLAN, VRFs) and kernel parameters.
 
-``frr.conf`` cannot hold these settings (``render.gaps``). ``designed`` gives them as texts beside it, and ``ROWS`` has for each
-kind of statement the command that sets it, the command that removes it, and its order. The running statements are read from
-``show interface vrf all json`` of zebra, which also sees VRFs that are network namespaces, and from ``/proc/sys``.
+``frr.conf`` cannot contain these settings (``render.gaps``). ``designed`` returns them as separate texts. ``ROWS`` has, for
+each kind of statement, the command that sets it, the command that removes it, and the order of the commands. The running
+statements are read from ``show interface vrf all json`` of zebra and from ``/proc/sys``. Zebra also sees VRFs that are
+network namespaces.
 """
 
 from __future__ import annotations
@@ -27,29 +28,30 @@ if TYPE_CHECKING:
     from railweave.model.device.model import DeviceConfig, Vrf
 
 LINKS, PARAMETERS = "links.conf", "sysctl.conf"
-"""The names of the texts: statements about links, and kernel parameters."""
+"""The names of the two texts: statements about links, and kernel parameters."""
 _PARAMETERS = ("net/ipv6/conf/all/forwarding", "net/ipv4/ip_forward", *(f"net/{family}/fib_multipath_hash_policy" for family in ("ipv6", "ipv4")))  # fmt: skip
 QUERIES = {
     LINKS: "show interface vrf all",
     PARAMETERS: f"grep -s . {' '.join(f'/proc/sys/{name}' for name in _PARAMETERS)}",
 }
-"""The query for the running form of each text: a command of ``vtysh`` with JSON, and a command of the shell."""
+"""The query whose answer is the running form of each text: a command of ``vtysh`` with JSON output, and a shell command."""
 
 OTHER_END = "-off"
-"""The suffix of the name of a veth peer that stays down, so that the other end, a gateway without ports, has no carrier."""
+"""The suffix of the name of a veth peer. The peer stays down, so that the other end, a gateway without ports, has no carrier."""
 VXLAN_PORT = 4789
 """The UDP port of VXLAN (RFC 7348)."""
 
 _LEFT_ALONE = re.compile(rf"(?:lo|dummy)\d*|eth0|mgmt\d*|.+{OTHER_END}")
-"""Links that no statement describes: loopbacks, management ports, peers of gateways without ports."""
+"""A pattern of links for which the texts have no statements: loopbacks, management ports, and veth peers of gateways without ports."""
 _OURS = re.compile(r"(?:irb\.|br|vni)\d+")
-"""Links with the names of designed bridges and tunnels. Other links are never removed."""
+"""A pattern of links with the names of designed bridges and tunnels. Other links are never removed."""
 
 
 class Tunnel(NamedTuple):
-    """A VXLAN device of a VNI. The device is a port of ``bridge``, in the namespace of ``vrf``.
+    """The VXLAN device of a VNI. The device is a port of ``bridge``, in the namespace of ``vrf``.
 
-    Type-5 routes of a VRF point to the bridge of the VRF's VNI. The device of a layer-2 network's VNI is a port of its VLAN's bridge.
+    Type-5 routes of a VRF point to the bridge of the VRF's VNI. For the VNI of a layer-2 network, the bridge is that of the
+    network's VLAN.
     """
 
     vni: int
@@ -77,21 +79,21 @@ def tunnels(config: DeviceConfig) -> list[Tunnel]:
 
 
 _USUAL_MTU = 1500
-"""The MTU that Linux gives to new interfaces."""
+"""The MTU in bytes that Linux gives to new interfaces."""
 
 
 def _mtu(config: DeviceConfig, vrf: Vrf) -> int:
-    """Return the largest MTU of a VRF's gateways. Without gateways, return the usual MTU of Linux interfaces."""
+    """Return the largest MTU of a VRF's gateways or, if the VRF has none, the default MTU of Linux interfaces."""
     return max((gateway.mtu for gateway in config.gateways if gateway.vrf == vrf.name), default=_USUAL_MTU)
 
 
 def endpoint(config: DeviceConfig) -> Address | None:
-    """Return the address on which a switch's tunnels end, or None. FRR has one such address for all VNIs."""
+    """Return the address at which a switch's tunnels end, or None if it has no tunnels. FRR has one such address for all VNIs."""
     return config.overlay.endpoints[0].address if config.overlay and config.overlay.endpoints else None
 
 
 def vrf_by_interface(config: DeviceConfig) -> dict[str, str]:
-    """Return the VRF of each switch interface that is in a VRF: gateways, and the ports of their VLANs."""
+    """Return the VRF of each interface that is in one, by interface name. Such interfaces are gateways, and ports of the gateways' VLANs."""
     vrfs = {gateway.name: gateway.vrf for gateway in config.gateways if gateway.vrf}
     by_vlan = {
         gateway.vlan_name: gateway.vrf for gateway in config.gateways if gateway.vlan is not None and gateway.vrf
@@ -103,7 +105,7 @@ def vrf_by_interface(config: DeviceConfig) -> dict[str, str]:
 def parameters(config: DeviceConfig) -> dict[str, int]:
     """Return the kernel parameters that the design decides, by their path below ``/proc/sys``.
 
-    They are the forwarding of each family, and the fields of the ECMP hash.
+    They switch forwarding on for each address family, and select the fields of the ECMP hash.
     """
     static = config.balancing.hash
     return {name: 1 if "forward" in name or static.layer4 else 0 for name in _PARAMETERS}
@@ -114,8 +116,9 @@ class Row:
     """A kind of statement about a link, ``link NAME KEY VALUE``.
 
     - ``put``: the commands that set the statement.
-    - ``removed``: the command that removes it. If empty, the statement stays, or is removed together with its link.
-    - ``late``: True if the statement is removed after ``frr.conf`` has changed.
+    - ``removed``: the command that removes the statement. If it is empty, the statement stays, or is removed together with
+      its link.
+    - ``late``: True if the statement is removed only after ``frr.conf`` has changed.
     """
 
     put: tuple[str, ...]
@@ -130,7 +133,7 @@ TYPES: Mapping[str, Row] = {
     "unused": Row((f"{_ADDED} veth peer name {{link}}{OTHER_END}", _UP), "gone {link}"),
     "vxlan": Row(("tunnel {link} '{vrf}' {vni} {local} {bridge} {mtu}",), "gone {link}"),
 }
-"""The links that the host gets by a command. Their statement is ``link NAME type KIND [VNI LOCAL] [vrf VRF]``."""
+"""The kinds of links that the host has to create. Their statement is ``link NAME type KIND [VNI LOCAL] [vrf VRF]``."""
 ROWS: Mapping[str, Row] = {
     "type": Row((), "gone {link}"),
     "vrf": Row(("to_vrf {link} '{value}'", _UP), "to_vrf {link} ''", late=False),
@@ -139,9 +142,9 @@ ROWS: Mapping[str, Row] = {
 }  # fmt: skip
 """The other statements about links, by key, in the order of their commands."""
 THEN_DAEMONS = "# then frr.conf"
-"""The line between the commands before ``frr.conf`` changes, and those after it.
+"""The line that separates the commands before ``frr.conf`` changes from those after it.
 
-A tunnel comes after it, because zebra finds a VXLAN device only after the VRF (FRR's issue 19403).
+Tunnels are created after it, because zebra finds a VXLAN device only if it already has the VRF (FRR's issue 19403).
 """
 _SHELL = r"""
 namespace_of() {
@@ -192,10 +195,12 @@ to_vrf() {
   else ip link set dev "$1" master "$2"; fi
 }
 """
-"""Shell functions of the commands: ``on LINK`` runs a command where the link is; a VRF is a network namespace or a device.
+"""Shell functions that the commands use.
 
-A bridge takes the lowest MAC address of its ports unless it is given one, and has none without ports. ``pin`` keeps the address when
-a port joins, leaves or goes: servers know it as their gateway's, and zebra announces it as the router's. ``tunnel`` makes a VXLAN device again if zebra does not find it (FRR's issue 19403).
+``on LINK`` runs a command in the network namespace that contains the link. A VRF is a network namespace or a device.
+``pin`` fixes the MAC address of a bridge before a port joins or leaves. Otherwise the bridge would take the lowest MAC
+address of its ports, but servers use the address as their gateway's, and zebra announces it as the router's. ``tunnel``
+creates a VXLAN device, and creates it again if zebra does not find it (FRR's issue 19403).
 """
 
 
@@ -204,7 +209,7 @@ SHELL = _SHELL.replace("VXLAN_PORT", str(VXLAN_PORT))
 
 @dataclass(frozen=True)
 class HostTree:
-    """Statements about links, or kernel parameters, as a tree of single statements. For the members see ``ConfigTree``."""
+    """Statements about links, or kernel parameters, as a tree of single statements. ``ConfigTree`` explains the members."""
 
     nodes: tuple[Node, ...]
     keeps_empty: bool = True
@@ -219,7 +224,7 @@ class HostTree:
     )
 
     def commands(self, steps: Sequence[Step]) -> list[Command]:
-        """Return the commands of the steps, with the line ``THEN_DAEMONS`` in between.
+        """Return the commands for the steps, with the line ``THEN_DAEMONS`` in between.
 
         Commands before this line run before ``frr.conf`` changes, and commands after the line run after the change.
         """
@@ -251,7 +256,7 @@ class HostTree:
         return [*first, THEN_DAEMONS, *last] if last else list(first)
 
     def refused(self, steps: Sequence[Step]) -> Sequence[Refusal]:
-        """Return no refusals: the kernel refuses a command when it is carried out."""
+        """Return no refusals: the kernel shows only when a command runs whether it refuses the command."""
         del steps
         return ()
 
@@ -273,7 +278,7 @@ def _put(name: Name, nodes: Mapping[Name, tuple[str, ...]]) -> Iterator[str]:
 
 
 def designed(config: DeviceConfig) -> dict[str, str]:
-    """Return the statements of a design by file name: of links, and kernel parameters."""
+    """Return the statements of a design by file name: statements about links, and kernel parameters."""
     statements = (*_bridges(config), *_ports(config), *_tunnels(config))
     return {
         LINKS: _text(_links(statements)),
@@ -284,7 +289,7 @@ def designed(config: DeviceConfig) -> dict[str, str]:
 def _bridges(config: DeviceConfig) -> Iterator[tuple[str, str, str]]:
     """Yield (link, key, value) for the gateways of VLANs.
 
-    A gateway whose VLAN has no ports is a link of type ``unused``, which is never up.
+    A gateway whose VLAN has no ports is a link of type ``unused``, which never comes up.
     """
     used = {port.vlan for port in config.interfaces}
     for gateway in config.gateways:
@@ -320,10 +325,10 @@ def _tunnels(config: DeviceConfig) -> Iterator[tuple[str, str, str]]:
 
 
 def _links(statements: Iterable[tuple[str, str, str]]) -> tuple[Node, ...]:
-    """Return statements (link, key, value) as nodes.
+    """Return statements (link, key, value) as nodes of a tree.
 
-    Statements about designed bridges and tunnels are removed if the design no longer has them. So are those about the
-    ports of these bridges, except the MTU of other links. All other statements stay.
+    If the design no longer has a statement, it is removed if it is about a designed bridge or tunnel, or about a port of
+    such a bridge. The MTU of any other link, and all other statements, stay.
     """
     every = list(statements)
     ports = {link for link, key, value in every if key == "master" and _OURS.fullmatch(value)}
@@ -346,7 +351,7 @@ def _text(nodes: Iterable[Node]) -> str:
 
 
 def is_one(file: str) -> bool:
-    """Return True if a file has statements about links, or kernel parameters."""
+    """Return True if ``file`` is one of the two files of host settings."""
     return file.rpartition("/")[2] in QUERIES
 
 
@@ -383,7 +388,7 @@ def parsed(file: str, text: str) -> HostTree:
 
 
 def _shown(name: str, link: Mapping[str, Any], vrf: str) -> Iterator[tuple[str, str, str]]:
-    """Yield (link, key, value) for a link as zebra shows it. A link that is only configured has no MTU.
+    """Yield (link, key, value) for a link as zebra shows it. A link that does not exist in the kernel has no MTU, and is left out.
 
     ``vrf`` is the VRF of the link. A port of a bridge is in the bridge's VRF.
     """
@@ -414,12 +419,12 @@ def printed(nodes: Sequence[Node]) -> str:
 
 
 def changes(file: str, now: str, then: str) -> list[str]:
-    """Return the commands that turn one text of a file into another."""
+    """Return the commands that change the host from one text of a file (``now``) to another (``then``)."""
     return [str(command) for command in compare(parsed(file, now), parsed(file, then)).commands]
 
 
 def applied(config: DeviceConfig, file: str, text: str) -> DeviceConfig:
-    """Return a configuration read from ``frr.conf`` with the settings of the host's text ``file``.
+    """Return a configuration that was read from ``frr.conf``, extended by the settings in the host's text ``file``.
 
     These are the MTUs of ports and gateways, the ports of servers with their VLANs, and the fields of the ECMP hash.
     """

@@ -1,8 +1,8 @@
-"""The BGP sessions that FRR leaves idle after they failed, for example while the two ends had no address family in common.
+"""BGP sessions that FRR leaves idle after failures, for example after the two ends had no address family in common.
 
-After each failure FRR doubles the time until it tries to connect again, up to two minutes (FRRouting/frr bgpd/bgp_fsm.c).
-On FRR 10.3, a session that had failed for 100 s came up 32 s after its two ends agreed again.
-``clear bgp`` ends that time. One end suffices, because an idle end accepts connections.
+After each failure, FRR doubles the time until it tries to connect again, up to two minutes (FRRouting/frr bgpd/bgp_fsm.c).
+On FRR 10.3, a session that had failed for 100 s came up only 32 s after the cause was removed. ``clear bgp`` ends this
+waiting time. One end is enough, because an idle end accepts connections.
 """
 
 from __future__ import annotations
@@ -16,4 +16,4 @@ WAKE = """wake() {
   true
 }
 """
-"""A shell function that lets every idle session try again now. It needs a function ``frr`` that runs ``vtysh``."""
+"""A shell function that makes every idle session connect now. It needs a function ``frr`` that runs ``vtysh``."""

@@ -1,8 +1,8 @@
-"""Outages of a Linux router: a restart of the machine, and the end of an FRRouting process.
+"""Outages of a Linux router: a restart of the machine, the end of an FRRouting process, and ports that are shut.
 
 FRRouting's watcher (`watchfrr`) restarts a process that has ended (docs.frrouting.org). Ports are shut by the kernel
-and not by FRRouting. After ``shutdown`` and ``no shutdown``, FRRouting 10.3 sends no more router advertisements on the
-port. Sessions that need them do not come back (seen in the lab).
+and not by FRRouting: after ``shutdown`` and ``no shutdown``, FRRouting 10.3 sends no more router advertisements on the
+port, and sessions that need them do not come back (seen in the lab).
 """
 
 from __future__ import annotations
@@ -36,14 +36,14 @@ _OPEN = """if [ -e "$folder/back.sh" ]; then sh "$folder/back.sh" "$label" && di
 
 
 async def shut(session: Session, label: str, ports: Sequence[str], seconds: int) -> None:
-    """Shut ports with ``ip link set down``. A timer on the router opens the ports again after ``seconds``."""
+    """Shut ports with ``ip link set down``. A timer on the router brings the ports up again after ``seconds``."""
     await put(session, START, label, "ports", "".join(f"{port}\n" for port in ports))
     await put(session, START, label, "back.sh", _BACK.format(START))
     await script(session, START + _SHUT, label, seconds)
 
 
-async def open(session: Session, label: str) -> None:  # noqa: A001 - as `Outage` has it
-    """Open the ports that ``shut`` with the same ``label`` has shut. Does nothing if they are open again."""
+async def open(session: Session, label: str) -> None:  # noqa: A001 - the name in `Outage`
+    """Bring up the ports that ``shut`` with the same ``label`` has shut. Does nothing if they are up already."""
     await script(session, START + _OPEN, label)
 
 
@@ -53,5 +53,5 @@ async def reboot(session: Session) -> None:
 
 
 async def end(session: Session, daemon: str) -> None:
-    """Kill a daemon of ``DAEMONS``. FRRouting's watcher starts the daemon again."""
+    """Kill the daemon, a key of ``DAEMONS``. FRRouting's watcher starts it again."""
     await script(session, _NO_MACHINE + f"pkill -KILL -x {DAEMONS[daemon]}")

@@ -1,4 +1,4 @@
-"""The runbook of FRRouting, in ``vtysh``. It does not contain the functions of the Linux host (ports, QoS)."""
+"""The runbook of FRRouting, with commands for ``vtysh``. It does not check the functions of the Linux host (ports, QoS)."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ $ show bgp vrf {external.vrf} {external.family} unicast summary
 - {external_sessions} established, once the routers outside are set up
 | external
 """
-"""Steps of a runbook that ask ``vtysh`` about routing, on every system that runs FRRouting."""
+"""The runbook's steps that check routing in ``vtysh``, for every system that runs FRRouting."""
 
 CHECKS = f"""
 # Ports

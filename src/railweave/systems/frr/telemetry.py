@@ -1,4 +1,4 @@
-"""Telemetry of FRRouting. FRR has no gNMI and streams nothing, so its daemons and the kernel are queried at the interval at which others stream."""
+"""Telemetry of FRRouting. FRR has no gNMI and streams nothing, so its daemons and the kernel are queried at the interval at which other systems stream."""
 
 from __future__ import annotations
 

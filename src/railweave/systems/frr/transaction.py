@@ -1,9 +1,9 @@
-"""Changes on FRRouting: lines are entered by ``vtysh``, and FRR's own ``frr-reload.py`` rolls them back.
+"""Changes on FRRouting: ``vtysh`` enters the lines of a change, and FRR's own ``frr-reload.py`` rolls them back.
 
 FRR has no candidate configuration and no confirmed commit (docs.frrouting.org, developer's guide, northbound:
-"proposed feature"). Therefore a timer on the machine is started first, which loads the earlier configuration when it
-ends. ``vtysh --dryrun`` reads every line beforehand, because ``frr-reload.py`` would remove everything else if a file
-has a line that FRR does not know (tools/frr-reload.py, load_from_file). Until the change is confirmed,
+"proposed feature"). Therefore a timer on the machine is started first. When the timer ends, it loads the earlier
+configuration. ``vtysh --dryrun`` checks every line beforehand, because ``frr-reload.py`` would remove everything else
+if a file has a line that FRR does not know (tools/frr-reload.py, load_from_file). Until the change is confirmed,
 ``/etc/frr/frr.conf`` is unchanged, so a restart of the machine also restores the earlier configuration.
 
 Links and kernel parameters of the Linux host (``frr.host``) change in the same transaction: by commands before and
@@ -35,7 +35,7 @@ WHOLE: Mapping[str, Command] = {}
 _INTERFACE = re.compile(r"^interface .*", re.MULTILINE)
 _INSTANCE = re.compile(r"router bgp \d+ vrf (\S+)")
 _COMPLAINT = re.compile(r"^line \d+: .*|^%(?! Configuration applied with notes:).*", re.MULTILINE)
-"""The message of ``vtysh`` about a line that FRR rejects.
+"""A pattern of the messages that ``vtysh`` prints about lines that FRR rejects.
 
 Newer releases (10.7) print notes about accepted lines below a heading of the same form.
 """
@@ -70,7 +70,11 @@ n=0
 while vtysh --inputfile last.conf > said 2>&1; grep -q l3vni said && [ $n -lt 20 ]; do n=$((n + 1)); sleep 0.5; done
 cat said
 """
-"""The lines are entered one after another. The instance of a VRF goes last, when bgpd has heard from zebra that the VRF has no VNI any more."""
+"""A script that enters the lines of a change one after another.
+
+The removal of a VRF's BGP instance is entered last, and again until bgpd has learned from zebra that the VRF no longer
+has a VNI.
+"""
 _HOST = """while read -r line; do
   eval "$line" || { echo "the host refuses: $line" >&2; exit 1; }
 done < "$folder/$2"
@@ -94,10 +98,10 @@ def _lines(commands: Iterable[Command]) -> str:
 
 
 def _before(given: Given) -> str:
-    """Return the earlier configuration, with an empty section for each interface that the change adds.
+    """Return the earlier FRR configuration, with an empty section for each interface that the change adds.
 
-    FRR keeps the section of an existing interface, and ``frr-reload.py`` fails if it has to remove it ("only inactive
-    interfaces can be deleted").
+    FRR keeps the section of an existing interface, and ``frr-reload.py`` fails if it has to remove the section ("only
+    inactive interfaces can be deleted").
     """
     text = given.before[_FILE]
     there = set(_INTERFACE.findall(text))
@@ -119,10 +123,10 @@ def _in_turn(commands: Mapping[str, Iterable[Command]]) -> tuple[str, str]:
 
 
 async def _put_way_back(session: Session, given: Given, now: Mapping[str, str]) -> None:
-    """Write the files for the rollback.
+    """Write the files for the rollback to the machine.
 
-    They contain FRR's earlier configuration, the lines that restore it from ``now``, and the commands that restore the
-    host's earlier settings.
+    They contain FRR's earlier configuration, the lines that restore it from the configuration ``now``, and the commands
+    that restore the host's earlier settings.
     """
     back = {
         file: host.changes(file, now[file], given.before[file])
@@ -156,7 +160,7 @@ async def _put(session: Session, label: str, name: str, text: str) -> None:
 
 
 async def running(session: Session) -> dict[str, str]:
-    """Return the running configuration of FRR, without its heading, which FRR cannot read, and the settings of the host."""
+    """Return FRR's running configuration and the settings of the host, by file name. FRR's heading, which FRR cannot read, is left out."""
     return {
         _FILE: await session.tell("vtysh -c 'show running-config no-header'"),
         host.LINKS: await session.tell(f"vtysh -c '{host.QUERIES[host.LINKS]} json'"),
@@ -165,7 +169,7 @@ async def running(session: Session) -> dict[str, str]:
 
 
 async def rehearse(session: Session, given: Given) -> str:
-    """Let ``vtysh`` read every line of the change without carrying it out. Return the lines as the difference."""
+    """Let ``vtysh`` check every line of the change without applying it. Return the lines as the difference."""
     lines = _lines(given.commands.get(_FILE, ()))
     await _put(session, given.label, "rehearsed.conf", lines)
     try:
@@ -176,7 +180,7 @@ async def rehearse(session: Session, given: Given) -> str:
 
 
 async def commit(session: Session, given: Given, seconds: int) -> None:
-    """Start the timer, then enter the lines one after another. If FRR refuses a line, restore the earlier configuration."""
+    """Start the rollback timer, then enter the lines one after another. If FRR refuses a line, restore the earlier configuration."""
     await _put_way_back(session, given, {**given.before, **given.target})
     lines = [str(line) for line in given.commands.get(_FILE, ())]
     made = {match[1] for line in lines if (match := _INSTANCE.fullmatch(line))}
@@ -202,7 +206,7 @@ async def commit(session: Session, given: Given, seconds: int) -> None:
 
 
 async def _tried(session: Session, label: str, name: str) -> None:
-    """Let ``vtysh`` read a file without carrying it out. Raises ``RefusedError`` with the lines that FRR does not know."""
+    """Let ``vtysh`` check a file without applying it. Raises ``RefusedError`` with the lines that FRR does not know."""
     _raise_complaints(await _script(session, _READ, label, name))
 
 
@@ -234,5 +238,5 @@ async def restore(session: Session, given: Given) -> None:
 
 
 async def clear(session: Session, label: str) -> None:
-    """Remove the files of a change that does not wait for confirmation."""
+    """Remove the files of a change from the machine. Does nothing if the change still waits for confirmation."""
     await _script(session, _CLEAR, label)

@@ -1,6 +1,6 @@
 """FRR configuration as text, and the names of its objects.
 
-Each level of sections is indented by one more space, and sections end as in FRR.
+Each level of sections is indented by one more space, and sections end with the same words as in FRR's own output.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ BFD_PROFILE = "fabric"
 OVERLAY_GROUP = "overlay"
 OVERLAY_BFD_PROFILE = "overlay"
 FROM_SPINE = "from-spine-evpn"
-"""The community list with the community that spines add to EVPN routes."""
+"""The name of the community list for the community that spines add to EVPN routes."""
 TO_NEIGHBORS = "evpn-to-neighbors"
-"""The route-map for EVPN routes that are sent to neighbors."""
+"""The name of the route-map for EVPN routes that are sent to neighbors."""
 PROTECTION_TABLE = "railweave"
-"""The nftables table with the rules for packets to the host itself."""
+"""The name of the nftables table with the rules for packets to the host itself."""
 
 _CLOSERS = {"address-family": "exit-address-family", "vni": "exit-vni"}
 

@@ -1,6 +1,6 @@
-"""Upgrades of FRRouting on a machine with Debian packages: ``apt-get``, then a restart of its service.
+"""Upgrades of FRRouting on a machine with Debian packages: ``apt-get`` installs them, then the service is restarted.
 
-Routing and forwarding stop during the restart, so the machine is drained before, as a switch is.
+Routing and forwarding stop during the restart, so the machine is drained first, like a switch.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from railweave.systems.installation import Image
 
 PROTOCOL = "ssh"
-FOLDER = "/var/tmp"  # noqa: S108 - a folder of the machine
+FOLDER = "/var/tmp"  # noqa: S108 - a folder on the machine
 BY_RELEASE = True
 BY_HAND = ""
 _APT = "DEBIAN_FRONTEND=noninteractive apt-get install -y -o Dpkg::Options::=--force-confold"
@@ -22,7 +22,7 @@ _RESTART = "systemctl restart frr"
 
 
 def commands(image: Image) -> list[str]:
-    """Return the commands for the shell of the machine."""
+    """Return the commands to enter in the shell of the machine."""
     wanted = [image.source] if image.source else [f"frr={image.release}*", f"frr-pythontools={image.release}*"]
     return [f"{_APT} {shlex.join(wanted)}", _RESTART]
 
@@ -32,7 +32,7 @@ async def _script(session: Session, text: str) -> str:
 
 
 async def boot(session: Session) -> str:
-    """Return the name that systemd gives to this start of the service. Raises ``RefusedError`` if the service does not run under systemd."""
+    """Return systemd's identifier for the current run of the service. Raises ``RefusedError`` if the service does not run under systemd."""
     boot_id = (await session.tell("systemctl show --property=InvocationID --value frr")).strip()
     if not boot_id:
         raise RefusedError("its service frr does not run under systemd")
@@ -40,9 +40,9 @@ async def boot(session: Session) -> str:
 
 
 async def install(session: Session, image: Image) -> None:
-    """Install the packages. The configuration stays.
+    """Install the packages. The configuration is not changed.
 
-    Raises ``RefusedError`` for a wrong checksum, and for a URL, which ``apt-get`` cannot install.
+    Raises ``RefusedError`` if a checksum is wrong, or if the image is a URL, because ``apt-get`` cannot install from a URL.
     """
     if "://" in image.source:
         raise RefusedError("apt-get installs no URL: give the package as a file, or the release alone")

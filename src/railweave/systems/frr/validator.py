@@ -1,7 +1,7 @@
-"""The FRR validator: ``vtysh -C -f FILE`` reads a configuration and refuses unknown commands, without daemons or root.
+"""The FRR validator: ``vtysh -C -f FILE`` checks a configuration for unknown commands. It needs neither daemons nor root.
 
-It checks spelling, value ranges, and the section of a command. It does not check references (an undefined route-map
-passes), values inside free text, or relations between values.
+It checks spelling, value ranges, and the section of a command. It does not check references (FRR accepts an undefined
+route-map), values inside free text, or relations between values.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ NAME = "vtysh"
 FILE = "frr.conf"
 TIMEOUT_S = 60
 AIGP_COMMAND = "bgp bestpath aigp"
-"""A command that FRR has from release 10 on. Files with it are not checked by an older vtysh."""
+"""A command that FRR supports from release 10 on. An older vtysh does not check files with this command."""
 
 HOW_TO_GET = "install FRR (apt install frr), or unpack a root folder of FRR 10.3 and give it with --frr-root DIR"
 
@@ -61,7 +61,7 @@ REFUSED = Rule(
 
 @dataclass(frozen=True)
 class Tool:
-    """A vtysh that can be run: the command before its arguments, and its origin."""
+    """A vtysh that can be run. The fields are the command before its arguments, and where it comes from."""
 
     command: tuple[str, ...]
     origin: str
@@ -69,7 +69,7 @@ class Tool:
     def refused(self, text: str) -> list[tuple[int, str]]:
         """Return (line number, message) for each line of a configuration that vtysh refuses.
 
-        Raises ``OSError`` if vtysh cannot be run or fails in another way, and ``subprocess.TimeoutExpired`` if it does
+        Raises ``OSError`` if vtysh cannot be run or fails for another reason, and ``subprocess.TimeoutExpired`` if it does
         not end.
         """
         with tempfile.TemporaryDirectory(prefix="railweave-vtysh-") as folder:
@@ -92,7 +92,7 @@ class Tool:
 
 
 def in_root(root: Path) -> Tool | None:
-    """Return the vtysh of an unpacked root folder, or None if the folder has no vtysh or no loader.
+    """Return the vtysh in an unpacked root folder, or None if the folder has no vtysh or no dynamic loader.
 
     It runs with the loader and the libraries of that folder, so no chroot is needed.
     """
@@ -106,7 +106,7 @@ def in_root(root: Path) -> Tool | None:
 
 
 def packaged(root: Path) -> str:
-    """Return the version of the frr package in a Debian root folder; empty if it has no such package."""
+    """Return the version of the Debian package frr in a root folder; empty if the package is not installed there."""
     status = root / "var/lib/dpkg/status"
     if not status.is_file():
         return ""
@@ -117,7 +117,7 @@ def packaged(root: Path) -> str:
 
 
 def find(frr_root: Path | None) -> Tool | str:
-    """Return the vtysh to use, or the reason why there is none."""
+    """Return the vtysh to use or, as text, the reason why there is none."""
     if frr_root is not None:
         for program in (frr_root / name for name in _PROGRAMS):
             if program.exists() and (why := untrusted(frr_root, program)):
@@ -128,7 +128,7 @@ def find(frr_root: Path | None) -> Tool | str:
 
 
 def validate(files: Files, frr_root: Path | None) -> ValidatorReport:
-    """Return the result of vtysh for every ``frr.conf``. Each refused line is an error."""
+    """Check every ``frr.conf`` with vtysh and return the report. Each refused line is an error."""
     texts = {device: named[FILE] for device, named in sorted(files.items()) if FILE in named}
     if not texts:
         return ValidatorReport(NAME, ran=False, reason=f"there is no {FILE} to validate")

@@ -1,4 +1,4 @@
-"""Conversion of a device's BGP to its statements (``statements.bgp``)."""
+"""Conversion of a device's BGP configuration to its statements (``statements.bgp``)."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from railweave.model.device.model import Bgp, BgpGroup, DeviceConfig, OverlayConfig, Session, Vrf
 
 FIRST_BRIDGED = 60000
-"""The number that is added to a VLAN number in the second half of its route distinguisher. The numbers of tenants count from 1."""
+"""The number that is added to a VLAN number in the second half of a route distinguisher, so that VLANs do not collide with tenants, which count from 1."""
 RETRY = 5
-"""The time in seconds between attempts to connect."""
+"""The time in seconds between two attempts to connect."""
 
 
 class BridgedVni(NamedTuple):
@@ -29,7 +29,7 @@ class BridgedVni(NamedTuple):
 
 
 def bridged(config: DeviceConfig) -> list[BridgedVni]:
-    """Return the layer-2 VNIs of a device, one for each VLAN of its MAC-VRF, because FRRouting also distinguishes VNIs by their route targets."""
+    """Return the layer-2 VNIs of a device, one for each VLAN of its MAC-VRF. Each has its own route target, by which FRRouting distinguishes VNIs."""
     mac_vrf = config.mac_vrf
     if mac_vrf is None:
         return []
@@ -46,7 +46,7 @@ def target_value(target: str) -> str:
 
 
 def routing_of(config: DeviceConfig) -> Routing:
-    """Return the BGP instances of a device: the fabric's, then one for each tenant."""
+    """Return the BGP instances of a device: that of the fabric, then one for each tenant."""
     bgp = config.bgp
     if bgp is None:
         return Routing()
@@ -57,7 +57,7 @@ def routing_of(config: DeviceConfig) -> Routing:
 
 
 def _fabric(config: DeviceConfig, bgp: Bgp) -> Router:
-    """Return the fabric's instance: a group per path color. Each neighbor has the one AS number that the design gave it."""
+    """Return the BGP instance of the fabric. It has a group for each path color; each neighbor has the one AS number of the design."""
     neighbors = [peer for group in bgp.groups for peer in _group(bgp, group)]
     neighbors += _overlay(bgp, config.overlay) if config.overlay else []
     family = UnicastFamily(
@@ -92,7 +92,7 @@ def _group(bgp: Bgp, group: BgpGroup) -> Iterator[Peer]:
 
 
 def _kept(peer: Peer, bgp: Bgp, profile: str | None) -> Peer:
-    """Return a group with its BFD profile and its key. FRR supports only TCP MD5 keys.
+    """Return a peer group with its BFD profile and its key. FRR supports only TCP MD5 keys.
 
     With graceful restart, BFD still ends a session, unless the neighbor is restarting (RFC 5882, 4.3.2).
     """
@@ -106,7 +106,7 @@ def _kept(peer: Peer, bgp: Bgp, profile: str | None) -> Peer:
 
 
 def _neighbor(session: Session, group: str) -> Peer:
-    """Return a neighbor with its AS number. A peer with a different AS number stays down, as with Junos' ``peer-as-list``."""
+    """Return a neighbor with its AS number. If the peer has a different AS number, the session stays down, as with Junos's ``peer-as-list``."""
     return Peer(
         _name(session),
         on_interface=not session.peer_address,
@@ -121,7 +121,7 @@ def _name(session: Session) -> str:
 
 
 def _policies(bgp: Bgp) -> dict[str, PeerFamily]:
-    """Return the policies of peer groups, and of sessions that override them, in a unicast family."""
+    """Return the policies of peer groups in a unicast family, and those of sessions whose policies differ from their group's."""
     peers: dict[str, PeerFamily] = {}
     for group in bgp.groups:
         peers[group.name] = PeerFamily(True, group.import_policy, group.export_policy, stored=True)
@@ -133,7 +133,7 @@ def _policies(bgp: Bgp) -> dict[str, PeerFamily]:
 
 
 def _overlay(bgp: Bgp, overlay: OverlayConfig) -> list[Peer]:
-    # Not disable-connected-check: BFD would be of one hop then, on the loopback, and never come up (seen on 10.3, 10.7).
+    # Not disable-connected-check: BFD would then use single-hop mode on the loopback, and never come up (seen on 10.3, 10.7).
     group = Peer(
         OVERLAY_GROUP,
         is_group=True,
@@ -147,7 +147,7 @@ def _overlay(bgp: Bgp, overlay: OverlayConfig) -> list[Peer]:
 
 
 def _evpn(config: DeviceConfig, overlay: OverlayConfig) -> Evpn:
-    """Return the EVPN family of the fabric: spines leave the next hop unchanged, and leaves have VNIs."""
+    """Return the EVPN address family of the fabric. Spines leave the next hop of routes unchanged, and leaves have VNIs."""
     return Evpn(
         all_vnis=not overlay.reflects,
         vnis={
@@ -159,7 +159,7 @@ def _evpn(config: DeviceConfig, overlay: OverlayConfig) -> Evpn:
 
 
 def _tenant(vrf: Vrf, bgp: Bgp, overlay: OverlayConfig) -> Router:
-    """Return a tenant's instance: its connected prefixes as type-5 routes, and its sessions with external routers."""
+    """Return the BGP instance of a tenant: it exports connected prefixes as type-5 routes, and has the sessions with external routers."""
     groups = [
         Peer(router, is_group=True, description=f"external router {router}")
         for router in dict.fromkeys(peer.router for peer in vrf.external)
@@ -182,7 +182,7 @@ def _tenant(vrf: Vrf, bgp: Bgp, overlay: OverlayConfig) -> Router:
 
 
 def _tenant_family(vrf: Vrf, family: Family, overlay: OverlayConfig) -> UnicastFamily:
-    """Return an address family of a tenant, with the external routers whose links have this family."""
+    """Return an address family of a tenant, with the external routers whose links have addresses of this family."""
     routers = [peer.router for peer in vrf.external if peer.session.local_address.family == family]
     return UnicastFamily(
         redistributes="",

@@ -19,21 +19,21 @@ REQUIRES_POLICY = [7, 4]
 
 
 def general_of(config: DeviceConfig) -> General:
-    """Return the general statements of a device."""
+    """Return the general settings of a device, in the form of their statements."""
     ipv4 = True if "ipv4" in config.balancing.ether_types else None
     return General(config.name, profile="datacenter", ipv4=ipv4, ipv6=True)
 
 
 def passes(general: General) -> bool:
-    """Return True if an external session without a route-map passes all routes, unless its instance has a statement about this."""
+    """Return True if external sessions without a route-map pass all routes by default. A BGP instance may override this default."""
     release = [int(part) for part in re.findall(r"\d+", general.release)[:2]]
     return general.profile == "datacenter" or (general.release != "" and release < REQUIRES_POLICY)
 
 
 def give_back_general(reader: SectionReader) -> None:
-    """Mark statements as not understood if they mean more than their rows express.
+    """Mark statements as not understood if the model cannot represent their effect.
 
-    Such statements disable the forwarding of a family in use, or filter routes.
+    Such statements disable forwarding for an address family in use, or filter routes.
     """
     for section in reader.sections:
         match section.line.split():
@@ -46,7 +46,7 @@ def give_back_general(reader: SectionReader) -> None:
 
 
 def _uses(reader: SectionReader, word: str) -> bool:
-    """Return whether a family has routes in BGP, or an address on an interface other than a loopback."""
+    """Return True if an address family has routes in BGP, or an address on an interface other than a loopback."""
     return has(reader.sections, "router bgp **", f"address-family {FAMILY.read(word)} **") or any(
         _has_address(section, word) for section in reader.sections
     )
@@ -59,7 +59,7 @@ def _has_address(section: Section, word: str) -> bool:
 
 
 def _sets_source(reader: SectionReader, name: str) -> bool:
-    """Return whether a route-map permits every route and only sets the source address of the device's own packets."""
+    """Return True if a route-map permits every route and only sets the source address of the device's own packets."""
     entries = [section for section in reader.sections if section.line.startswith(f"route-map {name} ")]
     permits = all(entry.line.split()[2] == "permit" for entry in entries)
     return permits and any(not any(line.line.startswith("match ") for line in entry.body or ()) for entry in entries)

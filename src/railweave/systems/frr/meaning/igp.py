@@ -1,4 +1,4 @@
-"""Conversion between a device's IS-IS and OSPF and their statements (``statements.igp``)."""
+"""Conversion between a device's IS-IS and OSPF settings and their statements (``statements.igp``)."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ ISIS_METRIC = 10
 
 
 def igp_of(config: DeviceConfig) -> Igp:
-    """Return the instance of IS-IS in the form of its statements; empty if the device has none."""
+    """Return the IS-IS instance in the form of its statements; empty if the device does not run IS-IS."""
     isis = config.isis
     return Igp(isis={AREA: RouterIsis(isis.net, isis.key)} if isis else {})
 
 
 def on_isis(config: DeviceConfig, port: str) -> OnIsis | None:
-    """Return the IS-IS settings of an interface on which IS-IS runs or whose prefix it advertises; None for others."""
+    """Return the IS-IS settings of an interface, or None if IS-IS neither runs on the interface nor advertises its prefix."""
     isis = config.isis
     if isis is None:
         return None
@@ -50,7 +50,7 @@ def on_isis(config: DeviceConfig, port: str) -> OnIsis | None:
 
 
 def families_of(igp: Igp, port: Port) -> set[Family]:
-    """Return the families for which IS-IS runs on an interface, in instances that are defined."""
+    """Return the address families for which IS-IS runs on an interface. Instances that are not defined are ignored."""
     return {family for family, name in port.isis.instances.items() if name in igp.isis} if port.isis else set()
 
 
@@ -62,15 +62,15 @@ def on_links(igp: Igp, ports: Mapping[str, Port]) -> Iterator[tuple[Port, OnIsis
 
 
 def _watched(igp: Igp, ports: Mapping[str, Port]) -> set[str | None]:
-    """Return the BFD profiles of interfaces with IS-IS neighbors.
+    """Return the names of the BFD profiles of interfaces with IS-IS neighbors.
 
-    The empty name means BFD without a profile. None means that an interface has no BFD.
+    The empty name means BFD without a profile. None means that an interface does not use BFD.
     """
     return {(each.profile or "") if each.bfd or each.profile else None for _, each in on_links(igp, ports)}
 
 
 def give_back_isis(igp: Igp, ports: Mapping[str, Port], reader: SectionReader) -> None:
-    """Mark statements about IS-IS that a configuration cannot represent as not understood.
+    """Mark statements about IS-IS that the model cannot represent as not understood.
 
     They put an interface into an undefined instance, or set BFD that differs between interfaces.
     """
@@ -85,7 +85,7 @@ def give_back_isis(igp: Igp, ports: Mapping[str, Port], reader: SectionReader) -
 def isis(
     igp: Igp, ports: Mapping[str, Port], profiles: Mapping[str, Bfd], router_id: Address, loopbacks: tuple[str, ...]
 ) -> Isis | None:
-    """Return the configuration of IS-IS (level 2, wide metrics), or None if it does not run."""
+    """Return the configuration of IS-IS (level 2, wide metrics), or None if IS-IS does not run."""
     if not igp.isis:
         return None
     running = list(on_links(igp, ports))
@@ -140,7 +140,8 @@ def ospf(
 def _on_ospf(router: RouterOspf, port: Port) -> OnOspf:
     """Return the OSPF settings of an interface, with its area.
 
-    The area is from the interface's own statement, or else from the first network that contains its address.
+    The area is that of the interface's own statement or, without one, of the first network that contains the interface's
+    address.
     """
     here = port.ospf or OnOspf()
     areas = [each.area for each in router.networks if any(each.prefix.holds(held.address) for held in port.addresses)]
@@ -150,8 +151,8 @@ def _on_ospf(router: RouterOspf, port: Port) -> OnOspf:
 def give_back_ospf(reader: SectionReader) -> None:
     """Mark all statements of OSPF as not understood.
 
-    Called if OSPF runs on no interface, or if the device also has BGP sessions on its links, because a configuration has
-    one of the two as its underlay.
+    This function is called if OSPF runs on no interface, or if the device also has BGP sessions on its links: the model can
+    represent only one of the two as the underlay.
     """
     for section in reader.sections:
         if section.line == "router ospf":

@@ -1,4 +1,4 @@
-"""Conversion between a device's routing policy and BFD profiles and their statements (``statements.policy``), also for Enterprise SONiC."""
+"""Conversion between a device's routing policy and BFD profiles and their statements (``statements.policy``). Enterprise SONiC uses it too."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from railweave.model.device.model import Bgp, DeviceConfig, OverlayConfig, Vrf
 
 USUAL_INTERVAL = 300
-"""The time in milliseconds between BFD packets without a profile's interval (FRR's bfdd, BFD_DEFREQUIREDMINRX)."""
+"""The default time in milliseconds between BFD packets (FRR's bfdd, BFD_DEFREQUIREDMINRX)."""
 
 
 def kind(value: str) -> Literal["large", "standard"]:
@@ -31,12 +31,12 @@ def kind(value: str) -> Literal["large", "standard"]:
 
 
 def interface_list(name: str) -> str:
-    """Return the name of the prefix list for the prefixes of an interface."""
+    """Return the name of the prefix list that represents the prefixes of an interface."""
     return f"(interface {name})"
 
 
 def fabric_policies(config: DeviceConfig, bgp: Bgp) -> Policies:
-    """Return the policies of the fabric, with the BFD profiles of the fabric's and the overlay's sessions."""
+    """Return the policies of the fabric, and the BFD profiles of the fabric's and the overlay's sessions."""
     terms = [term for policy in bgp.policies for term in policy.terms]
     listed = sorted({(term.match.prefix_list, term.match.orlonger) for term in terms if term.match.prefix_list})
     matched = sorted({term.match.community for term in terms if term.match.community})
@@ -56,7 +56,7 @@ def fabric_policies(config: DeviceConfig, bgp: Bgp) -> Policies:
 
 
 def detection(profiles: dict[str, Bfd | None]) -> tuple[Detection, ...]:
-    """Return the section of BFD profiles, or an empty tuple if no session has BFD."""
+    """Return the section with the BFD profiles, or an empty tuple if no session uses BFD."""
     watched = {
         name: Profile(bfd.multiplier, bfd.minimum_interval, bfd.minimum_interval)
         for name, bfd in profiles.items()
@@ -95,12 +95,12 @@ def _map_entry(bgp: Bgp, name: str, number: int, term: Term) -> MapEntry:
 
 
 def _matching(entry: MapEntry, name: str, value: str) -> MapEntry:
-    """Return an entry of a route-map for routes with a community."""
+    """Return a route-map entry with the condition that a route has a community. ``name`` and ``value`` are those of the community."""
     return replace(entry, large_community=name) if kind(value) == "large" else replace(entry, community=name)
 
 
 def _marking(entry: MapEntry, values: Iterable[str], *, additive: bool) -> MapEntry:
-    """Return an entry of a route-map that gives routes communities."""
+    """Return a route-map entry that sets communities. If ``additive`` is True, a route also keeps its own communities."""
     large = tuple(value for value in values if kind(value) == "large")
     return replace(
         entry,
@@ -112,7 +112,7 @@ def _marking(entry: MapEntry, values: Iterable[str], *, additive: bool) -> MapEn
 
 
 def overlay_policies(overlay: OverlayConfig) -> Policies:
-    """Return the export policy for EVPN routes. Spines add a community to routes; leaves send no route with this community back."""
+    """Return the export policy for EVPN routes. Spines add a community to routes; leaves do not advertise routes with this community."""
     mark = overlay.from_spine
     if overlay.reflects:
         entry = MapEntry(TO_NEIGHBORS, permits=True, number=10, description="forward")
@@ -128,7 +128,7 @@ def overlay_policies(overlay: OverlayConfig) -> Policies:
 
 
 def external_policies(vrf: Vrf) -> Iterator[Policies]:
-    """Yield the policies for routes from and to each external router of a tenant: only the listed prefixes pass."""
+    """Yield the policies for routes from and to each external router of a tenant. Only the listed prefixes pass."""
     for router, peer in {peer.router: peer for peer in vrf.external}.items():
         family = peer.session.local_address.family
         for way, prefixes in (("from", peer.accept), ("to", peer.advertise)):
@@ -142,12 +142,12 @@ def external_policies(vrf: Vrf) -> Iterator[Policies]:
 
 @dataclass(frozen=True, slots=True)
 class Lists:
-    """Prefix lists, community lists and route-maps by name.
+    """The prefix lists, community lists and route-maps of a configuration, by name.
 
     - ``communities``: the value of each community list.
-    - ``strange``: community lists with an entry that one value cannot express.
+    - ``strange``: community lists with entries that a single value cannot represent.
     - ``unknown``: lines of route-map entries that are not understood, by the map's name and the entry's number.
-    - ``numbered``: True if an entry without a description has its number as its name.
+    - ``numbered``: True if an entry without a description is named by its number.
     """
 
     prefixes: PrefixLists
@@ -162,21 +162,21 @@ class Lists:
         return self.maps.get(name, ())
 
     def policies(self, without: Collection[str]) -> tuple[Policy, ...]:
-        """Return the route-maps, except those in ``without``."""
+        """Return the route-maps as policies, except those in ``without``."""
         return tuple(Policy(name, self.terms(name)) for name in self.maps if name not in without)
 
     def terms(self, name: str) -> tuple[Term, ...]:
-        """Return the terms of a route-map. A community that no list has is named by its value."""
+        """Return the terms of a route-map. A community that is in no list is named by its value."""
         names = {value: name for name, value in reversed(self.communities.items())}
         return tuple(self._term(entry, names) for entry in self.entries(name))
 
     def passes_all(self, name: str) -> bool:
-        """Return whether a route-map accepts every route unchanged."""
+        """Return True if a route-map accepts every route unchanged."""
         terms = self.terms(name)
         return bool(terms) and (terms[0].match, terms[0].action, terms[0].unknown) == (Match(), Action(accept=True), ())
 
     def named(self, policies: Iterable[Policy]) -> tuple[Community, ...]:
-        """Return the communities that policies name."""
+        """Return the communities to which policies refer."""
         terms = [term for policy in policies for term in policy.terms]
         names = [*(term.match.community for term in terms), *(name for t in terms for name in t.action.add_communities)]
         values = {name: self.communities.get(name, name) for name in names if name}
@@ -187,7 +187,7 @@ class Lists:
 
         Route-maps of spines add the community, and route-maps of leaves reject routes with it. The result is empty if
         the route-maps of EVPN sessions pass everything, or have unknown statements. It is None if they do anything
-        else, or differ between sessions, because no configuration can express that.
+        else, or differ between sessions, because the model cannot represent that.
         """
         if not any(maps):
             return ""
@@ -229,7 +229,7 @@ class Lists:
 
 
 def _conditions(entry: MapEntry) -> list[tuple[str, str, Family | None]]:
-    """Return conditions on prefixes: the line, the list that it names, and the list's family."""
+    """Return an entry's conditions on prefixes, each as (line, name of the list, address family of the list)."""
     ports = interface_list(entry.interface) if entry.interface else None
     conditions: tuple[tuple[str, str | None, Family | None], ...] = (
         (f"match ip address prefix-list {entry.ipv4_list}", entry.ipv4_list, "ipv4"),
@@ -245,7 +245,10 @@ def _of_communities(entry: MapEntry) -> list[tuple[str, str]]:
 
 
 def _unheld(entry: MapEntry) -> Iterator[str]:
-    """Yield the lines of an entry that a term cannot express together: a term has one condition of each kind, and either adds or replaces communities."""
+    """Yield the lines of a route-map entry that a term cannot represent.
+
+    A term has one condition of each kind, and either adds communities or replaces them.
+    """
     yield from (line for line, *_ in _conditions(entry)[1:])
     yield from (f"match {word} {name}" for word, name in _of_communities(entry)[1:])
     if entry.communities and entry.large_communities and entry.additive != entry.large_additive:
@@ -254,7 +257,7 @@ def _unheld(entry: MapEntry) -> Iterator[str]:
 
 
 def lists(policies: Policies, reader: SectionReader, nos: str, *, numbered: bool) -> Lists:
-    """Return the lists and route-maps of a device. Statements that mean more than these fields express are marked as not understood."""
+    """Return the lists and route-maps of a device. Statements that ``Lists`` cannot represent are marked as not understood."""
     prefixes, communities = _values(policies, reader)
     maps: dict[str, dict[int, MapEntry]] = {}
     bodies: dict[tuple[str, int], list[Section]] = {}
@@ -277,7 +280,7 @@ def lists(policies: Policies, reader: SectionReader, nos: str, *, numbered: bool
                 strange.add(name)
             case ["ip" | "ipv6" as word, "prefix-list", name, *_]:
                 prefixes.strange.add((name, FAMILY.read(word)))
-            case ["route-map", name, *_]:  # an entry whose place is not understood
+            case ["route-map", name, *_]:  # an entry whose number is not understood
                 maps.setdefault(name, {}).setdefault(0, MapEntry(name, permits=False, number=0, description=""))
                 unknown[name, 0] = (*unknown.get((name, 0), ()), line)
             case _:
@@ -289,7 +292,7 @@ def lists(policies: Policies, reader: SectionReader, nos: str, *, numbered: bool
 def _values(policies: Policies, reader: SectionReader) -> tuple[PrefixLists, dict[str, str]]:
     """Return the prefix lists, and the value of each community list.
 
-    Entries that the two cannot express are marked as not understood.
+    Entries that these cannot represent are marked as not understood.
     """
     prefixes, communities = PrefixLists(), dict[str, str]()
     given_back: list[PrefixEntry | CommunityEntry] = []
@@ -300,7 +303,7 @@ def _values(policies: Policies, reader: SectionReader) -> tuple[PrefixLists, dic
             given_back.append(entry)
     for entry in policies.communities:
         is_of_kind = entry.large == (kind(entry.value) == "large")
-        if entry.permits and is_of_kind and entry.name not in communities:  # of one community, any and all are the same
+        if entry.permits and is_of_kind and entry.name not in communities:  # one value: any and all are the same
             communities[entry.name] = entry.value
         else:
             given_back.append(entry)
@@ -311,7 +314,7 @@ def _values(policies: Policies, reader: SectionReader) -> tuple[PrefixLists, dic
 
 
 def _untaken(reader: SectionReader, irrelevant: Callable[[str], bool]) -> Iterator[str]:
-    """Yield the top-level lines that are not understood, and the entries of prefix lists that are not understood, after the header of their list."""
+    """Yield the top-level lines that are not understood, and such entries of prefix lists, each after the header of its list."""
     yield from reader.untaken(reader.sections, "", irrelevant)
     for section in reader.sections:
         if " prefix-list " in section.line:
@@ -321,7 +324,7 @@ def _untaken(reader: SectionReader, irrelevant: Callable[[str], bool]) -> Iterat
 
 
 def _together(entry: MapEntry, later: MapEntry) -> MapEntry:
-    """Return an entry of a route-map, extended by the lines of a later section for the same entry."""
+    """Return a route-map entry, extended by the lines of a later section for the same entry."""
     usual = MapEntry(later.name, later.permits, later.number)
     given = {field.name: getattr(later, field.name) for field in fields(later)}
     changed = {name: value for name, value in given.items() if value != getattr(usual, name)}
@@ -334,7 +337,7 @@ def _together(entry: MapEntry, later: MapEntry) -> MapEntry:
 def profiles(policies: Policies, reader: SectionReader) -> dict[str, Bfd]:
     """Return the BFD settings of profiles by name. The empty name is for sessions without a profile.
 
-    If the sending and receiving intervals of a profile differ, one of the two is marked as not understood.
+    If the sending and the receiving interval of a profile differ, one of the two is marked as not understood.
     """
     named = {"": Bfd(minimum_interval=USUAL_INTERVAL)}
     for section in policies.detection:

@@ -1,4 +1,4 @@
-"""Conversion of interfaces between a device's model and its statements (``statements.ports``)."""
+"""Conversion between the interfaces of a device and their statements (``statements.ports``)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from railweave.model.device.model import DeviceConfig, Gateway, Interface
 
 DISCOVERY = Advertised(sends=True, max_interval=10)
-"""The router advertisements on a link without addresses, by which BGP discovers its neighbor."""
+"""The router advertisements on a link without addresses. BGP discovers its neighbor by them."""
 
 
 def ports_of(config: DeviceConfig) -> Ports:
@@ -59,12 +59,12 @@ def _assigned(addresses: Iterable[Addressed]) -> tuple[InterfaceAddress, ...]:
 
 
 def discovery(port: Interface) -> Advertised | None:
-    """Return the router advertisements of a link to another switch; None if the port has addresses."""
+    """Return the router advertisements of a link to another switch, or None if the port has addresses."""
     return None if port.addresses else DISCOVERY
 
 
 def advertised_of(gateway: Gateway) -> Advertised | None:
-    """Return the router advertisements of a gateway to servers; None if it sends none."""
+    """Return the router advertisements of a gateway for servers, or None if the gateway sends none."""
     timers = gateway.advertisements
     if timers is None:
         return None
@@ -85,7 +85,10 @@ def advertised_of(gateway: Gateway) -> Advertised | None:
 
 
 def for_servers(port: Port) -> Advertised | None:
-    """Return the router advertisements of an interface; None if it sends none, or only those by which BGP finds a neighbor."""
+    """Return an interface's router advertisements for servers, or None if it sends none.
+
+    Advertisements that only serve the discovery of a BGP neighbor do not count.
+    """
     given = port.advertised
     if given is None or not given.sends:
         return None
@@ -94,16 +97,16 @@ def for_servers(port: Port) -> Advertised | None:
 
 
 def advertisements(port: Port) -> RouterAdvertisements | None:
-    """Return the router advertisements of an interface to servers; None if it sends none."""
+    """Return an interface's router advertisements for servers in the form of the model, or None if it sends none."""
     given = for_servers(port)
     return None if given is None else sent(given)
 
 
 def sent(given: Advertised) -> RouterAdvertisements:
-    """Return router advertisements in the form of the model. A time or limit without a statement has FRR's default.
+    """Return router advertisements in the form of the model. A time or limit that no statement sets has FRR's default.
 
     The model has one set of prefix options for all prefixes. If prefixes have different options, the least frequent
-    values are returned.
+    values are returned, so that a deviation stays visible.
     """
     each = [replace(told, prefix=None) for told in {told.prefix: told for told in given.prefixes}.values()]
     option = min(each, key=each.count, default=Told())
@@ -128,7 +131,7 @@ def _or_usual(time: int | None, name: str) -> int:
 
 
 def prefixes(port: Port) -> tuple[Prefix, ...]:
-    """Return the server prefixes of a gateway: IPv6 prefixes that the gateway advertises, and IPv4 prefixes of its addresses.
+    """Return the server prefixes of a gateway: IPv6 prefixes in its router advertisements, and IPv4 prefixes of its addresses.
 
     If the gateway advertises no prefix, return the prefixes of all its addresses.
     """
@@ -139,7 +142,7 @@ def prefixes(port: Port) -> tuple[Prefix, ...]:
 
 
 class WithSubnets(Protocol):
-    """The properties of an interface with addresses, for any system."""
+    """The properties that an interface of any system must have so that ``Subnets`` can use it."""
 
     @property
     def name(self) -> str:
@@ -163,7 +166,7 @@ class WithSubnets(Protocol):
 
 
 class Subnets:
-    """The subnets of interfaces, to find the interface through which a directly connected address is reached."""
+    """An index of the subnets of interfaces. It finds the interface that reaches a directly connected address."""
 
     def __init__(self, ports: Mapping[str, WithSubnets]) -> None:
         self._of = {(port.vrf, held.prefix): (port, held) for port in ports.values() for held in port.addresses}
@@ -173,7 +176,7 @@ class Subnets:
         }
 
     def port(self, peer: Address, vrf: str = "") -> tuple[WithSubnets, InterfaceAddress] | None:
-        """Return (interface, its address in the subnet) for the smallest subnet that contains ``peer``; None if no subnet of the VRF does."""
+        """Return the (interface, address in the subnet) of the smallest subnet that contains ``peer``, or None if no subnet of the VRF contains it."""
         for length in self._lengths[peer.family]:
             reached = self._of.get((vrf, InterfaceAddress(f"{peer}/{length}").prefix))
             if reached is not None:

@@ -1,4 +1,4 @@
-"""Reader of ``frr.conf``, also in the form that ``vtysh -c 'show running-config'`` prints, and of ``nftables.conf``."""
+"""Reader of ``frr.conf`` and ``nftables.conf``. It also reads what ``vtysh -c 'show running-config'`` prints."""
 
 from __future__ import annotations
 
@@ -32,15 +32,15 @@ if TYPE_CHECKING:
     from railweave.systems.frr.statements.ports import Port
 
 LOOPBACK = re.compile(r"lo\d*|dummy\d*")
-"""The names of Linux loopbacks. The first address of the first loopback is the address of the device."""
+"""A pattern of the names of Linux loopbacks. The first address of the first loopback is the address of the device."""
 
 _MANAGEMENT = re.compile(r"eth0|mgmt\d*")
-"""A pattern of management ports. The configuration has no field for a management port that is shut down."""
+"""A pattern of the names of management ports. The model cannot represent a management port that is shut down."""
 _VLAN = re.compile(r"(?:irb\.|vlan|br|Vlan)(\d{1,4})", re.IGNORECASE)
 
 
 def read(texts: Mapping[str, str]) -> Reading:
-    """Return the configuration of one device, read from all its texts together. Raises ``RenderError``, with the line, if a text is malformed."""
+    """Return the configuration of one device, read from all its texts together. Raises ``RenderError``, with the line number, if a text is malformed."""
     below = {file: text for file, text in texts.items() if host.is_one(file)}
     filters = {file: text for file, text in texts.items() if file not in below and nftables.is_one(text)}
     files = [(file, sections(text)) for file, text in texts.items() if file not in below and file not in filters]
@@ -58,14 +58,14 @@ def read(texts: Mapping[str, str]) -> Reading:
 
 
 def parsed(file: str, text: str) -> ConfigTree:
-    """Return a text as a tree: lines of FRR, blocks of nftables, or statements about the host."""
+    """Return a text as a tree: lines of FRR, blocks of nftables, or statements about the host, according to the file name."""
     if host.is_one(file):
         return host.parsed(file, text)
     return config_tree(nftables.blocks(text) if nftables.is_one(text) else as_given(sections(text)))
 
 
 def printed(file: str, nodes: Sequence[Node]) -> str:
-    """Return the nodes of a tree as text for this file."""
+    """Return the nodes of a tree as text, in the form of ``file``."""
     if host.is_one(file):
         return host.printed(nodes)
     parts = tree_sections(nodes)
@@ -114,9 +114,9 @@ def _config(routing: Routing) -> DeviceConfig:
 
 
 def _interface(port: Port, kind: Literal["fabric", "external"]) -> Interface:
-    """Return the interface of a port.
+    """Return the interface that a port has in the model.
 
-    - ``fabric``: a port to a switch. Its description, in railweave's form, gives the peer and the peer's port.
+    - ``fabric``: a port to a switch. In railweave's files, its description contains the peer and the peer's port.
     - ``external``: a port to an external router. Its name contains the VLAN tag.
     """
     name, _, unit = port.name.partition(".")

@@ -28,16 +28,16 @@ _BEGINS = re.compile(
 )
 _HOOK = "type filter hook input priority filter; policy drop;"
 _NETWORK = re.compile(r"(?:bgp-replies|bgp|bfd-echo|bfd|vxlan|discovery|advertisements|icmp|traceroute)-")
-"""A pattern of the beginnings of those rule names that are not for management services."""
+"""A pattern of the beginnings of names of rules for network protocols. All other rules are for management services."""
 
 
 def is_one(text: str) -> bool:
-    """Return True if a text is a file of nftables."""
+    """Return True if a text is in nftables form."""
     return bool(_BEGINS.match(text))
 
 
 def blocks(text: str) -> list[Section]:
-    """Return a text as sections. A block is a section, and a statement is a line. Raises ``RenderError`` if braces do not match."""
+    """Return a text as sections: a block is a section, and a statement is a line. Raises ``RenderError`` if braces do not match."""
     top = Section("", [])
     stack = [top]
     for at, raw in enumerate(text.splitlines(), 1):
@@ -65,7 +65,7 @@ def _put(above: Section, section: Section) -> None:
 
 
 def to_text(sections: Iterable[Section]) -> str:
-    """Return sections as text for nft."""
+    """Return sections as text that ``nft`` reads."""
     return "".join(f"{line}\n" for line in _printed(sections, 0))
 
 
@@ -80,7 +80,7 @@ def _printed(sections: Iterable[Section], depth: int) -> Iterator[str]:
 
 
 def control_plane(text: str) -> tuple[ControlPlane | None, list[Line]]:
-    """Return (the rules of the input chain or None without such a chain, every statement with a mark that tells if it was understood).
+    """Return (control-plane rules, statements). The rules are None if there is no input chain; each statement shows if it was understood.
 
     Raises ``RenderError`` if braces do not match.
     """
@@ -120,7 +120,7 @@ def _policer(line: str) -> Policer | None:
 
 
 def _plane(rules: Iterable[tuple[ControlRule, Sources]], policers: Iterable[Policer]) -> ControlPlane:
-    """Return the control plane of these rules. Sources have the name of the first rule that uses them."""
+    """Return the control plane that consists of these rules. Sources are named after the first rule that uses them."""
     named: dict[Sources, Sources] = {}
     made: list[ControlRule] = []
     for rule, sources in rules:
@@ -133,7 +133,7 @@ def _plane(rules: Iterable[tuple[ControlRule, Sources]], policers: Iterable[Poli
 
 
 def _source_name(name: str) -> str:
-    """Return the name of a rule's sources in railweave's files: the name of the rule without its protocol."""
+    """Return the name that the sources of a rule have in railweave's files: the name of the rule without its protocol."""
     version = name.rpartition("-")[2]
     for begins in ("bgp-replies-", "bgp-", "bfd-echo-", "bfd-"):
         if name.startswith(begins):
@@ -148,11 +148,11 @@ _RULE = re.compile(
     r"(?P<established>tcp flags & \(ack \| rst\) != 0 )?(?:limit name \"?(?P<policer>[^\" ]+)\"? )?"
     r"accept(?: comment (?P<name>\"[^\"]*\"|\S+))?".replace("{SET}", r"(?:[^{}\s]+|\{[^{}]*\})")
 )
-"""A pattern of a rule that accepts packets, with the conditions in the order in which railweave writes them."""
+"""A pattern of a rule that accepts packets. The conditions are in the order in which railweave writes them."""
 
 
 def _rule(line: str) -> tuple[ControlRule, Sources] | None:
-    """Return (a rule that accepts packets, the sources of these packets), or None if a word is not understood."""
+    """Return (a rule that accepts packets, the sources of these packets), or None if the line has an unknown word."""
     match = _RULE.fullmatch(line)
     if match is None:
         return None
@@ -198,5 +198,5 @@ def _range(text: str) -> PortRange:
 
 
 def _set(words: str | None) -> list[str]:
-    """Return the words of a set in braces, or the word itself."""
+    """Return the words of a set in braces. A single word is a set of one."""
     return words.strip("{} ").replace(",", " ").split() if words else []

@@ -1,8 +1,7 @@
-"""Conversion of a configuration that FRR has printed into the statements that were entered.
+"""Conversion of a configuration that FRR has printed into the statements that an operator would enter.
 
 ``show running-config``, and the file that ``write memory`` writes, leave out FRR's defaults, and express some settings
-by other lines than those that are usually entered. The forms here were seen on FRR 10.3 and 10.6
-(``tests/systems/frr/printed``).
+by different lines than an operator enters. The forms here were seen on FRR 10.3 and 10.6 (``tests/systems/frr/printed``).
 """
 
 from __future__ import annotations
@@ -17,16 +16,16 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
 PRINTED = "frr version *"
-"""The line that marks a text as printed by FRR. ``railweave build`` does not write it."""
+"""The form of a line that shows that FRR printed the text. Files of ``railweave build`` do not have this line."""
 
 _OF_10_6 = "use-underlays-nexthop-weight"
-"""Statements that FRR 10.6 prints for every instance, and that older releases do not have."""
+"""The statement that FRR 10.6 prints for every instance. Older releases do not have it."""
 
 _INFINITE = str(0xFFFFFFFF)
 
 
 def as_given(sections: Sequence[Section]) -> list[Section]:
-    """Return the sections of a text that FRR printed, with the statements of railweave's files. Other texts are returned unchanged."""
+    """Return the sections of a text that FRR printed, in the form of railweave's files. Other texts are returned unchanged."""
     if not has(sections, PRINTED):
         return list(sections)
     converted = [_section(section) for section in sections if not (_is_general(section) or _says_nothing(section))]
@@ -42,10 +41,10 @@ def _is_general(section: Section) -> bool:
 
 
 def _distinguish(instances: Sequence[Section]) -> None:
-    """Add FRR's default route distinguisher to VRFs: the router ID and the number of the instance, where the default instance is 1.
+    """Add FRR's default route distinguisher to VRFs without one.
 
-    FRR does not print a configured route distinguisher that equals the default (FRRouting/frr bgpd/bgp_evpn_vty.c,
-    `bgp_evpn_vrf_rd`).
+    It consists of the router id and the number of the instance; the default instance has the number 1. FRR does not print a
+    configured route distinguisher that equals this default (FRRouting/frr bgpd/bgp_evpn_vty.c, `bgp_evpn_vrf_rd`).
     """
     for number, instance in enumerate(instances, 1):
         router_id = next((inner["id"] for inner in select(instance.body or (), "bgp router-id <id>")), "")
@@ -55,12 +54,12 @@ def _distinguish(instances: Sequence[Section]) -> None:
 
 
 def _says_nothing(section: Section) -> bool:
-    """Return whether a section is a VRF of which FRR knows only the name, because the Linux host created it."""
+    """Return True if a section is a VRF without settings, which FRR prints because the VRF exists on the Linux host."""
     return section.line.startswith("vrf ") and not section.body
 
 
 def _general(sections: Sequence[Section]) -> list[Section]:
-    """Return the statements about forwarding. FRR prints them only if forwarding is off. IPv4 is left out if FRR routes no IPv4."""
+    """Return the statements about forwarding. FRR prints them only if forwarding is off. IPv4 is left out if FRR does not route IPv4."""
     lines = [section for section in sections if section.line == "no ipv6 forwarding"] or [Section("ipv6 forwarding")]
     if _routes_ipv4(sections):
         lines += [section for section in sections if section.line == "no ip forwarding"] or [Section("ip forwarding")]
@@ -94,7 +93,7 @@ def _interface(body: list[Section]) -> Iterable[Section]:
 
 
 def _prefix_option(section: Section) -> Section:
-    """Return a line about an advertised prefix with both lifetimes in seconds. FRR prints them only if they differ from the defaults."""
+    """Return a line about an advertised prefix with both lifetimes in seconds. FRR prints lifetimes only if they differ from the defaults."""
     words = section.line.split()
     if words[:3] != ["ipv6", "nd", "prefix"]:
         return section
@@ -121,7 +120,7 @@ def _bfd(body: list[Section]) -> Iterable[Section]:
 
 
 def _bgp(body: list[Section]) -> Iterable[Section]:
-    """Yield the lines of an instance. The AS number and the group of a neighbor on an interface become separate lines, as railweave writes them.
+    """Yield the lines of a BGP instance as railweave writes them. The AS number and the group of a neighbor on an interface become separate lines.
 
     FRR prints BFD twice for a neighbor with a profile; the line without the profile is left out.
     """
@@ -141,7 +140,7 @@ def _bgp(body: list[Section]) -> Iterable[Section]:
             case ["neighbor", name, "interface", *v6only, "peer-group", group]:
                 if v6only:
                     yield Section(f"neighbor {name} interface v6only", at=line.at)
-                if name in as_numbers:  # before its group: FRR does not know the neighbor until then
+                if name in as_numbers:  # before the group: without the AS number, FRR has no such neighbor
                     yield as_numbers.pop(name)
                 yield Section(f"neighbor {name} peer-group {group}", at=line.at)
             case ["neighbor", name, "remote-as", _] if name in on_interfaces:
@@ -156,7 +155,10 @@ def _bgp(body: list[Section]) -> Iterable[Section]:
 
 
 def _next_hops_kept(body: list[Section]) -> Iterable[Section]:
-    """Yield a line for each neighbor that leaves the next hop unchanged, for a switch without VNIs. FRR never prints this EVPN statement."""
+    """Yield a line for each EVPN neighbor to which the switch sends routes with an unchanged next hop. Only switches without VNIs have these lines.
+
+    FRR accepts the statement, but never prints it.
+    """
     if not has(body, "advertise-all-vni"):
         for line in select(body, "neighbor <name> activate"):
             yield Section(f"neighbor {line['name']} attribute-unchanged next-hop")
@@ -174,4 +176,4 @@ _BODIES: Mapping[str, Callable[[list[Section]], Iterable[Section]]] = {
     "router bgp ": _bgp,
     "router isis ": _isis,
 }
-"""The functions that rewrite sections, by the first word of the section."""
+"""The function that rewrites a section, by the first word of its header."""

@@ -1,4 +1,4 @@
-"""Derivation of the routing configuration from FRR's text, for every system on which FRR runs."""
+"""Derivation of the routing configuration from FRR's statements, for every system on which FRR runs."""
 
 from __future__ import annotations
 
@@ -40,9 +40,9 @@ _SHORT = 65535
 def overlay(
     sessions: Sessions, policies: Lists, loopbacks: Sequence[Address], taking: SectionReader
 ) -> model.OverlayConfig | None:
-    """Return the overlay of a device: sessions between loopbacks, and links whose sessions also carry EVPN routes.
+    """Return the overlay of a device: the sessions between loopbacks, and the links whose sessions also carry EVPN routes.
 
-    Return None without EVPN, or if no address for the start of tunnels is known.
+    Return None if EVPN does not run, or if the address from which tunnels start is unknown.
     """
     here = sessions.here
     if here.evpn is None:
@@ -84,15 +84,15 @@ def _endpoints(loopback: Address, loopbacks: Sequence[Address]) -> tuple[model.T
 
 
 def evpn_maps(router: Router) -> set[str]:
-    """Return the names of the route-maps of EVPN routes."""
+    """Return the names of the route-maps that apply to sent EVPN routes."""
     peers = (router.evpn or Evpn()).peers
     return {peer.exports for name, peer in peers.items() if peer.exports and name in router.neighbors}
 
 
 def mac_vrf(here: Router) -> model.MacVrf | None:
-    """Return the bridging instance, in which each VNI has its own route target; None without VNIs.
+    """Return the bridging instance, or None if there are no VNIs. Each VNI has its own route target.
 
-    In railweave's files the route distinguisher contains the VLAN.
+    In railweave's files, the route distinguisher contains the VLAN.
     """
     if here.evpn is None or not here.evpn.vnis:
         return None
@@ -111,9 +111,10 @@ def _vlan(distinguisher: str) -> int:
 
 
 def _targets(evpn: Evpn, automatic: str) -> str:
-    """Return the route target of a VNI.
+    """Return the route target of a VNI. ``automatic`` is FRR's default.
 
-    If there are several, or the import and export targets differ, return a text with all, which no design has.
+    If there are several, or if the import and export targets differ, return a text with all of them. No design has such a
+    text, so the difference stays visible.
     """
     imports, exports = evpn.imports or (automatic,), evpn.exports or (automatic,)
     return imports[0] if imports == exports and len(imports) == 1 else f"{'+'.join(imports)}/{'+'.join(exports)}"
@@ -124,7 +125,7 @@ def _target(text: str) -> str:
 
 
 def _automatic(here: Router, vni: int) -> str:
-    """Return FRR's default route target of a VNI: the lower 16 bits of the AS number, and the VNI (RFC 8365)."""
+    """Return FRR's default route target of a VNI: the lower 16 bits of the AS number, then the VNI (RFC 8365)."""
     return f"{here.asn & _SHORT}:{vni}"
 
 
@@ -144,7 +145,7 @@ def _vrf(name: str, vni: int, sessions: Sessions | None, policies: Lists, prefix
 
 
 def _told(here: Router, evpn: Evpn, prefix: Prefix) -> bool:
-    """Return whether a connected prefix is advertised as a type-5 route."""
+    """Return True if a connected prefix is advertised as a type-5 route."""
     unicast = here.unicast.get(prefix.family)
     return (
         prefix.family in evpn.advertises
@@ -154,7 +155,7 @@ def _told(here: Router, evpn: Evpn, prefix: Prefix) -> bool:
 
 
 def _external(sessions: Sessions, policies: Lists) -> Iterator[model.ExternalPeer]:
-    """Yield the sessions with external routers, with the prefixes that are accepted and advertised."""
+    """Yield the sessions with external routers, with the accepted and the advertised prefixes."""
     for peer in sessions.peers:
         session = sessions.links[peer.name]
         if session.peer_address is None or session.local_address is None or not sessions.unicast(peer):
@@ -169,7 +170,7 @@ def _external(sessions: Sessions, policies: Lists) -> Iterator[model.ExternalPee
 
 
 def external_maps(instances: Mapping[str, Sessions]) -> Iterator[str]:
-    """Yield the names of the route-maps of sessions in VRFs."""
+    """Yield the names of the route-maps that sessions in VRFs use."""
     for name, sessions in instances.items():
         if name:
             for peer in sessions.peers:
@@ -186,9 +187,9 @@ _HIERARCHIES = {"router", "ip", "ipv6", "bgp", "no", "key", "line"}
 
 
 class Sessioned:
-    """The BGP sessions in a text, including EVPN.
+    """The BGP sessions of a configuration, including EVPN sessions.
 
-    - ``ports``: the interfaces with their addresses, from the file that has them.
+    - ``ports``: the interfaces with their addresses.
     - ``loopbacks``: the names of loopbacks.
     - ``sessions``: the sessions of each VRF; the name of the default VRF is empty.
     - ``vnis``: the VNI of each VRF; 0 means no VNI.
@@ -212,9 +213,9 @@ class Sessioned:
         for vrf, main in self.sessions.items():
             _leave_unnamed(main.here, taking)
             for line in statements_of(main.here, taking, *main.syntax.imports):
-                if not policies.passes_all(line["map"]):  # routing does not know what tenants refuse
+                if not policies.passes_all(line["map"]):  # the route computation ignores import filters of EVPN
                     taking.leave(line)
-            if vrf:  # a VRF has no BFD in the model, no AS number of its own, and is not shut
+            if vrf:  # a VRF in the model has no BFD and no AS number of its own, and is not shut down
                 main.leave_bfd(main.here.neighbors, taking)
                 for form in ("bgp shutdown **", "shutdown **") if main.here.shut else ():
                     for line in statements_of(main.here, taking, form):
@@ -225,11 +226,11 @@ class Sessioned:
 
     @property
     def default(self) -> Sessions | None:
-        """The sessions of the default VRF; None without BGP there."""
+        """The sessions of the default VRF, or None if BGP does not run in the default VRF."""
         return self.sessions.get("")
 
     def router_id(self) -> Address:
-        """Return the router ID of BGP or, without a statement, the address of the loopback."""
+        """Return the router id of BGP or, if none is set, the IPv4 address of the loopback."""
         router_id = self.default.here.router_id if self.default else None
         return router_id or next(
             (loopback.address for loopback in self.loopbacks if loopback.family == "ipv4"), UNKNOWN
@@ -256,7 +257,7 @@ class Sessioned:
         return overlay(main, self.policies, addresses, self.taking) if main else None
 
     def mac_vrf(self) -> model.MacVrf | None:
-        """Return the bridged VNIs, or None if the text names none."""
+        """Return the bridging instance of the layer-2 VNIs, or None if there are no such VNIs."""
         return mac_vrf(self.default.here) if self.default else None
 
     def vrfs(self, prefixes: Mapping[str, Sequence[Prefix]]) -> tuple[model.Vrf, ...]:
@@ -275,8 +276,8 @@ class Sessioned:
     def _held(self, vrf: str, here: Router, ways: int, prefixes: Sequence[Prefix]) -> Sequence[Prefix]:
         """Return those prefixes of gateways that the route-maps of ``redistribute connected`` accept. Mark as not understood:
 
-        - ``maximum-paths`` below the ``ways`` that EVPN's sessions provide;
-        - ``network`` with a prefix that is neither a gateway's nor on a different interface of the VRF;
+        - ``maximum-paths`` below ``ways``, the number of paths that EVPN sessions provide;
+        - ``network`` with a prefix that neither a gateway nor another interface of the VRF has;
         - ``redistribute connected`` with a route-map whose result cannot be computed.
         """
         at_ports = {each.prefix for port in self.ports.values() if port.vrf == vrf for each in port.addresses}
@@ -313,13 +314,13 @@ class Sessioned:
         return replace(vrf, loopbacks=prefixes, unit=number(name.lstrip("abcdefghijklmnopqrstuvwxyzL")))
 
     def outside(self) -> set[str]:
-        """Return the names of interfaces with sessions of VRFs other than the default one."""
+        """Return the names of interfaces on which VRFs other than the default one have sessions."""
         tenants = (sessions for vrf, sessions in self.sessions.items() if vrf)
         return {session.interface for tenant in tenants for session in tenant.links.values()} - {""}
 
 
 class Routing(Sessioned):
-    """The routing configuration in FRR's text."""
+    """The routing configuration that FRR's statements describe."""
 
     def __init__(self, taking: SectionReader, ports: Mapping[str, Port], loopbacks: Sequence[str]) -> None:
         stated = POLICIES.read(taking.sections, taking)
@@ -352,9 +353,9 @@ class Routing(Sessioned):
         return isis(self._igp, self.ports, self.profiles, loopback, self.loopback_names)
 
     def ospf(self, bgp: Bgp | None) -> Ospf | None:
-        """Return the OSPF configuration, or None if OSPF does not run.
+        """Return the OSPF configuration, or None if OSPF does not run. ``bgp`` is the BGP configuration of the default VRF.
 
-        OSPF together with BGP sessions on links is marked as not understood, because the model cannot express both.
+        If BGP also has sessions on links, OSPF is marked as not understood, because the model cannot represent both.
         """
         if bgp is not None and bgp.groups and self._ospf is not None:
             give_back_ospf(self.taking)
@@ -362,7 +363,7 @@ class Routing(Sessioned):
         return self._ospf
 
     def on_fabric(self) -> set[str]:
-        """Return the names of interfaces with a session of the default VRF, with IS-IS or with OSPF."""
+        """Return the names of interfaces to other switches: those with a session of the default VRF, IS-IS or OSPF."""
         on_sessions = (
             {session.interface for session in self.default.links.values()} - {""} if self.default else set[str]()
         )
@@ -370,7 +371,7 @@ class Routing(Sessioned):
         return on_sessions | running | {port.interface for port in (self._ospf.ports if self._ospf else ())}
 
     def fast_reroute(self) -> bool:
-        """True if next-hop groups are repaired immediately after a failure, or without BGP."""
+        """Return True if next-hop groups are repaired immediately after a failure, or if BGP does not run."""
         return self.default.here.fast if self.default else True
 
 
@@ -379,7 +380,7 @@ def _open(router: Router, *, passes: bool) -> bool:
 
 
 def _leave_unnamed(router: Router, taking: SectionReader) -> None:
-    """Mark lines in address families as not understood if they refer to a neighbor that is not defined. FRR rejects such lines."""
+    """Mark lines in address families as not understood if they refer to an undefined neighbor. FRR rejects such lines."""
     families = (*router.unicast.values(), *([router.evpn] if router.evpn else []))
     if {name for family in families for name in family.peers} - router.neighbors.keys():
         for form in ("neighbor <name> **", "no neighbor <name> activate"):
@@ -389,7 +390,7 @@ def _leave_unnamed(router: Router, taking: SectionReader) -> None:
 
 
 def statements(taking: SectionReader, files: Sequence[tuple[str, Sequence[Section]]]) -> Iterator[ReadStatement]:
-    """Yield every line of the files, with a mark that tells if it was understood, except lines without a name. Secrets are left out."""
+    """Yield every line of the files, with a mark that shows if the line was understood. Secrets are left out."""
     of_file = {id(section): file for file, sections in files for section in sections}
     irrelevant = catalog().systems["frr"].reads.irrelevant
     lines: dict[str, list[tuple[int, str, str, Known]]] = {file: [] for file, _ in files}

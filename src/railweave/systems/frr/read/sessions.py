@@ -34,28 +34,28 @@ if TYPE_CHECKING:
 
 
 ANY = "(any)"
-"""The name of the policy that accepts everything, for sessions that need no route-map and have none. No route-map can have this name."""
+"""The name of a policy that accepts everything. Sessions have it if they need no route-map and have none. No route-map can have this name."""
 
 NETWORKS = "(networks)"
-"""The name of the prefix list and of the policy for prefixes in ``network`` statements."""
+"""The name of the prefix list, and of the policy, for the prefixes of ``network`` statements."""
 
 
 def default() -> Bfd:
-    """Return the BFD timers that apply without a statement."""
+    """Return the BFD timers that apply if no statement sets them."""
     return Bfd(minimum_interval=unprinted("bgp.bfd.minimum_interval"), multiplier=unprinted("bgp.bfd.multiplier"))
 
 
-UNKNOWN = Address("0.0.0.0")  # noqa: S104 - nothing listens there: it stands for an address that is not said
+UNKNOWN = Address("0.0.0.0")  # noqa: S104 - no program listens on it: it represents an unknown address
 
 
 @dataclass(frozen=True)
 class Syntax:
     """The differences between systems that share FRR's routing statements.
 
-    - ``nos``: the name of the system. Its ``system.yaml`` has the defaults of values without a statement.
+    - ``nos``: the name of the system. Its ``system.yaml`` has the defaults of values that no statement sets.
     - ``bfd``: the forms of lines about BFD, with the neighbor or group as ``name``.
-    - ``exports``: the form of lines that name a route-map for EVPN routes that are sent.
-    - ``imports``: the form of lines that name a route-map, as ``map``, for EVPN routes that are received.
+    - ``exports``: the form of lines that apply a route-map to sent EVPN routes.
+    - ``imports``: the form of lines that apply a route-map (``map``) to received EVPN routes.
     """
 
     nos: str
@@ -73,9 +73,9 @@ def statements_of(router: Router, taking: SectionReader, *forms: str) -> Iterato
 
 
 class Sessions:
-    """The sessions of a BGP instance, with the values that the model needs.
+    """The sessions of a BGP instance, and functions that return the values that the model needs.
 
-    ``open_`` is True if a session without a route-map passes every route.
+    ``open_`` is True if external sessions without a route-map pass every route.
     """
 
     neighbor_of = staticmethod(neighbor_of)
@@ -97,7 +97,7 @@ class Sessions:
 
     @cached_property
     def peers(self) -> tuple[Peer, ...]:
-        """The neighbors that are not shut and not on an interface of a different VRF; empty if the instance is shut."""
+        """The neighbors that are not shut down and not on an interface of a different VRF; empty if the instance is shut down."""
         if self.here.shut:
             return ()
         vrf = self.here.vrf
@@ -108,7 +108,7 @@ class Sessions:
         )
 
     def unicast(self, peer: Peer) -> list[Family]:
-        """Return the unicast families whose routes go over a session."""
+        """Return the unicast families whose routes a session carries."""
         return [family for family in FAMILIES if self.here.is_active(peer, family)]
 
     def evpn(self, peer: Peer) -> bool:
@@ -116,17 +116,17 @@ class Sessions:
         return self.here.is_active(peer, "evpn")
 
     def peer_as(self, peer: Peer) -> int:
-        """Return the AS number of a neighbor. 0 means any number except that of the instance."""
+        """Return the AS number of a neighbor. 0 means any number that differs from that of the instance."""
         return self.here.asn if peer.asn == INTERNAL else peer.asn or 0
 
     def ports(self) -> set[str]:
-        """Return the names of interfaces with a neighbor, including neighbors whose session is shut."""
+        """Return the names of interfaces with a neighbor, even if the session is shut down."""
         shut = (self._on_link(peer) for peer in self.here.peers if peer.name not in self.links)
         return {session.interface for session in (*self.links.values(), *shut)} - {""}
 
     @cached_property
     def links(self) -> dict[str, model.Session]:
-        """The sessions of ``peers`` by neighbor name, each in the form of a session on a link, with its interface and addresses."""
+        """The sessions of ``peers`` as sessions on links, with interface and addresses, by neighbor name."""
         return {peer.name: self._on_link(peer) for peer in self.peers}
 
     def _on_link(self, peer: Peer) -> model.Session:
@@ -139,7 +139,7 @@ class Sessions:
         return model.Session(port.name if port else "", "", far, asn, link[1].address if link else None, at)
 
     def numbered(self, peer: Peer) -> model.NumberedSession | None:
-        """Return a session in the form of a session between loopbacks; None if the neighbor has no address."""
+        """Return a session as a session between loopbacks, or None if the neighbor has no address."""
         at = address(peer.name)
         if at is None:
             return None
@@ -148,24 +148,28 @@ class Sessions:
         )
 
     def source(self, peer: Peer) -> Address:
-        """Return the local address of a session: the address of ``update_source``, or else the address on the link to the neighbor, or else ``UNKNOWN``."""
+        """Return the local address of a session.
+
+        It is the address of ``update_source`` or, if that is not set, the address on the link to the neighbor. If neither
+        exists, it is ``UNKNOWN``.
+        """
         named, at = self._ports.get(peer.update_source), address(peer.name)
         of_port = next((port_address.address for port_address in named.addresses), None) if named else None
         link = self._subnets.port(at, self.here.vrf) if at else None
         return address(peer.update_source) or of_port or (link[1].address if link else UNKNOWN)
 
     def reaches(self, peer: Peer) -> bool:
-        """Return True if a session can come up."""
+        """Return True if a session can come up: its neighbor is directly connected or internal, or may be several hops away."""
         at = address(peer.name)
         near = at is not None and self._subnets.port(at, self.here.vrf) is not None
         return near or self.peer_as(peer) == self.here.asn or peer.hops is not None
 
     def exports(self, peer: Peer, family: AddressFamily) -> str | None:
-        """Return the name of the route-map for routes of a family that are sent over a session; None without a route-map."""
+        """Return the name of the route-map for a family's routes that are sent over a session, or None if there is none."""
         return next((level.exports for level in self.here.within(peer, family) if level.exports), None)
 
     def policies(self, peer: Peer) -> tuple[str, str]:
-        """Return (import policy, export policy) of a session. Different route-maps of its families are combined into one named policy."""
+        """Return (import policy, export policy) of a session. If its families have different route-maps, these are combined into one named policy."""
         without = ANY if self._open or self.peer_as(peer) == self.here.asn else NOTHING
         imports: dict[Family, str | None] = {}
         exports: dict[Family, str | None] = {}
@@ -176,17 +180,17 @@ class Sessions:
         return self.joint.name(imports) or NOTHING, self.joint.name(exports) or NOTHING
 
     def bfd(self, peer: Peer) -> Bfd | None:
-        """Return the BFD timers of a session; None if the session has no BFD."""
+        """Return the BFD timers of a session, or None if the session does not use BFD."""
         if peer.profile is None and not peer.bfd:
             return None
         return self._profiles.get(peer.profile or "") or default()
 
     def key(self, peer: Peer) -> Authentication | None:
-        """Return the password of a session as the model's authentication; None without a password."""
+        """Return the password of a session as the model's authentication, or None if it has no password."""
         return Authentication(peer.password) if peer.password else None
 
     def underlay(self) -> list[Peer]:
-        """Return the neighbors of the underlay: all except those that exchange only EVPN routes."""
+        """Return the neighbors of the underlay, which are all except those that exchange only EVPN routes."""
         return [peer for peer in self.peers if self.unicast(peer) or not self.evpn(peer)]
 
     def families(self, peers: Sequence[Peer]) -> tuple[Family, ...]:
@@ -195,7 +199,7 @@ class Sessions:
         return tuple(family for family in FAMILIES if family in used or (not peers and family in self.here.unicast))
 
     def common_bfd(self, peers: Collection[Peer], taking: SectionReader) -> Bfd | None:
-        """Return the BFD timers that all of these sessions have, or None.
+        """Return the BFD timers that all of these sessions share, or None.
 
         If the sessions differ, their lines about BFD are marked as not understood.
         """
@@ -218,7 +222,7 @@ class Sessions:
 
 
 def bgp(sessions: Sessions, policies: Lists, taking: SectionReader, without: Collection[str]) -> model.Bgp:
-    """Return the BGP configuration. ``without`` are names of route-maps that are not for BGP sessions, and are left out."""
+    """Return the BGP configuration of the model. ``without`` are the names of route-maps that it leaves out, because only the overlay and VRFs use them."""
     here = sessions.here
     on_links = sessions.underlay()
     groups, bfd = with_bfd(*_groups(sessions, on_links, taking))
@@ -268,7 +272,7 @@ def bgp(sessions: Sessions, policies: Lists, taking: SectionReader, without: Col
 
 
 def _widths(sessions: Sessions, peers: Iterable[Peer]) -> list[int]:
-    """Return the maximum numbers of equal-cost paths, by family, for the kind of sessions (internal or external) that the peers have."""
+    """Return the maximum numbers of equal-cost paths of each family. They are those for internal or external sessions, according to the peers."""
     inside = {sessions.peer_as(peer) == sessions.here.asn for peer in peers} or {False}
     families = sessions.here.unicast.values()
     widths = [family.inner_paths if way else family.maximum_paths for family in families for way in inside]
@@ -278,9 +282,9 @@ def _widths(sessions: Sessions, peers: Iterable[Peer]) -> list[int]:
 def _groups(
     sessions: Sessions, peers: Iterable[Peer], taking: SectionReader
 ) -> tuple[list[model.BgpGroup], list[Bfd | None]]:
-    """Return peer groups with their sessions, in the order of the text, and the BFD timers of each group.
+    """Return (the peer groups with their sessions in the order of the text, the BFD timers of each group).
 
-    A session with other policies than its group becomes a separate group.
+    A session whose policies differ from those of its group becomes a separate group.
     """
     here = sessions.here
     order = {name: place for place, name in enumerate(here.neighbors)}
@@ -305,7 +309,7 @@ def _groups(
 def _originated(
     here: Router, known: Sequence[model.Policy], routed: Sequence[Family]
 ) -> tuple[str | None, tuple[model.Policy, ...]]:
-    """Return (name of the policy by which connected routes are originated, policies that have no route-map in the text).
+    """Return (name of the policy that selects the connected routes to originate, policies without a route-map in the configuration).
 
     The prefixes of ``network`` statements are always originated. Each routed family has its own statements.
     """

@@ -1,6 +1,6 @@
-"""Reader of FRR configuration text into sections, and of words into values.
+"""Functions that convert FRR configuration text to sections, and words to values.
 
-As in FRR, sections are opened and closed by words. The indentation has no meaning.
+As in FRR, words open and close sections. The indentation has no meaning.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ _LONGEST = 20
 
 
 def number(word: str) -> int | None:
-    """Return a whole number; None if the word is not a number, or is longer than any valid value."""
+    """Return the whole number in a word, or None if the word is not a number, or is longer than any valid value."""
     return int(word) if word.isascii() and word.isdecimal() and len(word) <= _LONGEST else None
 
 
 def address(word: str) -> Address | None:
-    """Return an address; None if the word is no address."""
+    """Return the address in a word, or None if the word is not an address."""
     try:
         return Address.read(word)
     except ValueError:
@@ -29,7 +29,7 @@ def address(word: str) -> Address | None:
 
 
 def interface_address(word: str) -> InterfaceAddress | None:
-    """Return an address with its prefix length; None if the word has no such form."""
+    """Return the address with a prefix length in a word, or None for any other word."""
     try:
         return InterfaceAddress.read(word)
     except ValueError:
@@ -37,7 +37,7 @@ def interface_address(word: str) -> InterfaceAddress | None:
 
 
 def prefix(word: str) -> Prefix | None:
-    """Return a prefix; None if the word is not a prefix. Bits beyond its length are ignored, as in FRR."""
+    """Return the prefix in a word, or None for any other word. Bits beyond its length are ignored, as in FRR."""
     subnet = interface_address(word)
     return subnet.prefix if subnet else None
 
@@ -55,25 +55,25 @@ _STANDS_ALONE = re.compile(
     r"bgp (?:as-path|community-list|large-community-list|extcommunity-list|community alias|no-rib|send-extra-data)\b|"
     r"mpls label|router-id |vni \d+$|fpm |banner |snmp|end$)"
 )
-"""A pattern of plain top-level lines. In a text without indentation, they end the section before them."""
+"""A pattern of top-level lines that open no section. In a text without indentation, such a line ends the section before it."""
 
 _OF_ROUTER = re.compile(
     r"(?:no )?(?:bgp |neighbor \S+ (?:remote-as|peer-group|interface|timers|description|bfd|update-source|ebgp-multihop|"
     r"password|local-as|capability|ttl-security|shutdown)\b)"
 )
-"""A pattern of lines that belong to ``router bgp`` itself and to none of its address families."""
+"""A pattern of lines that belong to ``router bgp`` itself, and not to an address family."""
 
 _OF_VRF = re.compile(r"(?:no )?(?:vni |(?:ip|ipv6) (?:route|nht|protocol|router-id)\b)")
 _FAMILY = re.compile(r"address-family \S")
 _INNER = {"bfd": re.compile(r"(?:profile|peer) \S"), "key": re.compile(r"key \S"), "rpki": re.compile(r"rpki cache")}
 _CLOSED = {"exit-address-family": "address-family", "exit-vni": "vni", "exit-vrf": "vrf"}
 _HEADS = re.compile(r"(?:Building configuration|Current configuration|[\w.-]+[#>] ?(?:show|sh|vtysh)\b)")
-"""Lines that a terminal prints around a configuration."""
+"""A pattern of lines that a terminal prints around a configuration."""
 
 
 @dataclass(slots=True)
 class _Open:
-    """A section that lines are added to: the column of its header, and the header's first word."""
+    """An open section, to which lines are added: the column of its header, and the header's first word."""
 
     column: int
     section: Section
@@ -107,7 +107,7 @@ def sections(text: str) -> list[Section]:
             made.body = []
             stack.append(_Open(column, made, line.split()[0]))
         elif column == 0 and not stack:
-            # A section that is not known is told by its indentation.
+            # An unknown kind of section is recognized by its indentation.
             stack.append(_Open(column, made, ""))
     return top
 
@@ -147,7 +147,7 @@ def _stands_alone(word: str, line: str) -> bool:
 
 
 def _ends(stack: list[_Open], line: str, column: int) -> bool:
-    """Return whether a line ends the innermost section, because it opens a section of the same kind or belongs to the enclosing section."""
+    """Return True if a line ends the innermost section, because it opens a section of the same kind or belongs to the enclosing section."""
     top = stack[-1]
     if top.word == "address-family" and column <= top.column:
         return bool(_OF_ROUTER.match(line))
@@ -159,7 +159,7 @@ def _ends(stack: list[_Open], line: str, column: int) -> bool:
 
 
 def _opens(stack: list[_Open], line: str) -> bool:
-    """Return whether a line opens a section at its place."""
+    """Return True if a line opens a section at its place."""
     if not stack:
         return bool(_OPENS.match(line))
     word = stack[-1].word
@@ -174,7 +174,7 @@ _SECRET = re.compile(r"\b((?:password|passphrase|key-string)(?: (?:\d|md5|clear)
 
 
 def without_secrets(line: str) -> str:
-    """Return a line for display. A value in the place of a secret is left out."""
+    """Return a line for display. The values of secrets are left out."""
     if "pass" not in line and "md5" not in line and "key-string" not in line:
         return line
     return _SECRET.sub(lambda match: f"{match[1]}{match[2] if REFERENCE.fullmatch(match[2]) else '<secret:?>'}", line)

@@ -1,6 +1,6 @@
-"""FRRouting: one ``frr.conf`` per device, loadable by ``vtysh -b`` and validated by ``vtysh -C``.
+"""Rendering of FRRouting: one ``frr.conf`` per device, which ``vtysh -b`` loads and ``vtysh -C`` validates.
 
-If the host itself is protected, there is also an ``nftables.conf``.
+If the host itself is protected by packet filters, there is also an ``nftables.conf``.
 
 FRR is a routing suite, not a switch operating system: ports, VLANs, MTUs and QoS belong to the Linux host under it.
 ``gaps`` reports the parts of the design that ``frr.conf`` cannot express.
@@ -107,7 +107,7 @@ ROUTING = ("router bgp", "router isis", "route-map", "ip prefix-list", "ipv6 pre
 
 
 def tree(config: DeviceConfig) -> list[Section]:
-    """Return the configuration of a device, including the operator's own lines. Lists and route-maps come before the lines that use them.
+    """Return the configuration of a device, with the operator's own lines merged in. Lists and route-maps come before the lines that use them.
 
     Raises ``RenderError`` if the operator's lines cannot be read.
     """
@@ -118,9 +118,9 @@ def tree(config: DeviceConfig) -> list[Section]:
 
 
 def routing(config: DeviceConfig) -> list[Section]:
-    """Return BFD, lists, route-maps and BGP, in the default VRF and in VRFs of tenants.
+    """Return the sections about BFD, lists, route-maps and BGP, in the default VRF and in VRFs of tenants.
 
-    For a device without BGP, return BFD and IS-IS.
+    For a device without BGP, return the sections about BFD and IS-IS.
     """
     bgp = config.bgp
     if bgp is None:
@@ -181,13 +181,13 @@ def gaps(config: DeviceConfig) -> list[Finding]:
 
 
 def no_ao(config: DeviceConfig) -> bool:
-    """Return True if sessions should have TCP-AO, which FRR lacks."""
+    """Return True if the design requires TCP-AO for sessions, which FRR does not support."""
     key = config.bgp.authentication if config.bgp else None
     return key is not None and key.algorithm != "md5"
 
 
 def _plain(wanted: Hash) -> bool:
-    """Return whether the hash is the kernel's default: addresses and ports, with the kernel's seed."""
+    """Return True if the hash is the kernel's default: over addresses and ports, with the kernel's seed."""
     return wanted.layer3 and wanted.layer4 and wanted.seed is None
 
 

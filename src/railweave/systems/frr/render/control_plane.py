@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 FILE = "nftables.conf"
 
 _WORDS: dict[Family, tuple[str, str, str]] = {"ipv4": ("ip", "ttl", "icmp"), "ipv6": ("ip6", "hoplimit", "icmpv6")}
-"""nft's words for an address family, its hop limit and its ICMP, by family."""
+"""The words of nft for an address family, its hop limit and its ICMP, by family."""
 
 
 def nftables(config: DeviceConfig) -> list[str]:
@@ -33,7 +33,7 @@ def nftables(config: DeviceConfig) -> list[str]:
         for policer in wanted.policers
     ]
     return [
-        # Named before it is deleted, for there may be none yet.
+        # The table is created before it is deleted, because deleting a missing table is an error.
         f"table inet {PROTECTION_TABLE} {{}}",
         f"delete table inet {PROTECTION_TABLE}",
         f"table inet {PROTECTION_TABLE} {{",

@@ -1,4 +1,4 @@
-"""The state of an FRRouting switch: the queries to FRR and to Linux, and the meaning of the answers."""
+"""The state of an FRRouting switch: the queries to FRR and to Linux, and the conversion of the answers."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ FORMS: Forms = {
 PROBES = {
     daemon: f"vtysh -d {daemon} -c 'show version'" for daemon in ("zebra", "bgpd", "bfdd", "isisd", "staticd", "mgmtd")
 }
-"""The queries that detect a frozen daemon. ``vtysh`` without ``-d`` waits for every daemon, so it does not end if one is frozen (vtysh(1))."""
+"""The queries that detect a daemon that hangs. ``vtysh`` without ``-d`` waits for every daemon, so it does not end if one hangs (vtysh(1))."""
 
 ROUTING = (
     *asks("bgp", "", ("bgp", "show bgp vrf all summary"), ("bgp-neighbors", "show bgp vrf all neighbors")),
@@ -131,7 +131,7 @@ _INTERFACE = Fields(
 def _interfaces(zebra: Value, answer: Value) -> dict[str, InterfaceState]:
     """Return the interfaces of all VRFs, from zebra, with counters and addresses from the kernel.
 
-    Zebra's list also includes interfaces that are only configured.
+    Zebra's list also includes interfaces that exist only in its configuration.
     """
     made = links(answer)
     for name, interface in zebra.entries():
@@ -162,7 +162,10 @@ _ADVERTISING = keyed(
 
 
 def _advertising(zebra: Value) -> dict[str, RouterAdvertising] | None:
-    """Return the router advertisements of interfaces that send or receive any. None if the release does not show them (FRR 10.3)."""
+    """Return the counters and timers of router advertisements, by interface, for interfaces that send or receive any.
+
+    Return None if the FRR release does not show them (as FRR 10.3).
+    """
     shown = {name for name, interface in zebra.entries() if interface.get("ndRouterAdvertisementsSent").there}
     return {name: advertising for name, advertising in _ADVERTISING(zebra).items() if name in shown} or None
 

@@ -1,4 +1,4 @@
-"""The state of the Linux kernel below FRRouting and SONiC: ``ip -j`` (iproute2), and the clock."""
+"""The state of the Linux kernel below FRRouting and SONiC: the answers of ``ip -j`` (iproute2), and the clock."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ FORWARDING = tuple(
     for family, number in (("ipv4", 4), ("ipv6", 6))
     for name, subject in (("forwarding", "netconf"), ("rules", "rule"))
 )
-"""The queries about forwarding."""
+"""The queries that show which ports forward packets."""
 
 
 links = keyed(
@@ -58,15 +58,15 @@ neighbors = listed(
 """Return the neighbor cache in ``ip -j -6 neigh`` or ``ip -j -4 neigh``. Failed entries have no ``mac``."""
 
 _NARROWER = {"dst", "fwmark", "oif", "dport", "sport", "ipproto"}
-"""Conditions of a rule that limit it to some packets."""
+"""The conditions of a routing policy rule that limit the rule to some packets."""
 
 
 def not_forwarding(answers: Answers) -> dict[str, tuple[str, ...]] | None:
-    """Return the ports from which nothing is forwarded, by address family, from ``ip -j netconf`` and ``ip -j rule``; None if neither query was answered.
+    """Return the ports that forward no packets, by address family, or None if no query about forwarding was answered.
 
-    Linux forwards IPv6 by one setting for all interfaces, and IPv4 by one setting for each interface
-    (Documentation/networking/ip-sysctl.rst). A rule of the routing policy can drop packets from a port, or all packets,
-    before the routes apply (ip-rule(8)).
+    The answers are those of ``ip -j netconf`` and ``ip -j rule``. Linux enables forwarding of IPv6 by one setting for all
+    interfaces, and of IPv4 by one setting for each interface (Documentation/networking/ip-sysctl.rst). A rule of the
+    routing policy can drop packets from a port, or all packets, before the routes apply (ip-rule(8)).
     """
     made: dict[str, tuple[str, ...]] = {}
     for family in ("ipv4", "ipv6"):
@@ -89,11 +89,11 @@ def not_forwarding(answers: Answers) -> dict[str, tuple[str, ...]] | None:
 REVERSE_PATH = {"off": "0", "strict": "1", "loose": "2"}
 """The values of ``rp_filter`` (Documentation/networking/ip-sysctl.rst), by their names in ``ip -j netconf``."""
 _PARAMETER = re.compile(r"^/proc/sys/(net/[\w/-]+):(\w+)$", re.MULTILINE)
-"""A line of ``grep`` over files of ``/proc/sys``."""
+"""A pattern of a line that ``grep`` prints about a file of ``/proc/sys``."""
 
 
 def kernel(answers: Answers) -> dict[str, str] | None:
-    """Return the parameters of the kernel that decide how it forwards; None if the query about them was not answered."""
+    """Return the kernel parameters that control forwarding, by name, or None if the query about them was not answered."""
     text, settings = answers.text("parameters"), answers.tree("forwarding-ipv4")
     if text is None:
         return None
@@ -109,14 +109,15 @@ def kernel(answers: Answers) -> dict[str, str] | None:
 
 
 _CHANGING = {"drop", "reject", "queue", "dnat", "snat", "masquerade", "redirect", "tproxy", "fwd"}
-"""Statements of nftables that drop a packet or divert it from the path of its route (libnftables-json(5))."""
+"""The statements of nftables that drop a packet or divert it from its route (libnftables-json(5))."""
 _PORT_KEYS = {"iifname", "iif", "oifname", "oif"}
 
 
 def filters(answer: Value) -> tuple[PacketFilter, ...]:
-    """Return, from ``nft -j list ruleset``, the chains that a hook calls and that drop or change packets, with the ports in their rules.
+    """Return the packet filters in ``nft -j list ruleset``: base chains that drop or change packets, with the ports in their rules.
 
-    A chain is evaluated together with its policy and with the chains that it jumps to.
+    A base chain is one that the kernel calls (it has a hook). The chain's policy, and the chains that it jumps to, count as
+    parts of the chain.
     """
     entries = answer.all("nftables")
     rules: dict[tuple[str, ...], list[Value]] = {}
@@ -173,7 +174,7 @@ def _names(value: Value) -> tuple[str, ...]:
 
 
 def clock(answers: Answers) -> Clock | None:
-    """Return the clock from ``date -u +%s``, or None without an answer.
+    """Return the clock from ``date -u +%s``, or None if the query was not answered.
 
     If the answer is not a number, add a note to ``answers`` and return None.
     """

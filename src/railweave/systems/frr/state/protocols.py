@@ -1,4 +1,4 @@
-"""Answers of vtysh about BGP, BFD, IS-IS, routes, VRFs and EVPN."""
+"""Readers of the answers of vtysh about BGP, BFD, IS-IS, routes, VRFs and EVPN."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def sessions(summary: Value, neighbors: Value) -> tuple[protocols.BgpSession, ..
 
 
 def _by_vrf(answer: Value, mark: str) -> list[tuple[str, list[tuple[str, Value]]]]:
-    """Return the entries that have the key, by VRF. Answers about all VRFs have one more level than answers about one VRF."""
+    """Return the entries that have the key ``mark``, by VRF. Answers about all VRFs have one more level than answers about one VRF."""
     here = [(key, value) for key, value in answer.entries() if value.keys]
     plain = [(key, value) for key, value in here if value.get(mark).there]
     inside = [
@@ -71,7 +71,7 @@ def _by_vrf(answer: Value, mark: str) -> list[tuple[str, list[tuple[str, Value]]
 def _session(
     fields: Fields[protocols.BgpSession], vrf: str, name: str, peer: Value, address: str | None
 ) -> protocols.BgpSession:
-    """Return a session, whose ``name`` is the neighbor's address or an interface. ``address`` is the neighbor's address on that interface."""
+    """Return a session. ``name`` is the neighbor's address or an interface; ``address`` is the neighbor's address on that interface."""
     by_address = ":" in name or name.replace(".", "").isdecimal()
     return fields(
         peer,
@@ -90,11 +90,11 @@ bfd_sessions = listed(
         "multiplier=detect-multiplier detection_ms=detection-timeout diagnostic",
     ),
 )
-"""Return the sessions in ``show bfd peers json``, whose times are in milliseconds."""
+"""Return the sessions in ``show bfd peers json``, which prints times in milliseconds."""
 
 
 def _words(communities: Value) -> tuple[str, ...]:
-    """Return the communities of a path, from its list or else from its text."""
+    """Return the communities of a path, from the list in the answer or, if there is none, from the text."""
     return texts(communities.get("list")) or tuple((communities.get("string").text() or "").split())
 
 
@@ -117,8 +117,8 @@ _DETAILED = Fields(protocols.IsisAdjacency, "interface!=interface/name system=ad
 def adjacencies(answer: Value) -> tuple[protocols.IsisAdjacency, ...]:
     """Return the adjacencies in ``show isis neighbor json`` (FRR's isisd/isis_adjacency.c).
 
-    In the brief form, a circuit contains the name of the interface. In the detailed form, the interface is an object
-    that also has the state.
+    In the brief form, a circuit contains the name of the interface. In the detailed form, the interface is an object that
+    also contains the state.
     """
     circuits = [circuit for circuit, _ in rows(answer, "areas[]/circuits[]")]
     made = ((_DETAILED if circuit.get("interface").keys else _BRIEF).maybe(circuit) for circuit in circuits)
@@ -129,7 +129,7 @@ _TYPE_5 = re.compile(r"\[5\]:\[\d+\]:\[(\d+)\]:\[([^\]]+)\]")
 
 
 def routes(answers: Answers) -> tuple[protocols.Route, ...] | None:
-    """Return all routes in the answers about single routes and about whole tables, or None if no routes were requested."""
+    """Return all routes in the answers about single routes and about whole tables, or None if no such answer exists."""
     asked = [(name, about) for name in answers.texts if (about := asked_about(name)) and about[0] == "route"]
     trees = {name: answers.tree(name) for name in answers.texts if name.startswith(("routes-", "static-", "kernel-"))}
     ruled = [rule for name in answers.texts if name.startswith("rules-") for rule in _dropped(answers.tree(name))]
@@ -155,7 +155,7 @@ def routes(answers: Answers) -> tuple[protocols.Route, ...] | None:
 
 
 def route_counts(ipv6: Value, ipv4: Value) -> dict[str, dict[str, int]]:
-    """Return the numbers of BGP and IS-IS routes in the kernel, outside VRFs, from ``show ipv6 route summary json`` and the same for ``ip``."""
+    """Return the numbers of BGP and IS-IS routes in the kernel, outside VRFs, from ``show ipv6 route summary json`` and ``show ip route summary json``."""
     counts: dict[str, int] = {}
     for family, answer in (("ipv6", ipv6), ("ipv4", ipv4)):
         if answer.get("routesTotal").integer() is not None:
@@ -188,7 +188,7 @@ def route(vrf: str, prefix: str, entries: Value, known: Value | None) -> protoco
     through = None if known is None else paths(known)
     if chosen is None:
         return protocols.Route(prefix, vrf, paths=through)
-    # What a recursive next hop resolves to follows it.
+    # A recursive next hop is followed by the next hops to which it resolves.
     hops = tuple(_HOP(hop) for hop in chosen.all("nexthops") if not hop.get("recursive").flag())
     drops = next((_drops(hop) for hop in chosen.all("nexthops") if hop.get("unreachable").flag()), None)
     protocol, installed = chosen.get("protocol").text(), chosen.get("installed").flag() or False
@@ -196,7 +196,7 @@ def route(vrf: str, prefix: str, entries: Value, known: Value | None) -> protoco
 
 
 def _drops(hop: Value) -> str:
-    """Return how a next hop drops packets: with a message to the sender, or silently (``Null0``, blackhole)."""
+    """Return how a next hop drops packets: with an error message to the sender, or silently (``Null0``, blackhole). Empty if it does not."""
     words = {"reject": "reject", "adminProhibited": "prohibit", "admin-prohibited": "prohibit"}
     return next((word for key, word in words.items() if hop.get(key).flag()), "blackhole")
 
@@ -208,7 +208,7 @@ _TARGETS = Fields(
 
 
 def vrfs(answer: Value, evpn: Value) -> dict[str, protocols.VrfState]:
-    """Return the VRFs with a VNI, by name, from ``show vrf vni json``, with their BGP state from ``show bgp l2vpn evpn vni json``."""
+    """Return the VRFs with a VNI from ``show vrf vni json``, by name, with their BGP state from ``show bgp l2vpn evpn vni json``."""
     made = (_VRF.maybe(vrf) for vrf in answer.all("vrfs"))
     return {
         vrf.name: _TARGETS.onto(vrf, evpn.get(str(vrf.vni))) if str(vrf.vni) in evpn.keys else vrf

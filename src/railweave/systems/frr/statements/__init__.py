@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 
 @cache
 def unprinted(field: str, nos: str = "frr") -> int:
-    """Return the number that a field has without a statement. Raises ``KeyError`` if ``system.yaml`` has no such default."""
+    """Return the default of a numeric field that no statement sets. Raises ``KeyError`` if ``system.yaml`` has no such default."""
     return int(catalog().systems[nos].reads.defaults[field].value or 0)
 
 
 def _prefix(text: str) -> Prefix:
-    """Read a prefix. Bits after its length are ignored, as FRR ignores them."""
+    """Return the prefix in a text. Bits beyond its length are ignored, as in FRR."""
     return InterfaceAddress.read(text).prefix
 
 

@@ -1,6 +1,6 @@
 """BGP statements of FRR: VNIs of VRFs, instances, peer groups and neighbors, address families, and EVPN.
 
-Enterprise SONiC is based on FRR. Its commands have the same types, with separate rows for statements with other words.
+Enterprise SONiC is based on FRR. Its tables use the same types, with separate rows for commands in different words.
 """
 
 from __future__ import annotations
@@ -22,12 +22,15 @@ if TYPE_CHECKING:
 
 AddressFamily = Literal["ipv4", "ipv6", "evpn"]
 EXTERNAL, INTERNAL = 0, -1
-"""Values in place of an AS number. ``EXTERNAL``: any number except that of the instance. ``INTERNAL``: the number of the instance."""
+"""The values that may replace the AS number of a neighbor.
+
+``EXTERNAL`` means any number that differs from that of the instance, and ``INTERNAL`` the same number.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class PeerFamily:
-    """The statements of a neighbor or a peer group in an address family.
+    """The statements about a neighbor or a peer group in an address family.
 
     - ``active``: True if a statement activates the family, False if a statement deactivates it, None without a statement.
     - ``imports``, ``exports``: the route-maps for received and for sent routes.
@@ -45,18 +48,19 @@ class PeerFamily:
 
 @dataclass(frozen=True, slots=True)
 class Peer:
-    """A neighbor or, with ``is_group``, a peer group. A field that is None or empty has no statement.
+    """A neighbor or, if ``is_group`` is True, a peer group. A field that is None or empty has no statement.
 
     - ``name``: the address or the interface of the neighbor, or the name of the group.
-    - ``on_interface``: True if the neighbor is found by router advertisements on the interface ``name``.
+    - ``on_interface``: True if the neighbor is discovered by router advertisements on the interface ``name``.
     - ``asn``: the neighbor's AS number, ``EXTERNAL`` or ``INTERNAL``.
     - ``group``: the name of the neighbor's peer group.
     - ``hops``: the largest number of hops to a neighbor that is not directly connected.
-    - ``retry``: seconds between attempts to connect.
+    - ``retry``: the time in seconds between two attempts to connect.
     - ``update_source``: the address or the interface from which the session is opened.
-    - ``bfd``: True if a statement turns BFD on without a profile. ``profile`` is the name of the BFD profile.
+    - ``bfd``: True if a statement enables BFD without a profile.
+    - ``profile``: the name of the BFD profile.
     - ``bfd_kept``: True if BFD does not end the session of a neighbor whose control plane restarts.
-    - ``shut``: True if the session is shut.
+    - ``shut``: True if the session is shut down.
     """
 
     name: str
@@ -80,10 +84,12 @@ class Peer:
 
 @dataclass(frozen=True, slots=True)
 class UnicastFamily:
-    """A unicast family of an instance, with the statements of ``peers`` in the family. Enterprise SONiC has these at the neighbors.
+    """A unicast address family of an instance. ``peers`` are the statements about neighbors in the family.
+
+    Enterprise SONiC has the latter in the sections of neighbors.
 
     - ``redistributes``: the route-map for connected routes. It is empty if all are redistributed, and None if none are.
-    - ``maximum_paths``: the largest number of paths of a route over external sessions. ``inner_paths``: the same over internal sessions.
+    - ``maximum_paths``, ``inner_paths``: the largest number of paths of a route over external and over internal sessions.
     - ``networks``: the prefixes of ``network`` statements.
     """
 
@@ -98,8 +104,9 @@ class UnicastFamily:
 class Evpn:
     """The section ``address-family l2vpn evpn``, or a VNI in this section.
 
-    - ``advertises``: the families of the VRF's routes that EVPN announces.
-    - ``distinguisher``: the route distinguisher. ``imports``, ``exports`` are the route targets.
+    - ``advertises``: the address families of the VRF's routes that EVPN announces.
+    - ``distinguisher``: the route distinguisher.
+    - ``imports``, ``exports``: the route targets.
     """
 
     all_vnis: bool = False
@@ -115,10 +122,10 @@ class Evpn:
 class Router:
     """The BGP instance of a VRF. ``vrf`` is empty for the default VRF.
 
-    - ``requires_policy``: True if external sessions without a route-map pass no routes; None without a statement about this.
-    - ``relaxed``: True if paths through different AS numbers share load.
+    - ``requires_policy``: True if external sessions without a route-map pass no routes; None if no statement sets this.
+    - ``relaxed``: True if equal-cost paths may go through different AS numbers.
     - ``fast``: True if sessions end as soon as the neighbor cannot be reached.
-    - ``shut``: True if all sessions of the instance are shut.
+    - ``shut``: True if all sessions of the instance are shut down.
     """
 
     asn: int
@@ -137,11 +144,11 @@ class Router:
 
     @cached_property
     def peers(self) -> tuple[Peer, ...]:
-        """The neighbors, in the order of the text. Settings that a neighbor lacks are taken from its group."""
+        """The neighbors, in the order of the text. Settings that a neighbor lacks come from its group."""
         return tuple(self._whole(peer) for peer in self.neighbors.values() if not peer.is_group)
 
     def _whole(self, peer: Peer) -> Peer:
-        """Return a neighbor with the settings of its group. If no such group exists, the result has no ``group``."""
+        """Return a neighbor with the settings of its group. If its group does not exist, the result has no ``group``."""
         group = self.neighbors.get(peer.group or "")
         if group is None or not group.is_group:
             return replace(peer, group=None)
@@ -149,7 +156,7 @@ class Router:
         return replace(group, **{"is_group": False, "description": "", **given})
 
     def within(self, peer: Peer, name: AddressFamily) -> list[PeerFamily]:
-        """Return the statements of a neighbor in a family: first its own, then those of its group. Either may be missing."""
+        """Return the statements that apply to a neighbor in a family: first its own, then those of its group. Either may be missing."""
         family = self.evpn if name == "evpn" else self.unicast.get(name)
         return [family.peers[level] for level in (peer.name, peer.group) if family and level and level in family.peers]
 
@@ -161,7 +168,7 @@ class Router:
 
 @dataclass(frozen=True, slots=True)
 class Vrf:
-    """A VRF with the VNI of its EVPN routes; None if it has no VNI."""
+    """A VRF. ``vni`` is the VNI of its EVPN routes, or None if it has none."""
 
     vni: int | None = None
 
@@ -175,7 +182,7 @@ class Routing:
 
 
 def _as_number(text: str) -> int:
-    """Read an AS number of up to 32 bits, also with a dot (RFC 5396)."""
+    """Return the AS number of up to 32 bits in a text, which may contain a dot (RFC 5396)."""
     high, dot, low = text.rpartition(".")
     parts = [whole(part) for part in ((high, low) if dot else (low,))]
     if max(parts) >= 1 << (16 if dot else 32):
@@ -213,7 +220,7 @@ PEER = (
         asn=PEER_AS,
     ),
     line("remote-as <asn>", BGP, when=lambda peer: not peer.on_interface, disrupts=effects.RESETS, asn=PEER_AS),
-    # The words behind it are about the paths of routes: the session opens with the number in any case.
+    # The words after the number concern AS paths; the session opens with this number in any case.
     line(
         "local-as <local_as>",
         "",
@@ -253,7 +260,7 @@ PEER = (
 
 
 def _peers() -> Sequence[Row]:
-    """Return the rows of neighbors and groups in an address family."""
+    """Return the rows about neighbors and groups in an address family."""
     stated = (
         line("activate", BGP, sets={"active": True}, disrupts=effects.ACTIVATED),
         line("soft-reconfiguration inbound", BGP, sets={"stored": True}, disrupts=effects.KEPT),
@@ -278,14 +285,14 @@ def _peers() -> Sequence[Row]:
 
 
 def redistribution(source: str) -> Iterator[Row]:
-    """Yield the rows by which connected routes are redistributed."""
+    """Yield the rows about the redistribution of connected routes."""
     maps = refers("route-map")
     yield line("redistribute connected route-map <redistributes>", source, usual="", redistributes=maps)
     yield line("redistribute connected", source, sets={"redistributes": ""})
 
 
 def targets(source: str, distinguisher: Codec, target: Codec) -> Iterator[Row]:
-    """Yield the rows of a route distinguisher and of route targets. The codecs ``distinguisher`` and ``target`` read their values."""
+    """Yield the rows about a route distinguisher and route targets, whose values the codecs ``distinguisher`` and ``target`` convert."""
     yield line("rd <distinguisher>", source, usual="", distinguisher=distinguisher)
     yield each("route-target import <it>", "imports", source, it=target)
     yield each("route-target export <it>", "exports", source, it=target)
@@ -293,7 +300,7 @@ def targets(source: str, distinguisher: Codec, target: Codec) -> Iterator[Row]:
 
 
 def vnis(source: str, rows: Sequence[Row]) -> Iterator[Row]:
-    """Yield the rows of an EVPN address family. ``rows`` are the rows that are valid both in the family and in a VNI."""
+    """Yield the rows about an EVPN address family. ``rows`` are valid both in the family and in a VNI."""
     yield line("advertise-all-vni", source, sets={"all_vnis": True})
     yield each("advertise <it> unicast", "advertises", source, it=UNICAST)
     yield from rows
@@ -349,7 +356,7 @@ ROUTER = (
         also=("address-family <family>",),
         family=UNICAST,
     ),
-    # Outside families a statement about one is about IPv4.
+    # Outside address families, a statement about a family applies to IPv4.
     part("unicast", dict, (part("ipv4", UnicastFamily, UNICAST_ROWS),), when=lambda _: False),
     part("evpn", Evpn, EVPN_ROWS, "address-family l2vpn evpn", EVPN),
 )

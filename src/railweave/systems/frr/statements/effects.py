@@ -9,7 +9,7 @@ from railweave.model.config.tree import UNKNOWN_DISRUPTION, Disruption
 ANY = ("remove", "add", "replace")
 _OPEN = "RFC 4271, section 4.2: AS number and identifier are said when a session opens"
 _INTERFACE = r"(?=interface (?P<of>(?P<port>et-\d\S*)|\S+))"
-"""A pattern that captures an interface, and the designed port of that interface."""
+"""A pattern that captures an interface and, if it is a designed port, the port."""
 
 RESETS = (Disruption("", "BGP session", "it resets", _OPEN),)
 GOES = (replace(RESETS[0], why="it goes", when=("remove",)),)
@@ -24,9 +24,9 @@ KEYED = (
 )
 _FLAGS = "FRRouting/frr bgpd/bgpd.c, peer_flag_action_list and peer_af_flag_action_list"
 KEPT = (Disruption("", "", "the session stays", _FLAGS, ANY),)
-"""Changes after which FRR keeps the session; for routes it asks the peer, or announces them, again."""
+"""Changes that do not reset the session. FRR asks the peer to send its routes again, or announces its own routes again."""
 CAPABLE = (Disruption("", "BGP session", "it resets", _FLAGS, ANY),)
-"""Changes of capabilities, of route reflection and of how a neighbor on an interface is found."""
+"""Changes that reset the session: changes of capabilities, of route reflection, and of the way a neighbor on an interface is found."""
 CONNECTED = (
     Disruption(
         "",
@@ -51,7 +51,7 @@ UNDESCRIBED = Disruption(
     "no source is known",
     ANY,
 )
-"""Statements about a neighbor that no row describes."""
+"""The unknown effect of statements about a neighbor for which there is no row."""
 SECURED = (Disruption("", "BGP session", "it resets", "FRRouting/frr bgpd/bgpd.c, peer_ttl_security_hops_set", ANY),)
 GRACEFUL = (
     Disruption(
@@ -80,7 +80,10 @@ ACTIVATED = (
     ),
 )
 _OF_PEER = r"(?=.* / (?P<of>(neighbor (interface )?|peer-group )\S+)( /)? %s( |$))"
-"""A pattern of statements about a neighbor or a group, on the same line or below it. A new neighbor has no session that a change could disrupt."""
+"""A pattern of statements about a neighbor or a group, on the same line or below it.
+
+If the neighbor is new, there is no session that a change could disrupt.
+"""
 STOPPED = (
     Disruption(_OF_PEER % "shutdown", "BGP session", "it is shut down", "FRR manual, BGP, neighbor shutdown", ("add",)),
 )

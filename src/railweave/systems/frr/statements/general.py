@@ -11,7 +11,7 @@ from railweave.systems.frr.statements import FAMILY, WORD
 
 @dataclass(frozen=True, slots=True)
 class General:
-    """The general settings of a device. ``ipv4`` and ``ipv6`` are True if the family is forwarded, None without a statement."""
+    """The general settings of a device. ``ipv4`` and ``ipv6`` are True if the family is forwarded, and None if no statement sets this."""
 
     name: str = ""
     release: str = ""
@@ -37,7 +37,7 @@ GENERAL = Statements(
         fixed("service integrated-vtysh-config", "FRR manual, VTY shell, Integrated configuration mode"),
         line("ipv6 forwarding", ZEBRA, sets={"ipv6": True}),
         line("no ipv6 forwarding", ZEBRA, sets={"ipv6": False}),
-        # With shared next-hop objects the kernel keeps no route where uplinks go down together (FRR issue 14481).
+        # With shared next-hop objects, the kernel loses routes if several uplinks go down together (FRR issue 14481).
         fixed("no zebra nexthop kernel enable", ZEBRA),
         line("ip forwarding", ZEBRA, sets={"ipv4": True}),
         line("no ip forwarding", ZEBRA, sets={"ipv4": False}),
@@ -52,4 +52,4 @@ GENERAL = Statements(
     ),
     disrupts=(),
 )
-"""The statements at the top level, before all others."""
+"""The statements at the top level that come before all others."""

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class OnIsis:
-    """The IS-IS settings of an interface: the instance of each family, and BFD. Without a BFD profile, BFD has its own timers."""
+    """The IS-IS settings of an interface: the instance of each address family, and BFD. Without a BFD profile, FRR's default timers apply."""
 
     instances: dict[Family, str] = field(default_factory=dict["Family", str])
     passive: bool = False
@@ -29,7 +29,7 @@ class OnIsis:
 
 @dataclass(frozen=True, slots=True)
 class OnOspf:
-    """The OSPF settings of an interface. The area is empty if only the instance defines where OSPF runs."""
+    """The OSPF settings of an interface. The area is empty if only ``network`` statements of the instance select the interface."""
 
     area: str = ""
     passive: bool = False
@@ -46,7 +46,7 @@ class RouterIsis:
 
 @dataclass(frozen=True, slots=True)
 class Network:
-    """A prefix. OSPF runs on interfaces with an address in it."""
+    """A ``network`` statement of OSPF: OSPF runs on interfaces with an address in the prefix."""
 
     prefix: Prefix
     area: str
@@ -54,7 +54,11 @@ class Network:
 
 @dataclass(frozen=True, slots=True)
 class RouterOspf:
-    """The instance of OSPF. ``quiet`` is True by interface if OSPF seeks no neighbors there; ``default`` applies to all others."""
+    """The OSPF instance of a device.
+
+    ``quiet`` is True for an interface on which OSPF does not look for neighbors; the key ``default`` applies to all other
+    interfaces.
+    """
 
     router_id: Address | None = None
     width: int | None = None
@@ -64,19 +68,19 @@ class RouterOspf:
 
 @dataclass(frozen=True, slots=True)
 class Igp:
-    """The instances of IS-IS by name, and the instance of OSPF."""
+    """The IS-IS instances by name, and the OSPF instance."""
 
     isis: dict[str, RouterIsis] = field(default_factory=dict[str, RouterIsis])
     ospf: dict[str, RouterOspf] = field(default_factory=dict[str, RouterOspf])
 
 
 def _area(text: str) -> str:
-    """Read an area as an address: ``0.0.0.0`` for ``0``."""
+    """Return an area in the form of an address, for example ``0.0.0.0`` for ``0``."""
     return str(IPv4Address(whole(text) if text.isdecimal() else text))
 
 
 def _runs(port: OnIsis) -> bool:
-    """Return whether IS-IS seeks neighbors on an interface."""
+    """Return True if IS-IS looks for neighbors on an interface."""
     return not port.passive
 
 
@@ -149,4 +153,4 @@ IGP = Statements(
     ),
     disrupts=(),
 )
-"""The statements of the instances of IS-IS and OSPF."""
+"""The statements about the instances of IS-IS and OSPF."""

@@ -1,6 +1,6 @@
-"""Routing policy statements of FRR: prefix lists, community lists and route-maps, and BFD profiles.
+"""Routing policy statements of FRR: prefix lists, community lists, route-maps and BFD profiles.
 
-Enterprise SONiC is based on FRR. Its commands have the same types, with separate rows for statements with other words.
+Enterprise SONiC is based on FRR. Its tables use the same types, with separate rows for commands in different words.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """A BFD profile. Intervals are in milliseconds. None means the system's default."""
+    """A BFD profile. Intervals are in milliseconds; None means the system's default."""
 
     multiplier: int | None = None
     receive: int | None = None
@@ -35,7 +35,7 @@ class Profile:
 
 @dataclass(frozen=True, slots=True)
 class Detection:
-    """A section ``bfd``: profiles by name."""
+    """A section ``bfd``: the BFD profiles by name."""
 
     profiles: dict[str, Profile] = field(default_factory=dict[str, Profile])
 
@@ -44,7 +44,7 @@ class Detection:
 class PrefixEntry:
     """An entry of the prefix list ``name``. ``ge`` and ``le`` limit the length of matching routes inside ``prefix``.
 
-    Without both, only ``prefix`` itself matches.
+    If neither is set, only ``prefix`` itself matches.
     """
 
     name: str
@@ -59,9 +59,9 @@ class PrefixEntry:
 
 @dataclass(frozen=True, slots=True)
 class CommunityEntry:
-    """An entry of the community list ``name``. ``large`` is True if its communities are large, False if they are standard communities.
+    """An entry of the community list ``name``. ``large`` is True for large communities, and False for standard communities.
 
-    ``every`` is true if a route must have all communities of the list, not only one of them.
+    ``every`` is True if a route must have all communities of the list, and not only one of them.
     """
 
     name: str
@@ -109,7 +109,7 @@ class MapEntry:
 
     @property
     def prefix_list(self) -> str | None:
-        """The prefix list of either family; None if there is none."""
+        """The name of the prefix list of either family, or None if there is none."""
         return self.ipv4_list or self.ipv6_list
 
 
@@ -124,7 +124,7 @@ class Policies:
 
 
 def as_path(separator: str) -> Codec:
-    """Return the codec for AS numbers that ``separator`` separates."""
+    """Return the codec for AS numbers with ``separator`` between them."""
 
     def read(text: str) -> tuple[int, ...]:
         return tuple(map(int, text.split(separator)))
@@ -153,7 +153,7 @@ LARGE = _several(r"\d+:\d+:\d+")
 
 
 def detection(source: str, options: str) -> Row:
-    """Return the row of ``bfd`` sections. ``options``: the source of the statements in a profile."""
+    """Return the row about ``bfd`` sections. ``options`` is the source of the statements in a profile."""
     profile = (
         line("detect-multiplier <multiplier>", options, multiplier=number(2, 255)),
         line("receive-interval <receive>", options, receive=number(10, 60000)),
@@ -165,7 +165,7 @@ def detection(source: str, options: str) -> Row:
 
 
 def prefix_entries(source: str, prefix: Codec) -> Row:
-    """Return the row of prefix list entries."""
+    """Return the row about entries of prefix lists."""
     return each(
         "<family> prefix-list <name> seq <sequence> <permits> <prefix>[ ge <ge>][ le <le>]",
         "prefixes",
@@ -183,7 +183,7 @@ def prefix_entries(source: str, prefix: Codec) -> Row:
 
 
 def map_entries(source: str, rows: Sequence[Row]) -> Row:
-    """Return the row of route-map entries, with ``rows`` for the statements below them."""
+    """Return the row about route-map entries. ``rows`` are the statements below their headers."""
     name, place = defines("route-map"), number(1, 65535)
     return each(
         "route-map <name> <permits> <number>", "maps", source, MapEntry, rows, name=name, permits=VERDICT, number=place
@@ -191,7 +191,7 @@ def map_entries(source: str, rows: Sequence[Row]) -> Row:
 
 
 def matched(source: str) -> Iterator[Row]:
-    """Yield the conditions that FRR and Enterprise SONiC share."""
+    """Yield the rows about conditions that FRR and Enterprise SONiC share."""
     yield line("match ip address prefix-list <ipv4_list>", source, changed="replaced", ipv4_list=refers("prefix-list"))
     yield line(
         "match ipv6 address prefix-list <ipv6_list>", source, changed="replaced", ipv6_list=refers("prefix-list")
@@ -200,13 +200,13 @@ def matched(source: str) -> Iterator[Row]:
 
 
 def set_communities(source: str) -> Iterator[Row]:
-    """Yield the rows that give a route standard communities."""
+    """Yield the rows about actions that give standard communities to a route."""
     for form, additive in (("set community <communities> additive", True), ("set community <communities>", False)):
         yield line(form, source, sets={"additive": additive}, usual=(), communities=COMMUNITIES)
 
 
 def steps(source: str, *lines: Row) -> Iterator[Row]:
-    """Yield the rows of a route-map entry that FRR and EOS share. ``lines`` are the rows that only one of them has."""
+    """Yield the rows about a route-map entry that FRR and EOS share. ``lines`` are rows that only one of them has."""
     yield line("description <description>", source, description=TEXT)
     yield from matched(source)
     yield line("match large-community <large_community>", source, large_community=refers("community-list"))
@@ -237,7 +237,7 @@ ENTRY = tuple(
 
 
 def community_entries(form: str, source: str, *also: str) -> Row:
-    """Return the row of community list entries."""
+    """Return the row about entries of community lists."""
     return each(
         form,
         "communities",
@@ -253,7 +253,7 @@ def community_entries(form: str, source: str, *also: str) -> Row:
 
 
 def _everything() -> Iterator[Row]:
-    """Yield the rows of entries for every prefix of a family."""
+    """Yield the rows about prefix list entries with ``any``, which match every prefix of an address family."""
     families: tuple[tuple[Family, str, str], ...] = (("ipv4", "ip", "0.0.0.0/0"), ("ipv6", "ipv6", "::/0"))
     for family, word, everywhere in families:
         yield each(
@@ -289,4 +289,4 @@ POLICIES = Statements(
     ),
     disrupts=(),
 )
-"""The statements of ``bfd``, prefix lists, community lists and route-maps, in the order of ``frr.conf``."""
+"""The statements about BFD profiles, prefix lists, community lists and route-maps, in the order of ``frr.conf``."""

@@ -1,6 +1,6 @@
 """Interface statements of FRR: addresses, router advertisements, and the settings of IS-IS and OSPF.
 
-Enterprise SONiC has the same router advertisements.
+Enterprise SONiC has the same statements about router advertisements.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """A prefix in router advertisements, with the valid and the preferred lifetime of its addresses in seconds.
+    """A prefix in router advertisements. ``valid`` and ``preferred`` are the lifetimes of its addresses in seconds.
 
     The defaults are FRR's (zebra/rtadv.h, RTADV_VALID_LIFETIME and RTADV_PREFERRED_LIFETIME).
     """
@@ -36,7 +36,7 @@ class Told:
 
 @dataclass(frozen=True, slots=True)
 class Advertised:
-    """The router advertisements of an interface: True if they are sent, and their content."""
+    """The router advertisements of an interface. ``sends`` is True if they are sent; the other fields are their content."""
 
     sends: bool = False
     max_interval: int | None = None
@@ -66,23 +66,23 @@ class Port:
 
     @property
     def addresses(self) -> tuple[InterfaceAddress, ...]:
-        """The addresses, without duplicates."""
+        """The addresses of the interface, without duplicates."""
         return tuple(dict.fromkeys(self.assigned))
 
 
 @dataclass(frozen=True, slots=True)
 class Ports:
-    """The interfaces by name."""
+    """The interfaces of a device, by name."""
 
     ports: dict[str, Port] = field(default_factory=dict[str, Port])
 
 
 LOOPBACKS = ("lo", "dummy", "Loopback")
-"""The prefixes of the names of loopbacks."""
+"""The beginnings of the names of loopbacks."""
 
 
 def advertised(source: str, options: str, interval: Codec) -> Iterator[Row]:
-    """Yield the rows of router advertisements that FRR and Enterprise SONiC share. ``options``: the source of the MTU's row."""
+    """Yield the rows about router advertisements that FRR and Enterprise SONiC share. ``options`` is the source of the row about the MTU."""
     yield line("no ipv6 nd suppress-ra", source, sets={"sends": True})
     yield line("ipv6 nd suppress-ra", "", sets={"sends": False})
     yield line("ipv6 nd ra-interval <max_interval>", source, max_interval=interval)
@@ -96,7 +96,7 @@ def advertised(source: str, options: str, interval: Codec) -> Iterator[Row]:
 
 
 def told(source: str, also: str, prefix: Codec, seconds: Codec) -> Row:
-    """Return the row of prefixes in router advertisements. ``also``: a form that is read but not written."""
+    """Return the row about prefixes in router advertisements. ``also`` is a form that is read but not written."""
     return each(
         "ipv6 nd prefix <prefix> <valid> <preferred>[ <off_link>][ <no_autoconfig>]",
         "prefixes",
@@ -116,7 +116,7 @@ def _seconds(text: str) -> int:
 
 
 def _no_loopback(text: str) -> str:
-    """Read the name of an interface that is not a loopback."""
+    """Return the name of an interface. Raises ``ValueError`` if the interface is a loopback."""
     if text.startswith(LOOPBACKS):
         raise ValueError(text)
     return text
@@ -171,11 +171,11 @@ INTERFACES = Statements(
             (DESCRIPTION, SHUT, *ON_PORT),
             prints=True,
         ),
-        # A loopback that is shut still gives its address to what the device sends: no value says that.
+        # A loopback that is shut down is still a source address of the device's own packets; no field represents that.
         _ports(
             Codec("|".join(LOOPBACKS), word=r"\S+", says="|".join(LOOPBACKS)), (DESCRIPTION, *ON_PORT), prints=False
         ),
     ),
     disrupts=(),
 )
-"""The statements of interfaces, with everything below their headers."""
+"""The statements about interfaces, with everything below their headers."""
