@@ -1,4 +1,4 @@
-"""Enterprise SONiC Distribution by Dell Technologies. ``System`` describes each part."""
+"""Enterprise SONiC Distribution by Dell Technologies. The class ``systems.loader.System`` explains what each part is for."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def trees(config: DeviceConfig) -> dict[str, ConfigTree]:
-    """Return the commands of ``prepare.cli`` and ``sonic.cli``."""
+    """Return the commands of ``prepare.cli`` and ``sonic.cli`` as trees, by file name."""
     from railweave.systems.dell_sonic.changes import config_tree
     from railweave.systems.dell_sonic.render import prepare, tree
 
@@ -19,7 +19,7 @@ def trees(config: DeviceConfig) -> dict[str, ConfigTree]:
 
 
 def quoted(file: str, text: str) -> str:
-    """Return a text in quotation marks if it contains blanks or characters that begin a comment; otherwise unchanged."""
+    """Return a text in quotation marks if it contains spaces or characters that begin a comment; otherwise unchanged."""
     from railweave.systems.dell_sonic.tree import quoted_word
 
     del file
@@ -27,7 +27,11 @@ def quoted(file: str, text: str) -> str:
 
 
 def by_hand(device: str) -> str:
-    """Return the steps for an operator at the console. No public document shows a candidate configuration or a rollback of Enterprise SONiC."""
+    """Return the steps that an operator takes at the console to change a device.
+
+    railweave does not change such devices, because no public document describes a candidate configuration or a rollback of
+    Enterprise SONiC.
+    """
     return (
         "no public document of Enterprise SONiC shows how it takes a change back by itself, so nothing here changes it: on its console, "
         f"type what differs of devices/{device}/prepare.cli (`buffer init lossless` asks and restarts the switch by itself: answer `y`, wait), log in again, "

@@ -1,4 +1,4 @@
-"""Effects of a changed line on Enterprise SONiC's command line: what the line replaces, and what it disrupts.
+"""Effects of changed lines on Enterprise SONiC's command line: which lines a line replaces, and what a change disrupts.
 
 The user guides are not public. The ``no`` forms follow what the Ansible collection dellemc.enterprise_sonic and the
 tests of sonic-net/sonic-mgmt send; if neither has such a form, ``no`` is put before the whole line. No form has been
@@ -34,7 +34,7 @@ ONE_VALUE = (
     "send-community ...",
     "redistribute connected ...",
 )
-"""Lines with one value that ``no`` removes without the value, in addition to those that rows describe.
+"""The lines with one value that ``no`` removes without the value, in addition to those that the rows of statement tables describe.
 
 The row of such a line is constant, or the line has more words than the row's value.
 """
@@ -67,7 +67,7 @@ _LINES = LineRules(
     ),
 )
 RULES = with_rows(_LINES, TABLES)
-"""The rules of lines: the rules of the rows of statement tables, and those of statements without a row or with another rule than their row."""
+"""The rules of lines: those that follow from the rows of statement tables, and those in ``_LINES``, which add to them or replace them."""
 
 
 def config_tree(sections: Iterable[Section]) -> SectionTree:

@@ -1,4 +1,4 @@
-"""First boot of Enterprise SONiC by Dell: SONiC's ``ztp.json`` (sonic-net/SONiC, ``doc/ztp/ztp.md``), whose scripts enter the lines into ``sonic-cli``.
+"""First boot of Enterprise SONiC by Dell: SONiC's ``ztp.json`` (sonic-net/SONiC, ``doc/ztp/ztp.md``). Its scripts enter the commands in ``sonic-cli``.
 
 ``prepare.cli`` and ``sonic.cli`` are separate sections of ``ztp.json``. ``buffer init lossless`` asks for confirmation
 and restarts the switch. ZTP then repeats the section that was in progress (sonic-net/sonic-ztp, ``ztp-engine.py``), so
@@ -46,11 +46,11 @@ rm -f "$mark"
 exit 1
 """
 _WAIT_S = 600
-"""Seconds within which the restart begins. No commands may be entered in this time."""
+"""The time in seconds that the script waits for the restart to begin. No commands may be entered in this time."""
 
 
 def files(config: DeviceConfig, rendered: Mapping[str, str], place: Place) -> dict[str, str]:
-    """Return the files by name: ``ztp.json``, the script, and the lines that the script enters."""
+    """Return the first-boot files by name: ``ztp.json``, the scripts, and the commands that the scripts enter."""
     del config
     url = quoted(place.url)
     sections, image = sonic.with_image(place)

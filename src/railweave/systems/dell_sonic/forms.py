@@ -1,7 +1,7 @@
 """Forms of Enterprise SONiC's commands: the forms in the grammar, each with the sections that contain it.
 
-The grammar names the public document of every command, so no other file repeats it. This module also lists the commands
-to check on a first switch: the commands whose only source is a document, and the commands without a source.
+The grammar names the public document of every command, so there is no ``forms.yaml``. This module also lists the
+commands to check on a first switch: the commands whose only source is a document, and the commands without a source.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ LOOK_FOR = "`show running-configuration` has the line as it is in the file; what
 
 
 def _sources(command: Command) -> dict[str, str]:
-    """Return the public documents of a command, with the place in each, by the grammar's name of the document.
+    """Return the public documents that contain a command. The key is the grammar's name of the document, the value is the place in the document.
 
     The result is empty if the command is only assumed.
     """
@@ -51,9 +51,9 @@ def _sources(command: Command) -> dict[str, str]:
 
 
 def _openers(mode: str) -> list[tuple[str, Command]]:
-    """Return (mode in which the command is entered, command) for each command that opens ``mode``.
+    """Return (the mode in which the command is entered, the command) for each command that opens ``mode``.
 
-    If several modes have the command, the first is used.
+    If several modes have the same command, only the first of them is used.
     """
     return [(above, command) for above, commands in GRAMMAR.items() for command in commands if command.opens == mode]
 

@@ -1,8 +1,8 @@
 """The runbook of Enterprise SONiC by Dell.
 
-Dell's manuals require a login. The commands are ``sonic-cli`` commands that the public test library of
-sonic-net/sonic-mgmt (``spytest/apis``) sends to Enterprise SONiC, or ``show running-configuration`` if the library has
-none.
+Dell's manuals require a login. Therefore the commands are ``sonic-cli`` commands that the public test library of
+sonic-net/sonic-mgmt (``spytest/apis``) sends to Enterprise SONiC. If the library has no command for a check, the
+command is ``show running-configuration``.
 """
 
 from __future__ import annotations
@@ -104,7 +104,7 @@ _BOOK = Runbook(
         "fec": lambda _: " (port-fec in RESTCONF)",
         "restarts": lambda _: LOSSLESS_BUFFERS,
         "user": lambda switch: next(iter(switch.config.management.users), "admin"),
-        # A port as `show` takes it: `Eth 1/1/1`.
+        # The name of a port in the form that `show` expects: `Eth 1/1/1`.
         "shown": lambda switch: re.sub(r"^([A-Za-z]+)(?=\d)", r"\1 ", switch["first"]),
     },
 )

@@ -1,7 +1,7 @@
-"""The state of an Enterprise SONiC switch by Dell: its OpenConfig data, read by RESTCONF, and the meaning of the answers.
+"""The state of an Enterprise SONiC switch by Dell: its OpenConfig data, read by RESTCONF, and the conversion of the answers.
 
-The paths and leaves are those that a public reader of Broadcom's Enterprise SONiC uses (Dell's system is based on it)
-and that Dell's Ansible collection fetches. They were not tried on a switch by Dell.
+The paths and leaves are those that Dell's Ansible collection and a public reader of Broadcom's Enterprise SONiC use
+(Dell's system is based on Broadcom's). They were not tried on a switch by Dell.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ ASKED = (
 
 
 def _without_modules(raw: object) -> object:
-    """Return data with the names of YANG modules removed from the names of leaves (RFC 7951), for example ``openconfig-lldp:name``."""
+    """Return data without the names of YANG modules in the names of leaves (RFC 7951). For example, ``openconfig-lldp:name`` becomes ``name``."""
     if isinstance(raw, list):
         return [_without_modules(entry) for entry in cast("list[object]", raw)]
     if not isinstance(raw, dict):
@@ -78,7 +78,7 @@ def _without_modules(raw: object) -> object:
 
 
 def _plain(read: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a reader that removes the names of YANG modules from answers before it calls ``read``."""
+    """Return a function that removes the names of YANG modules from answers, and then calls ``read``."""
     return lambda *answers: read(*(answer.made(_without_modules(answer.raw)) for answer in answers))
 
 
@@ -138,7 +138,7 @@ _SESSION = Fields(
 
 
 def _of_protocols(answer: Value, path: str) -> list[tuple[str | None, Value]]:
-    """Return the rows under a path of every protocol, each with its VRF."""
+    """Return (VRF, row) for every row under a path, in all routing protocols."""
     return [
         (instance.get("name").text(), row)
         for instance in answer.find("network-instance")
@@ -162,8 +162,7 @@ _HOPS = listed("next-hops/next-hop[]/state", Fields(NextHop, "address=next-hop")
 def _static(answer: Value) -> tuple[Route, ...]:
     """Return static routes, in the form of SONiC's management framework (sonic-net/SONiC, OpenConfig support for static routes).
 
-    They are in the same answer as BGP. The answer does not show whether the device prefers a route of a different
-    protocol.
+    They are in the same answer as BGP. The answer does not show if the device prefers a route of a different protocol.
     """
     made: list[Route] = []
     for vrf, row in _of_protocols(answer, "static-routes/static[]"):

@@ -1,6 +1,6 @@
 """The command line of Enterprise SONiC as text: each level of sections is indented by one more space, and each section ends with ``exit``.
 
-The section type is shared with FRR, whose configuration has the same structure.
+The type of sections is the same as for FRR, whose configuration has the same structure.
 """
 
 from __future__ import annotations
@@ -17,14 +17,15 @@ if TYPE_CHECKING:
 
 BEGIN, END = "configure terminal", ("end", "write memory")
 LOSSLESS_BUFFERS = "buffer init lossless"
-"""The command that asks for confirmation and restarts the switch by itself (sonic-net/sonic-mgmt, ``spytest/apis/qos/qos.py``, config_buffer_init: ``confirm='y'``, ``expect_reboot=True``).
+"""The command that asks for confirmation and then restarts the switch.
 
-Settings that are not saved before it are lost, and lines entered after it are ignored.
+Settings that are not saved before this command are lost, and lines entered after it are ignored. Source:
+sonic-net/sonic-mgmt, ``spytest/apis/qos/qos.py``, config_buffer_init: ``confirm='y'``, ``expect_reboot=True``.
 """
 
 
 def to_text(sections: Iterable[Section]) -> str:
-    """Return the text to paste into ``sonic-cli``: the configuration mode, the sections separated by ``!``, and the command that saves them.
+    """Return the text to paste into ``sonic-cli``. It enters configuration mode, contains the sections separated by ``!``, and saves the configuration.
 
     The command that restarts the switch is the last line, after all others are saved.
     """
@@ -37,7 +38,7 @@ def to_text(sections: Iterable[Section]) -> str:
 
 
 def parse(text: str) -> list[Section]:
-    """Return the sections of a file. Raises ``RenderError``, with the line, if the indentation is invalid."""
+    """Return the sections of a file. Raises ``RenderError``, with the line number, if the indentation is invalid."""
     kept = [line for line in text.splitlines() if line.strip() not in {BEGIN, *END}]
     return parse_sections("\n".join(kept))
 
@@ -50,7 +51,7 @@ def quoted(text: str) -> str:
 def quoted_word(text: str) -> str:
     """Return a secret as one word for the command line.
 
-    Raises ``RenderError`` if this is not possible; the command line has no escape characters.
+    Raises ``RenderError`` if a secret cannot be written as one word, because the command line has no escape characters.
     """
     plain_word(text.replace(" ", "_"))
     return f'"{text}"' if set(text) & set(" #!|;") else text

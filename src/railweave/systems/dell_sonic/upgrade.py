@@ -16,12 +16,12 @@ BY_HAND = "nothing here changes Enterprise SONiC by Dell: drain the switch, type
 
 
 def commands(image: Image) -> list[str]:
-    """Return the commands for its command line (Dell, Enterprise SONiC user guide, Image management)."""
+    """Return the commands to enter in ``sonic-cli`` (Dell, Enterprise SONiC user guide, Image management)."""
     return [f"image install {image.source}", "write memory", "reboot"]
 
 
 async def _refused(*_: object) -> NoReturn:
-    """Raise ``RefusedError``, because an operator enters the commands."""
+    """Raise ``RefusedError``, because an operator has to enter the commands."""
     raise RefusedError(BY_HAND)
 
 

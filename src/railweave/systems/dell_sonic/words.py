@@ -1,4 +1,4 @@
-"""Conversion of words in a line to values. The result is None or empty if a word has no such value."""
+"""Functions that convert words of a line to values. The result is None or empty if a word does not have such a value."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ T = TypeVar("T")
 
 
 def numbers(text: str, most: int) -> tuple[int, ...]:
-    """Return the numbers of a text with numbers and ranges up to ``most``, such as ``0-2,5``. Raises ``ValueError`` for other text."""
+    """Return the numbers in a text such as ``0-2,5``. Raises ``ValueError`` for other texts, and for numbers above ``most``."""
     values: list[int] = []
     for part in text.split(","):
         first, dash, last = part.partition("-")
@@ -31,7 +31,10 @@ def unquoted(text: str) -> str:
 
 
 def fewest(values: Iterable[T]) -> T | None:
-    """Return the least frequent value (the first if several are equally rare), so that a deviating port stays visible; None without values."""
+    """Return the least frequent value, so that a deviating port stays visible, or None if there are no values.
+
+    If several values are equally rare, the first one is returned.
+    """
     every = list(values)
     return min(every, key=every.count) if every else None
 
@@ -51,7 +54,7 @@ _SPELLED = {
 
 
 def interface(text: str) -> str | None:
-    """Return the name of an interface in its canonical spelling, `Eth1/1` or `Vlan10`; None if the text is no such name."""
+    """Return the name of an interface in its canonical spelling, `Eth1/1` or `Vlan10`, or None if the text is not such a name."""
     match = _KINDS.fullmatch(text)
     if match is None:
         return None

@@ -1,4 +1,4 @@
-"""Commands of Enterprise SONiC by mode, each with the public document that contains it, and the rule that every command is one of them.
+"""The grammar of Enterprise SONiC's commands by mode, and the rule that every command is in the grammar. Each command names its public document.
 
 Sources:
 - ``guide`` is the Thor2 guide, sections 2.4.1.3 and 2.5.2;
@@ -35,7 +35,7 @@ class Command:
     source: str
     opens: str | None = None
     of_row: Form | None = None
-    """The form of a statement table from which the command is taken, or None."""
+    """The form in a statement table that the command repeats, or None."""
 
     @property
     def pattern(self) -> re.Pattern[str]:
@@ -136,7 +136,7 @@ _NOT_READ = {
     "ars port-profile": [Command("load-future-weight <1-16>", "ansible sonic_ars")],
     "ars object": [Command("mode <fixed|flowlet-random|packet-random>", "ansible sonic_ars (options)")],
 }
-"""Commands that tables have no row for, by the mode in which they are entered. The reader does not understand them."""
+"""Commands for which no table has a row, by the mode in which they are entered. The reader does not understand them."""
 for _mode, _commands in _NOT_READ.items():
     GRAMMAR[_mode] += _commands
 

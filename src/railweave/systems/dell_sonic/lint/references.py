@@ -1,4 +1,4 @@
-"""Rules about names that commands use and other commands define, and about numbers that belong together."""
+"""Rules that a name must be defined if a command uses it, and rules about numbers that belong together."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ REFERENCES: References = {
     },
     "profile": ((("buffer profile <name> **",),), (("interface **", "buffer queue * <name>"),)),
 }
-"""The names that no row of a statement table has."""
+"""The lines that define or use names and are not rows of a statement table."""
 
 
 @check(
@@ -39,7 +39,7 @@ def references(root: list[Section]) -> Iterator[str]:
     fix="list each DSCP from 0 to 63 once",
 )
 def code_points(root: list[Section]) -> Iterator[str]:
-    """A DSCP map contains only code points 0 to 63, each in one traffic class."""
+    """A DSCP map contains only code points 0 to 63, and puts each one into only one traffic class."""
     for mapping in select(root, "qos map dscp-tc *"):
         owners: dict[int, str] = {}
         for line in select(mapping.below, "dscp <values> traffic-class <class>"):
@@ -56,7 +56,7 @@ def code_points(root: list[Section]) -> Iterator[str]:
     fix="use dwrr with a weight, or strict without a weight; the sum of the weights must not exceed 100",
 )
 def schedulers(root: list[Section]) -> Iterator[str]:
-    """A queue that shares bandwidth has a weight, a strict queue has none, and the weights of a policy are at most 100 together."""
+    """A queue with a bandwidth share has a weight, a strict queue has none, and the weights of a policy add up to at most 100."""
     for policy in select(root, "qos scheduler-policy *"):
         total = 0
         for queue in policy.below:
@@ -76,7 +76,7 @@ def schedulers(root: list[Section]) -> Iterator[str]:
     fix="give the port a lossless buffer profile for the priority",
 )
 def pfc(root: list[Section]) -> Iterator[str]:
-    """A paused priority (PFC) has a buffer profile on the same port."""
+    """A port has a buffer profile for every priority that PFC pauses on the port."""
     for port in select(root, "interface **"):
         for paused in select(port.below, "priority-flow-control priority <priority>"):
             if not has(port.below, f"buffer priority-group {paused['priority']} **"):

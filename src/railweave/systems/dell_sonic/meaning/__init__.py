@@ -1,1 +1,1 @@
-"""Conversion between a ``DeviceConfig`` and the statements of Enterprise SONiC, as far as rows of statement tables cannot express it."""
+"""Conversion between a ``DeviceConfig`` and the values of Enterprise SONiC's statement tables (``statements``)."""

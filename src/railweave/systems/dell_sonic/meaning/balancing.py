@@ -26,16 +26,16 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 NAME = "ROCE"
-"""The name of all objects of QoS and load balancing, as in the guide."""
+"""The name of all objects of QoS and load balancing, as in the Thor2 guide."""
 
 
 def adaptive(config: DeviceConfig) -> bool:
-    """Return True if next-hop groups are shared by load (adaptive routing)."""
+    """Return True if the switch distributes traffic in next-hop groups by load (adaptive routing)."""
     return config.balancing.group_mode in {"dlb-flowlet", "dlb-per-packet"}
 
 
 def balancing_of(config: DeviceConfig) -> Balancing:
-    """Return the statements of adaptive routing and of the static hash."""
+    """Return the settings of adaptive routing and of the static hash, in the form of their statements."""
     intent, knobs = config.balancing, config.balancing.dlb
     static = Balancing(seed=intent.hash.seed, hashed=tuple(_hashed(intent)))
     if not adaptive(config):
@@ -63,9 +63,9 @@ _LAYER3, _LAYER4 = ("src-ip", "dst-ip"), ("l4-src-port", "l4-dst-port")
 
 
 def balancing_config_of(balancing: Balancing) -> BalancingConfig:
-    """Return the configuration of adaptive routing and of the static hash fields. If several objects have different values, the last value applies.
+    """Return the load balancing that the statements describe: adaptive routing, and the fields of the static hash.
 
-    A profile that is bound but not defined has no effect.
+    If several objects have different values, the last value applies. A profile that is bound but not defined has no effect.
     """
     objects, usual = balancing.objects.values(), Dlb()
     profile = balancing.profiles.get(balancing.bound or "")
@@ -98,9 +98,9 @@ def balancing_config_of(balancing: Balancing) -> BalancingConfig:
 
 
 def in_use(balancing: Balancing, objects: Collection[str | None], profiles: Collection[str]) -> Balancing:
-    """Return load balancing with only the objects and port profiles that a route-map or port names.
+    """Return load balancing with only those objects and port profiles that a route-map or a port uses.
 
-    If none of the objects (or port profiles) is named, all of them are kept.
+    If none of the objects (or none of the port profiles) is used, all of them are kept.
     """
     named = {name: ars for name, ars in balancing.objects.items() if name in objects}
     at_ports = {name: profile for name, profile in balancing.port_profiles.items() if name in profiles}
@@ -108,9 +108,9 @@ def in_use(balancing: Balancing, objects: Collection[str | None], profiles: Coll
 
 
 def unheld_ars(balancing: Balancing, sections: Iterable[Section]) -> Iterator[Section]:
-    """Yield the lines of objects and port profiles that the configuration cannot represent.
+    """Yield the lines of objects and port profiles that the model cannot represent.
 
-    The configuration has one value for all of them, and these lines state a different value.
+    The model has one value for all of them, and these lines set a different value.
     """
     objects, profiles = balancing.objects.values(), balancing.port_profiles.values()
     counted = ArsObject(*(_last((getattr(ars, name) for ars in objects), None) for name in ("mode", "idle", "flows")))

@@ -1,8 +1,8 @@
-"""Conversion between the control plane rules of a device and its access lists (``statements.control_plane``).
+"""Conversion between the control-plane rules of a device and its access lists (``statements.control_plane``).
 
-The design's rules follow from the rest of a configuration, and contain more than their entries do (names, planes, hop
-limits). Therefore the rules that this device would have are derived, and their entries are compared with the lists in
-the text. If the entries of a rule are there, the device has that rule. Each other entry becomes a rule of its own.
+A rule contains more than its access list entries show (a name, a plane, a hop limit). Therefore the reader derives the
+rules that railweave would design for this device, and compares their entries with the lists in the configuration. If
+all entries of a rule are in a list, the device has this rule. Every other entry becomes a rule of its own.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 NAMES: dict[Family, str] = {"ipv4": "control-plane-v4", "ipv6": "control-plane-v6"}
 SSH, NETCONF, BGP, SNMP = 22, 830, 179, 161
 NO_MORE, THE_REST = Entry("deny", every=True), Entry("permit", every=True)
-"""The last entry of a list for the switch (``NO_MORE``) and of a list of gateways (``THE_REST``).
+"""The last entry of a list for packets to the switch (``NO_MORE``), and of a list of gateways (``THE_REST``).
 
 They match all packets that no earlier entry matches.
 """
@@ -44,7 +44,7 @@ Rule = TypeVar("Rule", ControlRule, ServerPortRule)
 
 
 def lists_of(config: DeviceConfig) -> Lists:
-    """Return the access lists. One list serves both planes, because the system has one list for both."""
+    """Return the access lists. The rules for network and management packets are in one list, because the system has one list for both."""
     protection = config.protection
     if protection is None:
         return Lists()
@@ -63,7 +63,7 @@ def _numbered(entries: Iterable[Entry]) -> AccessList:
 
 
 def _permits(rule: ControlRule, sources: tuple[Prefix, ...]) -> list[Entry]:
-    """Return an entry for each source, range of ports and type of ICMP."""
+    """Return the entries of a rule: one for each combination of source, port ranges and ICMP type."""
     plain = Entry("permit", established=rule.established or None)
     plain = replace(plain, icmp=True) if rule.protocol == "icmp" else replace(plain, protocol=rule.protocol)
     return [
@@ -78,7 +78,7 @@ def _permits(rule: ControlRule, sources: tuple[Prefix, ...]) -> list[Entry]:
 
 
 def _discards(rule: ServerPortRule) -> list[Entry]:
-    """Return an entry for each destination and range of ports."""
+    """Return the entries of a rule: one for each combination of destination and port range."""
     ends = product(rule.destinations, rule.destination_ports)
     return [Entry("discard", protocol=rule.protocol, target=target, received=ports) for target, ports in ends]
 
@@ -86,7 +86,7 @@ def _discards(rule: ServerPortRule) -> list[Entry]:
 def protected(
     config: DeviceConfig, lists: Lists, lines: Mapping[str, Lines], sections: Sequence[Section]
 ) -> tuple[DeviceConfig, list[Section]]:
-    """Return (the configuration with the rules of its lists, the lines that the configuration cannot represent)."""
+    """Return (the configuration, extended by the rules in its access lists; the lines that the model cannot represent)."""
     every: dict[Key, tuple[Entry, ...]] = {("ipv4", name): entries.entries for name, entries in lists.ipv4.items()}
     every |= {("ipv6", name): entries.entries for name, entries in lists.ipv6.items()}
     uses = [use for terminal in lists.terminals for use in terminal.lists]
@@ -110,9 +110,9 @@ def protected(
 
 
 def _ordered(entries: Iterable[Entry]) -> list[Entry]:
-    """Return entries in the order of their numbers, without the numbers. Of several entries with one number, the last is kept.
+    """Return entries in the order of their numbers, without the numbers. If several entries have the same number, the last one is kept.
 
-    Entries behind one that matches every packet are left out, and so is that entry.
+    If an entry before the last matches every packet, this entry and those after it are left out.
     """
     latest = {entry.number: entry for entry in entries}
     ordered = [replace(latest[number], number=0) for number in sorted(latest)]
@@ -120,7 +120,10 @@ def _ordered(entries: Iterable[Entry]) -> list[Entry]:
 
 
 def _filters(sections: Iterable[Section], open_lists: Collection[Key], links: Collection[str]) -> Iterator[Section]:
-    """Yield the lines that apply access lists which may drop forwarded packets: every list on a link, and elsewhere lists that are not in ``open_lists``."""
+    """Yield the lines that apply access lists which may drop forwarded packets.
+
+    On a link, that is every list. On other ports, it is every list outside ``open_lists``, which pass all other packets.
+    """
     for line in select(sections, "interface <name...>", "ip|ipv6 access-group <list> *"):
         key = FAMILY.read(line.line.split()[0]), line["list"]
         name = interface(line["name"])
@@ -129,7 +132,10 @@ def _filters(sections: Iterable[Section], open_lists: Collection[Key], links: Co
 
 
 def _designed(config: DeviceConfig, lists: Iterable[Sequence[Entry]]) -> tuple[ControlPlane, Management]:
-    """Return the rules that a device with this configuration would have, and its management with the services that its lists let in."""
+    """Return (the control plane that railweave would design for this configuration, its management).
+
+    Management has the services whose ports the access lists open.
+    """
     asked = [entry for entries in lists for entry in entries if entry.sender != ANY and entry.received]
     to_ssh = (entry for entry in asked if entry.protocol == "tcp" and entry.received == (SSH, SSH))
     managers = tuple(dict.fromkeys(Prefix(entry.sender) for entry in to_ssh))
@@ -152,7 +158,7 @@ def _designed(config: DeviceConfig, lists: Iterable[Sequence[Entry]]) -> tuple[C
 def _rules(
     designed: ControlPlane, lists: Mapping[Key, Sequence[Entry]], understood: set[int]
 ) -> tuple[tuple[ControlRule, ...], tuple[Sources, ...]]:
-    """Return the rules of lists, and their sources. The lines of their entries are added to ``understood``."""
+    """Return the (rules, sources) of access lists. The identities of understood lines are added to ``understood``."""
     gone = {rule.name for family in FAMILIES for rule in designed.together(family)}
     more: list[ControlRule] = []
     sources = [*designed.sources]
@@ -192,7 +198,7 @@ def _server_rules(
 def _matched(
     entries: Sequence[Entry], wanted: Iterable[Rule], entries_of: Callable[[Rule], list[Entry]]
 ) -> tuple[list[Rule], list[Entry]]:
-    """Return (the rules whose entries are in the list, in order; the entries that belong to no rule)."""
+    """Return (the wanted rules whose entries are all in the list, in order; the entries that belong to no such rule)."""
     places: dict[Entry, list[int]] = {}
     for place, entry in enumerate(entries):
         places.setdefault(entry, []).append(place)
@@ -211,7 +217,7 @@ def _matched(
 
 
 def _title(entry: Entry) -> str:
-    """Return the text of an entry without its first two words. It becomes the name of the rule made from the entry."""
+    """Return the line of an entry without its first two words. It is the name of the rule that is made from the entry."""
     return entry.section.line.split(maxsplit=2)[2] if entry.section else ""
 
 

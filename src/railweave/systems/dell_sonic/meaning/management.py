@@ -1,4 +1,4 @@
-"""Conversion between the management plane of a device and its statements (``statements.management``)."""
+"""Conversion between the management settings of a device and their statements (``statements.management``)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def system_of(config: DeviceConfig) -> System:
-    """Return the management plane in the form of its statements."""
+    """Return the management settings in the form of their statements."""
     management, names = config.management, vrf_names(config)
     aaa, login = management.aaa(), management.login()
     return System(
@@ -38,7 +38,7 @@ def system_of(config: DeviceConfig) -> System:
 
 
 def management_of(system: System, ports: Iterable[Lines], *, protected: bool) -> Management:
-    """Return the management plane of a device. Servers that no login uses are left out. A limit without a statement has its default."""
+    """Return the management settings of a device. Servers that no login uses are left out. A limit that no statement sets has its default."""
     servers = system.asked is not None and (system.tacacs or system.radius)
     aaa = Aaa(system.tacacs, system.radius) if servers else None
     login, edge = _login(system.login), _edge_ports(ports)
@@ -66,7 +66,7 @@ def _login(limits: Limits | None) -> Login | None:
 
 
 def _edge_ports(ports: Iterable[Lines]) -> EdgePorts | None:
-    """Return the protection of server ports: the guard against bridges, and the limit of floods as a percentage of the port's speed.
+    """Return the protection of server ports: BPDU guard, and the storm-control limit as a percentage of the port's speed.
 
     If ports have different limits, the least frequent one is returned, so that a deviating port stays visible.
     """

@@ -1,4 +1,4 @@
-"""Conversion of the interfaces of a device to its statements (``statements.ports``)."""
+"""Conversion of the interfaces of a device to their statements (``statements.ports``)."""
 
 from __future__ import annotations
 
@@ -34,20 +34,20 @@ if TYPE_CHECKING:
     from railweave.systems.frr.statements.ports import Advertised
 
 FILTERS: dict[Family, str] = {"ipv4": "from-servers-v4", "ipv6": "from-servers-v6"}
-"""The name of the access list of gateways, by family."""
+"""The name of the access list on gateways' interfaces, by address family."""
 TUNNEL = "vtep"
 
 
 def splits_of(config: DeviceConfig) -> Splits:
-    """Return the ports that are split into several."""
+    """Return the ports that are split into channels."""
     split = (each for each in config.splits if each.channels > 1)
     return Splits({each.port: Split(each.channels, each.speed_gbps) for each in split})
 
 
 def shared_of(config: DeviceConfig) -> Shared:
-    """Return the settings that all interfaces share. A fabric has one MAC address for all gateways.
+    """Return the settings that all interfaces share. All gateways of a fabric have the same MAC address.
 
-    The spanning tree is used only to detect bridges.
+    The spanning tree is on only to detect bridges.
     """
     gateways = [gateway for gateway in config.gateways if gateway.mac]
     present = {address.family for gateway in gateways for address in gateway.addresses}
@@ -55,7 +55,7 @@ def shared_of(config: DeviceConfig) -> Shared:
 
 
 def interfaces_of(config: DeviceConfig) -> Interfaces:
-    """Return loopbacks, VLANs with their gateways, every cabled port, and the tunnel."""
+    """Return loopbacks, VLANs with their gateways, every cabled port, and the VXLAN tunnel."""
     names = vrf_names(config)
     loopbacks = [Lines("Loopback0", unicast=_assigned(config.loopbacks()))]
     loopbacks += [
@@ -116,9 +116,9 @@ def _port(config: DeviceConfig, port: Interface, gateway: Gateway | None, names:
 
 
 def _gateway(config: DeviceConfig, gateway: Gateway, names: Mapping[str, str]) -> dict[str, Any]:
-    """Return the fields of an interface that are set because it is a gateway.
+    """Return the fields that an interface gets because it is a gateway. ``names`` are the names of VRFs on the switch, by tenant.
 
-    ``filters`` names an access list only for families in which packets are dropped.
+    ``filters`` has an access list only for address families in which packets are dropped.
     """
     dropped = {rule.family for rule in (config.protection.server_ports if config.protection else ())}
     return {
@@ -131,7 +131,7 @@ def _gateway(config: DeviceConfig, gateway: Gateway, names: Mapping[str, str]) -
 
 
 def _external(port: Interface, names: Mapping[str, str]) -> dict[str, Any]:
-    """Return the fields of a port to an external router, or of its tagged sub-interface: the tenant's VRF, and the addresses."""
+    """Return the fields of a port to an external router, or of its tagged subinterface: the tenant's VRF, and the addresses."""
     return {"vrf": names[port.vrf] if port.vrf else "", "unicast": _plain(port.addresses)}
 
 
@@ -140,7 +140,7 @@ def _plain(addresses: Iterable[Any]) -> tuple[Assigned, ...]:
 
 
 def _assigned(addresses: Iterable[Any]) -> tuple[Assigned, ...]:
-    """Return addresses; IPv4 addresses after the first one are secondary."""
+    """Return the addresses of an interface. All IPv4 addresses except the first are secondary."""
     first = next((address for address in addresses if address.family == "ipv4"), None)
     return tuple(
         Assigned(ipv4=address, secondary=None if address is first else True)
@@ -151,7 +151,7 @@ def _assigned(addresses: Iterable[Any]) -> tuple[Assigned, ...]:
 
 
 def _advertised(gateway: Gateway) -> Advertised | None:
-    """Return the router advertisements of a gateway; None if it sends none.
+    """Return the router advertisements of a gateway, or None if the gateway sends none.
 
     A gateway with a shared MAC address has no minimum interval.
     """
@@ -160,7 +160,7 @@ def _advertised(gateway: Gateway) -> Advertised | None:
 
 
 def _tunnels(config: DeviceConfig, names: Mapping[str, str]) -> dict[str, Tunnel]:
-    """Return the tunnel between leaves: for each tenant's VNI a VLAN and a VRF, and for each VNI of a layer-2 network a VLAN."""
+    """Return the VXLAN tunnel between leaves. It maps each tenant's VNI to a VLAN and a VRF, and the VNI of each layer-2 network to a VLAN."""
     if config.overlay is None or not config.vrfs or not config.overlay.endpoints:
         return {}
     vlans = {transit_vlan(config, vrf.name): vrf.vni for vrf in config.vrfs}
@@ -170,7 +170,7 @@ def _tunnels(config: DeviceConfig, names: Mapping[str, str]) -> dict[str, Tunnel
 
 
 def unheld_at_ports(interfaces: Interfaces, config: DeviceConfig) -> Iterator[Section]:
-    """Yield the lines that a configuration cannot represent: limits of floods, router advertisements, and names that do not follow railweave's scheme."""
+    """Yield the lines that the model cannot represent: storm control, router advertisements, and interfaces whose names do not follow railweave's scheme."""
     if "Loopback0" not in interfaces.loopbacks:
         yield from (lines.section for lines in interfaces.loopbacks.values() if lines.section and not lines.vrf)
     yield from (
@@ -181,7 +181,7 @@ def unheld_at_ports(interfaces: Interfaces, config: DeviceConfig) -> Iterator[Se
     expected = interfaces_of(config).every
     for name, lines in interfaces.every.items():
         held = expected.get(name, Lines(name))
-        if lines.section is not None and lines.tag is not None and "." not in name:  # only a subinterface has a tag
+        if lines.section is not None and lines.tag is not None and "." not in name:  # only subinterfaces have a tag
             yield from (line for line in lines.section.body or () if line.line.startswith("encapsulation "))
         if lines.section is None or (lines.floods, lines.advertised) == (held.floods, held.advertised):
             continue

@@ -1,6 +1,6 @@
 """Conversion between the QoS of a device and its statements (``statements.qos``).
 
-A class is identified by its queue. Only the WRED policy of a class can have the name of the class.
+The statements identify a class by its queue. Only the name of a class's WRED policy may contain the name of the class.
 """
 
 from __future__ import annotations
@@ -49,32 +49,32 @@ if TYPE_CHECKING:
     from railweave.systems.dell_sonic.statements.ports import Lines
 
 LOSSY_GROUP = 7
-"""The priority group of all lossy classes (Thor2 guide, section 2.5.2: ``traffic-class 0-2,5-7 priority-group 7``), unless priority 7 is paused.
+"""The priority group of all lossy classes, unless priority 7 is paused (Thor2 guide, section 2.5.2: ``traffic-class 0-2,5-7 priority-group 7``).
 
-The priority group of a lossless class has the number of the class's priority.
+The priority group of a lossless class has the number of the class's PFC priority.
 """
 
 
 def marking_name(qos: QosConfig, name: str) -> str:
-    """Return the name of a class's WRED policy: ``ROCE`` if there is only one policy."""
+    """Return the name of a class's WRED policy. It is ``ROCE`` if there is only one policy, and otherwise contains the name of the class."""
     return NAME if len(qos.marking) == 1 else f"{NAME}-{name}"
 
 
 def lossy_group(paused: Collection[int]) -> int:
-    """Return the priority group of lossy classes: the highest number that is not a paused priority, or the last group if every priority is paused."""
+    """Return the priority group of lossy classes: the highest number that is not a paused priority, or 7 if every priority is paused."""
     return next((group for group in range(LOSSY_GROUP, -1, -1) if group not in paused), LOSSY_GROUP)
 
 
-# From a device to its statements
+# From a device to its statements.
 
 
 def preparation_of(config: DeviceConfig) -> Qos:
-    """Return the settings that restart the switch when they are entered."""
+    """Return the settings whose commands restart the switch."""
     return Qos(lossless_buffers=config.qos is not None and bool(lossless(config.qos)))
 
 
 def qos_of(config: DeviceConfig) -> Qos:
-    """Return all objects to which ports refer."""
+    """Return all QoS objects to which ports refer."""
     qos = config.qos
     if qos is None:
         return Qos()
@@ -104,7 +104,7 @@ def _served(qos: QosConfig, traffic: TrafficClass) -> Queue:
 
 
 def _dscps(qos: QosConfig) -> Map:
-    """Return the traffic class of every DSCP. A traffic class has the number of its queue."""
+    """Return the map from every DSCP to its traffic class. A traffic class has the number of its queue."""
     classes = {dscp: traffic.queue for traffic in qos.classes.values() for dscp in traffic.dscp}
     rest = qos.classes[qos.default_class].queue if qos.default_class in qos.classes else 0
     by_class: dict[int, list[int]] = {}
@@ -114,19 +114,22 @@ def _dscps(qos: QosConfig) -> Map:
 
 
 def _groups(priorities: Mapping[int, int]) -> Map:
-    """Return the priority group of every traffic class. ``priorities`` are PFC priorities of lossless queues."""
+    """Return the map from every traffic class to its priority group. ``priorities`` has the PFC priority of each lossless queue."""
     entries = [Entry((queue,), priority) for queue, priority in sorted(priorities.items())]
     others = tuple(queue for queue in PRIORITIES if queue not in priorities)
     return Map((*entries, Entry(others, lossy_group(priorities.values()))) if others else tuple(entries))
 
 
 def _model(config: DeviceConfig, qos: QosConfig) -> SwitchModel | None:
-    """Return the hardware if buffers are set. A text may name hardware that is not in the catalog; its sizes are in cells of the hardware."""
+    """Return the switch model if buffers are set, otherwise None. Buffer sizes depend on the model's cell size.
+
+    A configuration that was read may have a model that the catalog does not have; the result is then None too.
+    """
     return catalog().switches.get(config.model) if lossless(qos) else None
 
 
 def _pool(config: DeviceConfig, qos: QosConfig) -> int | None:
-    """Return the bytes of headroom in the buffer pool. ``buffer init lossless`` sets the other values of the pool."""
+    """Return the headroom of the buffer pool in bytes, or None without lossless classes. ``buffer init lossless`` sets the other values of the pool."""
     model = _model(config, qos)
     if model is None:
         return None
@@ -135,7 +138,7 @@ def _pool(config: DeviceConfig, qos: QosConfig) -> int | None:
 
 
 def _sizes(config: DeviceConfig, qos: QosConfig) -> dict[str, BufferProfile]:
-    """Return the buffer profile of each speed and cable length, by its name."""
+    """Return the buffer profiles by name. There is one for each speed and cable length."""
     model = _model(config, qos)
     if model is None:
         return {}
@@ -178,11 +181,11 @@ def port_qos_of(config: DeviceConfig, port: Interface) -> PortQos:
     )
 
 
-# From statements to the device
+# From statements to the device.
 
 
 _CLASS = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,62}")
-"""The name of a class in a fabric file."""
+"""A pattern of class names in a fabric file."""
 _PROFILE = re.compile(r"pg_lossless_(?P<speed>\d{1,7})_(?P<length>\d{1,6})m(?:_(?P<mru>\d{1,6}))?_profile")
 
 
@@ -215,10 +218,9 @@ def qos_config_of(
 def _bound(
     qos: Qos, ports: Sequence[Interface], at_ports: Sequence[PortQos], marked: Mapping[int, Marking]
 ) -> tuple[str, ...]:
-    """Return the ports with the complete QoS of the device: its maps, its scheduler and its marking.
+    """Return the ports that have the complete QoS of the device: its maps, its scheduler and its marking.
 
-    A port that names an undefined object is left out. ``marked`` holds the marking of each queue, merged over all
-    ports.
+    A port that refers to an undefined object is left out. ``marked`` has the marking of each queue, merged over all ports.
     """
     kinds = {kind for port in at_ports for kind in port.maps}
     scheduled = any(port.scheduler for port in at_ports)
@@ -235,16 +237,16 @@ def _bound(
 
 
 def _is_map(qos: Qos, kind: str, name: str, targets: Mapping[int, int]) -> bool:
-    """Return whether the map ``name`` is defined and has these targets.
+    """Return True if the map ``name`` is defined and has these targets.
 
-    If no map of the kind is defined, return True: the system's default map applies.
+    If no map of the kind is defined, the system's default map applies, and the result is True.
     """
     maps = qos.maps.get(kind, {})
     return not maps or (name in maps and maps[name].targets == targets)
 
 
 def _targets(qos: Qos, at_ports: Iterable[PortQos], kind: str) -> dict[int, int]:
-    """Return the targets of the map of a kind that ports use."""
+    """Return the target of each number in the map that ports use. ``kind`` is the kind of map."""
     names = (port.maps.get(kind) for port in at_ports)
     return qos.targets(kind, (name for name in names if name is not None))
 
@@ -258,7 +260,8 @@ def _default_queue(qos: Qos, at_ports: Sequence[PortQos]) -> int:
 def _names(qos: Qos, at_ports: Sequence[PortQos]) -> dict[int, str]:
     """Return the names of classes by queue.
 
-    A name is the end of the name of the class's WRED policy, or else a usual name in fabric files.
+    If the name of a class's WRED policy contains a class name, that is used. Otherwise, the class gets the usual name for
+    its function, or ``queue-`` and the number of its queue.
     """
     policy = _policy(qos, at_ports)
     queues = sorted(policy or set(qos.targets("tc-queue", ()).values()))
@@ -277,7 +280,7 @@ def _names(qos: Qos, at_ports: Sequence[PortQos]) -> dict[int, str]:
 
 
 def _policy(qos: Qos, at_ports: Sequence[PortQos]) -> dict[int, Queue]:
-    """Return the queues of the scheduler policy that ports use, or else of the first policy."""
+    """Return the queues of the scheduler policy that ports use or, if they use none, of the first policy."""
     used = [port.scheduler for port in at_ports if port.scheduler in qos.schedulers]
     return next((qos.schedulers[name].queues for name in (*used, *qos.schedulers)), dict[int, Queue]())
 
@@ -285,7 +288,7 @@ def _policy(qos: Qos, at_ports: Sequence[PortQos]) -> dict[int, Queue]:
 def _lossless(qos: Qos, at_ports: Sequence[PortQos]) -> dict[int, int]:
     """Return the queues of lossless classes, by PFC priority.
 
-    A queue is lossless if its priority has a separate priority group, or if ports pause its priority.
+    A queue is lossless if its priority has a separate priority group, or if ports pause the priority.
     """
     groups = _targets(qos, at_ports, "tc-pg")
     queues = _targets(qos, at_ports, "pfc-priority-queue")
@@ -319,7 +322,7 @@ def _classes(qos: Qos, at_ports: Sequence[PortQos], names: Mapping[int, str]) ->
 
 
 def _marking(wred: Wred) -> Marking | None:
-    """Return the levels of a policy; None if it marks nothing or has no levels."""
+    """Return the ECN marking of a WRED policy, or None if the policy marks nothing or lacks a threshold or the probability."""
     if not wred.marks or wred.low is None or wred.high is None or wred.probability is None:
         return None
     return Marking(1000 * wred.low, 1000 * wred.high, wred.probability)
@@ -339,14 +342,17 @@ def _with_marking(traffic: TrafficClass, marking: Marking | None) -> TrafficClas
 
 
 def _headroom(qos: Qos, model: SwitchModel) -> int:
-    """Return the share of the packet buffer that is headroom, in percent."""
+    """Return the share of the packet buffer that is reserved as headroom, in percent."""
     if qos.headroom is None:
         return Buffers().headroom
     return round(100 * qos.headroom / (model.buffer.shared_mb * 1e6))
 
 
 def _threshold(qos: Qos) -> int:
-    """Return the exponent (base 2) of the threshold of lossless groups. If profiles differ, return the least frequent value."""
+    """Return the dynamic threshold of lossless priority groups, as the exponent of alpha to the base 2.
+
+    If buffer profiles differ, the least frequent value is returned, so that a deviation stays visible.
+    """
     alphas = [profile.alpha for profile in qos.profiles.values()]
     return min(alphas, key=alphas.count, default=0)
 
@@ -354,7 +360,7 @@ def _threshold(qos: Qos) -> int:
 def _profiles(
     qos: Qos, lines: Mapping[str, Lines], ports: Sequence[Interface], model: SwitchModel
 ) -> tuple[PfcProfile, ...]:
-    """Return the PFC profiles. The cable length and the MRU are taken from the names of the buffer profiles."""
+    """Return the PFC profiles. The cable length and the MRU come from the names of the buffer profiles."""
     needs: dict[tuple[int, int, int], list[str]] = {}
     rooms: dict[tuple[int, int, int], list[int]] = {}
     every = [port.mtu for port in ports]
@@ -386,9 +392,9 @@ def _mru(profile: BufferProfile, length: int, port: Interface, mtus: Sequence[in
 
 
 def _watchdog(qos: Qos, at_ports: Sequence[PortQos]) -> Watchdog | None:
-    """Return the watchdog of the ports that pause, or None if one of these ports has none.
+    """Return the watchdog settings of the ports that use PFC, or None if one of these ports has no watchdog.
 
-    If ports differ, the least frequent values are returned.
+    If ports differ, the least frequent values are returned, so that a deviating port stays visible.
     """
     paused = [port for port in at_ports if port.pauses]
     if not paused or any(not port.is_watched for port in paused):
@@ -406,7 +412,7 @@ def _watchdog(qos: Qos, at_ports: Sequence[PortQos]) -> Watchdog | None:
 def unheld(
     qos: Qos, lines: Mapping[str, Lines], sections: Iterable[Section], config: DeviceConfig
 ) -> Iterator[Section]:
-    """Yield the statements whose value a configuration cannot represent. ``sections`` are the sections at the top level."""
+    """Yield the statements whose value the model cannot represent. ``sections`` are the sections at the top level."""
     expected = qos_of(config)
     yield from _unheld_entries(qos, lines, config, expected)
     printed = [*QOS.printed(preparation_of(config)), *QOS.printed(expected), *BALANCING.printed(balancing_of(config))]
@@ -425,13 +431,13 @@ def unheld(
 
 
 _PLAIN = ("buffer ", "priority-flow-control ", "ip load-share hash ")
-"""The beginnings of statements that are printed as they were read if the configuration holds them."""
+"""The beginnings of statements that railweave prints in exactly the same words if the model represents them."""
 
 
 def _unheld_entries(qos: Qos, lines: Mapping[str, Lines], config: DeviceConfig, expected: Qos) -> Iterator[Section]:
-    """Yield the map entries that the configuration does not represent: their packets have a different queue, group or priority there.
+    """Yield the map entries that the model cannot represent: in the model, their packets have a different queue, group or priority.
 
-    A traffic class can have a different number in the text. In the configuration, it has the number of its queue.
+    In the configuration text, a traffic class may have any number. In the model, it has the number of its queue.
     """
     at_ports = [lines[port.name].qos for port in config.interfaces]
     queues, classes = _targets(qos, at_ports, "tc-queue"), {*_targets(qos, at_ports, "dscp-tc").values()}

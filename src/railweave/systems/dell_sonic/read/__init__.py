@@ -1,7 +1,7 @@
 """Reader of Enterprise SONiC's commands, from railweave's files or from a switch's printed running configuration.
 
-Each module reads the lines of one subject, and marks the lines that it understands. A line that no module marks is not
-understood. Defaults, and values that no line states, are in system.yaml (``reads``).
+Each module reads the lines of one subject, and marks the lines that it understands. Any other line is not understood.
+``reads`` in system.yaml has the defaults of values that no line sets.
 """
 
 from __future__ import annotations
@@ -45,9 +45,9 @@ if TYPE_CHECKING:
 
 
 def spelled(taking: SectionReader) -> list[Section]:
-    """Return the sections at the top level.
+    """Return the sections at the top level, with the interface names in their headers in the same form as in statements.
 
-    A section for a range of interfaces becomes one section for each interface, with the header of statements.
+    A section for a range of interfaces becomes one section for each interface.
     """
     every: list[Section] = []
     for header in taking.sections:
@@ -62,7 +62,7 @@ def spelled(taking: SectionReader) -> list[Section]:
 
 
 def _spelled(name: str) -> str:
-    """Return an interface name as statements spell it: ``Vlan 10`` in two words, ports in one."""
+    """Return an interface name in the form of statements: ``Vlan 10`` in two words, a port in one word."""
     return re.sub(r"(?<=^Vlan)|(?<=^Loopback)|(?<=^Management)", " ", name)
 
 
@@ -80,7 +80,7 @@ def _names(words: str) -> Iterator[str]:
 
 
 def _range(kind: str, part: str) -> Iterator[str]:
-    """Yield the names of a range: ``Eth 1/1-1/4`` gives four names."""
+    """Yield the interface names in a range: ``Eth 1/1-1/4`` gives four names."""
     first, dash, last = part.partition("-")
     last = re.sub(r"^[A-Za-z]+", "", last) if dash else first
     stem, slash, low = first.rpartition("/")
@@ -108,7 +108,10 @@ SECTIONS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
     ("family", r"address-family ", ("peer", "bgp")),
     ("vni", r"vni \d+$", ("family",)),
 )
-"""The headers that open a section: (kind, pattern of the beginning of the header, kinds of the surrounding section; empty means the top level)."""
+"""The kinds of sections: (kind, pattern of the beginning of the header, kinds of sections that may contain it).
+
+If the last is empty, the section is at the top level.
+"""
 
 _TOP = re.compile(
     r"(hostname|ip (vrf (?!forwarding)|prefix-list|route |name-server|anycast-mac|anycast-address enable|load-share|dhcp snooping|forward|reserve|sla)"
@@ -117,7 +120,7 @@ _TOP = re.compile(
     r"|spanning-tree (mode|enable|vlan|priority|hello)|errdisable|priority-flow-control watchdog (polling|counter)|mac address|roce|port-group"
     r"|authentication|no (lldp|ip |spanning)|crypto|banner|telemetry|rest-server|switch-profile)"
 )
-"""A pattern of top-level lines that end a section whose lines are not indented."""
+"""A pattern of top-level lines. In a text without indentation, such a line ends the section before it."""
 
 _HEADER = re.compile(r"interface |router |route-map \S+ (permit|deny) \d+$")
 """A pattern of section headers that are at the top level even if they are indented."""
@@ -130,12 +133,12 @@ _LEAVES = re.compile(
 """A pattern of commands that are not configuration, such as ``show``. Such a line ends all open sections."""
 
 MOST_LEVELS = 32
-"""The largest depth of sections. Deeper sections are treated as lines of the section above; no real configuration is so deep."""
+"""The greatest depth of sections that is read. Lines below it are added to the section above; no real configuration is so deep."""
 
 
 @dataclass(slots=True)
 class _Open:
-    """A section that may get more lines.
+    """An open section, to which lines may still be added.
 
     - ``column``: the column of its header.
     - ``kind``: the kind of the section; empty for a plain line.
@@ -150,7 +153,7 @@ class _Open:
 
 
 def sections(text: str) -> list[Section]:
-    """Return the sections of a text, each line with its number. Raises ``RenderError``, with the line, if the text is malformed."""
+    """Return the sections of a text, each line with its line number. Raises ``RenderError``, with the line number, if the text is malformed."""
     top = Section("", [])
     open_: list[_Open] = []
     for number, raw in enumerate(text.splitlines(), 1):
@@ -177,12 +180,12 @@ def sections(text: str) -> list[Section]:
 
 
 def _close(open_: list[_Open], column: int) -> None:
-    """Close the section to which an ``exit`` in this column belongs. A section without lines counts too."""
+    """Close the section to which an ``exit`` in this column belongs. The section may be empty."""
     here = [opened for opened in open_ if opened.column == column]
     known = [opened for opened in open_ if opened.kind]
     ends = next((opened for opened in reversed(here) if opened.kind or opened.section.body is not None), None)
     if ends is None and len(here) == 1 and not any(opened.column < column for opened in known):
-        ends = here[0]  # a section of a kind that is not known
+        ends = here[0]  # a section of an unknown kind
     if ends is None and known:
         ends = known[-1]
     if ends is not None:
@@ -221,7 +224,7 @@ def _kind(line: str) -> tuple[str, tuple[str, ...]]:
 
 
 def _is_setting(open_: list[_Open], line: str, column: int) -> bool:
-    """Return whether a line that could open a section is instead a setting of the neighbor or peer-group in the same column."""
+    """Return True if a line that could open a section is instead a setting of the neighbor or peer-group in the same column."""
     if line != "bfd" and not line.startswith("peer-group "):
         return False
     last = next((opened for opened in reversed(open_) if opened.kind and not opened.indented), None)
@@ -231,7 +234,7 @@ def _is_setting(open_: list[_Open], line: str, column: int) -> bool:
 
 
 def _flat(open_: list[_Open], line: str, inside: tuple[str, ...], *, opens: bool) -> _Open | None:
-    """Return the section to which a line belongs if the section's header is in the same column, or None."""
+    """Return the section to which a line belongs although it is in the same column as the section's header, or None if there is none."""
     headers = [opened for opened in open_ if opened.kind and not opened.indented]
     last = headers[-1] if headers else None
     if last is None:
@@ -245,7 +248,7 @@ def _flat(open_: list[_Open], line: str, inside: tuple[str, ...], *, opens: bool
 
 _SECTIONS = tuple((kind, re.compile(begins), inside) for kind, begins, inside in SECTIONS)
 _OPENS = re.compile("|".join(f"(?:{begins})" for _, begins, _ in SECTIONS))
-"""A pattern of any header. Most lines are no headers, which one search with this pattern shows."""
+"""A pattern of all headers in one. Most lines are not headers, and this pattern excludes them quickly."""
 
 
 NOS = "dell_sonic"
@@ -272,7 +275,7 @@ def read(texts: Mapping[str, str]) -> Reading:
 
 
 def parsed(file: str, text: str) -> ConfigTree:
-    """Return a text as a tree of commands. Raises ``RenderError``, with the line, if the text is malformed."""
+    """Return a text as a tree of commands. Raises ``RenderError``, with the line number, if the text is malformed."""
     del file
     return config_tree(sections(text))
 
@@ -288,11 +291,11 @@ def _count(some: Sequence[Section]) -> int:
 
 
 _NAMED = {"interface": 1, "hostname": 1, "route-map": 1, "username": 1, "bfd": 1}
-"""The number of words that name the part of the configuration, by the first word of a top-level line. The default is 2."""
+"""The number of words that identify the part of the configuration, by the first word of a top-level line. The default is 2."""
 
 
 def _named(lines: Sequence[tuple[Section, str, Known]]) -> Iterator[tuple[Section, str, Known, str]]:
-    """Yield lines with the part of the configuration to which they belong: the first words of their top-level line."""
+    """Yield each line with the part of the configuration to which it belongs, which is the first words of its top-level line."""
     for section, path, known in lines:
         words = path.partition(" / ")[0].split()
         yield section, path, known, " ".join(words[: _NAMED.get(words[0], 2)])
@@ -353,14 +356,14 @@ def _config(taking: SectionReader) -> DeviceConfig:
 
 
 def _give_back_shut(taking: SectionReader, transit: set[int]) -> None:
-    """Mark statements that shut the VLAN of a VRF's VNI as not understood."""
+    """Mark ``shutdown`` below a VLAN that exists only for a VRF's VNI as not understood."""
     for line in select(taking.sections, "interface Vlan <vlan>", "shutdown"):
         if line["vlan"].isdecimal() and int(line["vlan"]) in transit:
             taking.leave(line)
 
 
 def _interfaces(lines: Mapping[str, Lines], routing: Routing) -> tuple[Interface, ...]:
-    """Return the ports in the order of their numbers. If any port has PFC settings, a port without them does not pause."""
+    """Return the ports in the order of their numbers. If any port has PFC settings, ports without them do not use PFC."""
     cages = [port for name, port in lines.items() if devices.is_port(name)]
     of_vrf = {vrf: tenant.ports() for vrf, tenant in routing.sessions.items()}
     outside = {name for vrf, names in of_vrf.items() if vrf for name in names}
@@ -381,7 +384,7 @@ def _interfaces(lines: Mapping[str, Lines], routing: Routing) -> tuple[Interface
 def _shared(
     lines: Mapping[str, Lines], interfaces: Sequence[Interface], routing: Routing, balancing: Balancing
 ) -> bool:
-    """Return whether traffic is shared adaptively on every link of the fabric, and for every route that a route-map accepts."""
+    """Return True if adaptive routing applies to every link of the fabric, and to every route that a route-map accepts."""
     profiles = {name for name, profile in balancing.port_profiles.items() if profile.enabled}
     links = [lines[port.name].qos.ars in profiles for port in interfaces if port.kind == "fabric"]
     families = routing.default.here.unicast.values() if routing.default else ()

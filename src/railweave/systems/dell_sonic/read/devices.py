@@ -1,4 +1,4 @@
-"""Derivation of ports, their purpose, gateways and splits from the lines of interfaces, and of the management plane."""
+"""Derivation of ports, their purpose, gateways and breakouts from the statements about interfaces."""
 
 from __future__ import annotations
 
@@ -24,26 +24,26 @@ if TYPE_CHECKING:
 
 
 PORT_MTU = 9216
-"""The frame size in bytes of a port whose ``mtu`` is the MTU of the gateway on it (system.yaml, ``interfaces.mtu``)."""
+"""The frame size in bytes of a port that is a gateway. Its ``mtu`` is the MTU of the gateway, not of frames (system.yaml, ``interfaces.mtu``)."""
 ROUNDED = 0.01
-"""The largest difference from a whole percentage of the packet buffer that is attributed to rounding to cells, in percentage points."""
+"""The largest deviation from a whole percentage of the packet buffer that rounding to cells can explain, in percentage points."""
 POINT_TO_POINT = 2
-"""The largest number of host bits of a network that joins exactly two routers."""
+"""The largest number of host bits in the prefix of a link between two routers."""
 _SWITCH_PORTS = ("Eth", "et-")
-"""Beginnings of the names of ports on all operating systems of switches."""
+"""The beginnings of the names of switch ports in all operating systems."""
 WHOLE_PORT = 2
-"""The count of numbers in the name of a port that is not split, for example 2 for ``Eth1/1``."""
+"""The count of integers in the name of a port that is not split: two in ``Eth1/1``."""
 
 
 class Sessions(NamedTuple):
-    """The interfaces on which BGP sessions run: on links of the fabric, and to external routers."""
+    """The interfaces on which BGP sessions run: those on links of the fabric, and those to external routers."""
 
     fabric: Collection[str]
     outside: Collection[str]
 
 
 def is_port(name: str) -> bool:
-    """Return True if a name is the name of a port, and not of a part of a port."""
+    """Return True if a name is that of a port, and not that of a subinterface."""
     return name.startswith("Eth") and "." not in name
 
 
@@ -56,9 +56,9 @@ def breakouts(splits: Splits) -> dict[str, Split]:
 
 
 def model(split: Iterable[Split], ports: Iterable[Lines], headroom: int | None) -> str:
-    """Return the catalog model that fits the ports: at least as fast and as many as in the text.
+    """Return the name of the catalog model that fits the ports: it has at least the highest speed and the number of ports in the configuration.
 
-    Among several, prefer a model of which the headroom pool is a whole percentage of the packet buffer.
+    If several models fit, one whose headroom pool is a whole percentage of its packet buffer is preferred.
     """
     ports = list(ports)
     speeds = [part.channels * part.speed_gbps for part in split] + [port.speed or 0 for port in ports]
@@ -77,7 +77,7 @@ def _holds(switch: SwitchModel, speed: int, ports: int) -> bool:
 
 
 def splits(broken_out: Mapping[str, Split], ports: Iterable[Lines], model_name: str) -> tuple[Split, ...]:
-    """Return the splits: ports that are split into channels, and whole ports that run below their highest speed."""
+    """Return the breakouts: ports that are split into channels, and whole ports that run below their highest speed."""
     group = catalog().switches[model_name].ports[0]
     slower = {
         port.name: Split(port.name, port.number[1] - 1, 1, port.speed)
@@ -89,7 +89,7 @@ def splits(broken_out: Mapping[str, Split], ports: Iterable[Lines], model_name: 
 
 
 def interface(port: Lines, parts: Iterable[Lines], sessions: Sessions, pauses: bool) -> Interface:
-    """Return a port, with its tagged sub-interfaces if it has some."""
+    """Return a port, with its tagged subinterfaces if it has any. ``pauses`` is True if the port uses PFC."""
     tagged: list[Lines | None] = [sub for sub in parts if sub.name in sessions.outside or sub.vrf]
     return with_parts(_part(port, part, sessions, pauses) for part in tagged or [None])[0]
 
@@ -125,7 +125,7 @@ def _part(port: Lines, part: Lines | None, sessions: Sessions, pauses: bool) -> 
 
 
 def _kind(port: Lines, part: Lines | None, sessions: Sessions) -> Literal["server", "fabric", "external"]:
-    """Return the use of a port: by the sessions that run on it, else by its configuration."""
+    """Return the purpose of a port. It follows from the sessions that run on the port or, if there are none, from the port's settings."""
     if part is not None or port.name in sessions.outside:
         return "external"
     if port.name in sessions.fabric:
@@ -135,7 +135,7 @@ def _kind(port: Lines, part: Lines | None, sessions: Sessions) -> Literal["serve
         return "fabric"
     if bridged or port.shut or _times(port) or port.anycast or port.vrf:
         return "server"
-    # A numbered port without its session: a server may have two addresses, too, but its NIC is not called as a switch's port is.
+    # A numbered port without its session. A server may have two addresses too, but its NIC does not have the name of a switch port.
     narrow = all(BITS[address.family] - address.length <= POINT_TO_POINT for address in port.addresses)
     switch = far_end(port.description)[1].startswith(_SWITCH_PORTS)
     return "fabric" if port.addresses and narrow and switch else "server"
@@ -146,7 +146,7 @@ def gateways(
 ) -> tuple[Gateway, ...]:
     """Return the gateways of VLANs, then the gateways of ports.
 
-    The interface of a VLAN without any settings only creates the VLAN, and is not a gateway.
+    A VLAN interface without any settings is not a gateway; it only creates the VLAN.
     """
     vlans = {vlan.number[0]: vlan for vlan in interfaces.vlans.values() if not vlan.shut and vlan != Lines(vlan.name)}
     routed = {port.name for port in ports if port.kind == "server" and port.vlan is None}
@@ -183,12 +183,12 @@ def _gateway(lines: Lines, vlan: int | None, shared: Shared) -> Gateway:
 
 
 def _times(lines: Lines) -> bool:
-    """Return whether the interface sets timers or flags of router advertisements."""
+    """Return True if the interface sets timers or flags of router advertisements."""
     return lines.advertised is not None and replace(lines.advertised, sends=False, prefixes=()) != Advertised()
 
 
 def _advertisements(lines: Lines) -> RouterAdvertisements | None:
-    """Return the contents of router advertisements."""
+    """Return the router advertisements of an interface, or None if it sends none."""
     given = lines.advertised
     if given is None or not given.sends:
         return None
@@ -197,7 +197,7 @@ def _advertisements(lines: Lines) -> RouterAdvertisements | None:
 
 
 def parts_of(interfaces: Mapping[str, Lines]) -> dict[str, list[Lines]]:
-    """Return the sub-interfaces by the name of their port."""
+    """Return the subinterfaces of each port, by the name of the port."""
     parts: dict[str, list[Lines]] = {}
     for name, lines in interfaces.items():
         port, dot, _ = name.partition(".")

@@ -1,4 +1,4 @@
-"""Derivation of BGP, in FRR's form, and of the overlay from statements of Enterprise SONiC: the tunnel, tenants' VRFs and layer-2 networks."""
+"""Derivation of BGP and of the overlay (the tunnel, tenants' VRFs and layer-2 networks) from statements. The result has the types of FRR's reader."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from railweave.systems.frr.meaning.policy import Lists
 
 MARK = "Vrf-"
-"""The prefix of a tenant's name in the name of its VRF (sonic-vrf.yang requires ``Vrf``)."""
+"""The beginning of the name of a tenant's VRF; the tenant's name follows it (sonic-vrf.yang requires ``Vrf``)."""
 SYNTAX = Syntax(
     "dell_sonic",
     bfd=(("neighbor|peer-group <name...>", "bfd **"),),
@@ -43,7 +43,7 @@ def tenant(vrf: str) -> str:
 
 
 class Routing(Sessioned):
-    """The BGP and the overlay of a switch. ``vrfs`` are the names of the defined VRFs."""
+    """The BGP sessions and the overlay of a switch. ``vrfs`` are the names of the defined VRFs."""
 
     def __init__(
         self,
@@ -78,21 +78,21 @@ class Routing(Sessioned):
         return tuple(replace(vrf, name=tenant(vrf.name)) for vrf in self.vrfs(prefixes) if vrf.name in self.vnis)
 
     def tunnelled(self) -> model.OverlayConfig | None:
-        """Return the overlay with the addresses of its tunnel endpoint, or None if no neighbor or group carries EVPN routes."""
+        """Return the overlay with the addresses of its tunnel endpoints, or None if no neighbor or group carries EVPN routes."""
         overlay, evpn = self.overlay(), self.default.here.evpn if self.default else None
         if overlay is None or evpn is None or not evpn.peers:
             return None
         source = at(self._tunnel.address or "", self._lines) if self._tunnel else None
         ends = [source] if source else []
-        if not overlay.reflects:  # the loopback has the addresses of all endpoints, beside those that sessions begin at
+        if not overlay.reflects:  # the loopback also has the addresses of all tunnel endpoints
             others = [loopback.address for loopback in self.loopbacks[1:]]
             ends += [end for end in others if end not in {self.loopbacks[0].address, overlay.loopback, *ends}]
         return replace(overlay, endpoints=tuple(model.TunnelEndpoint(end, None) for end in ends))
 
     def bridged(self, names: Mapping[int, str], ports: Iterable[Interface]) -> model.MacVrf | None:
-        """Return the bridging instance, in which each layer-2 VNI has its own route target; None without such a VNI.
+        """Return the bridging instance, or None if there is no layer-2 VNI. Each layer-2 VNI has its own route target.
 
-        ``names`` are the names of VLANs by number.
+        ``names`` are the names of VLANs, by number.
         """
         tunnel = self._tunnel
         routed = tunnel.transit() if tunnel else set[int]()
@@ -115,14 +115,18 @@ class Routing(Sessioned):
 
 
 def at(text: str, interfaces: Mapping[str, Lines]) -> Address | None:
-    """Return the address that a text states, or the address of the interface that it names; None if it is neither."""
+    """Return the address in a text or, if the text is the name of an interface, the interface's address. Return None if it is neither."""
     name = interface(text)
     lines = interfaces.get(name) if name else None
     return lines.addresses[0].address if lines is not None and lines.addresses else address(text)
 
 
 def _target(evpn: Evpn) -> str:
-    """Return the route target of a VNI. If its import and export targets differ, return a text with both, which no design has."""
+    """Return the route target of a VNI.
+
+    If its import and export targets differ, return a text with both. No design has such a text, so the difference stays
+    visible.
+    """
     if evpn.imports != evpn.exports:
         return f"target:{'+'.join(evpn.imports)}/{'+'.join(evpn.exports)}"
     return f"target:{evpn.imports[0]}" if evpn.imports else ""

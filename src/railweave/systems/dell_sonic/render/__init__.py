@@ -1,7 +1,7 @@
-"""Enterprise SONiC Distribution by Dell Technologies: commands for its ``sonic-cli``.
+"""Rendering of Enterprise SONiC Distribution by Dell Technologies: commands for its ``sonic-cli``.
 
-``prepare.cli`` contains the commands that take effect in a new session or restart the switch. It is entered first, and
-once. ``sonic.cli`` contains the other commands.
+``prepare.cli`` contains the commands that restart the switch or take effect only in a new session. They are entered
+first, and only once. ``sonic.cli`` contains the other commands.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def routing(config: model.DeviceConfig) -> Iterator[Section]:
 
 
 def tree(config: model.DeviceConfig) -> list[Section]:
-    """Return the commands of a device, including the operator's own. Raises ``RenderError`` if the operator's commands cannot be read."""
+    """Return the commands of a device, with the operator's own commands merged in. Raises ``RenderError`` if the operator's commands cannot be read."""
     sections = [
         *SYSTEM.printed(system_of(config)),
         *SPLITS.printed(splits_of(config)),
@@ -57,7 +57,7 @@ def tree(config: model.DeviceConfig) -> list[Section]:
 
 
 def prepare(config: model.DeviceConfig) -> list[Section]:
-    """Return the commands that are entered first: names of ports take effect in the next session, and lossless buffers restart the switch."""
+    """Return the commands of ``prepare.cli``: those that name ports, which take effect in the next session, and those for lossless buffers, which restart the switch."""
     return [line("interface-naming standard"), *QOS.printed(preparation_of(config))]
 
 
@@ -67,15 +67,18 @@ def files(config: model.DeviceConfig) -> dict[str, str]:
 
 
 def lines(config: model.DeviceConfig) -> list[str]:
-    """Return every command as a line that begins with the headers of its sections."""
+    """Return every command as a line, preceded by the headers of its sections."""
     return flat([*prepare(config), *tree(config)])
 
 
 def gaps(config: model.DeviceConfig) -> list[Finding]:
-    """Return findings about parts of the design that have no command, have a different one or need a newer release, and about the operator's own commands."""
+    """Return findings about parts of the design and about the operator's own commands.
+
+    A part of the design has a finding if it has no command, has a different command, or needs a newer release.
+    """
     return [*unsaid(config), *release_findings(config, TABLES, tree)]
 
 
 def check_extra(text: str) -> None:
-    """Check the operator's own commands. Raises ``RenderError``, with the line, if they cannot be read."""
+    """Check the operator's own commands. Raises ``RenderError``, with the line number, if they cannot be read."""
     parse(text)

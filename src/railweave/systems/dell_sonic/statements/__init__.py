@@ -1,4 +1,4 @@
-"""Statement tables of Enterprise SONiC: each module has the tables of one subject (``model.config.statements``).
+"""Statement tables of Enterprise SONiC. Each module has the tables of one subject (``model.config.statements``).
 
 A row's source is a public document:
 

@@ -1,4 +1,4 @@
-"""BGP of Enterprise SONiC: instances, peer groups and neighbors, address families, and EVPN."""
+"""BGP statements of Enterprise SONiC: instances, peer groups and neighbors, address families, and EVPN."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class PeerFamily(bgp.PeerFamily):
-    """An address family of a peer or of a group. ``communities`` is true if communities of every kind are sent."""
+    """An address family of a neighbor or of a peer group. ``communities`` is True if communities of all kinds are sent."""
 
     communities: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Peer(bgp.Peer):
-    """A peer group (``name``) or a neighbor (``interface`` or ``address``), with its address families."""
+    """A peer group (with a ``name``) or a neighbor (with an ``interface`` or an ``address``), with its address families."""
 
     name: str = ""
     interface: str | None = None
@@ -48,7 +48,7 @@ class Peer(bgp.Peer):
 
 @dataclass(frozen=True)
 class Router:
-    """A BGP instance. For ``relaxed`` and an empty ``vrf`` see ``Router`` of FRR."""
+    """A BGP instance. The class ``Router`` of FRR explains ``relaxed`` and an empty ``vrf``."""
 
     asn: int = 0
     vrf: str = ""
@@ -62,19 +62,19 @@ class Router:
 
 @dataclass(frozen=True, slots=True)
 class Routing:
-    """The BGP instances of a switch by VRF."""
+    """The BGP instances of a switch, by VRF."""
 
     routers: dict[str, Router] = field(default_factory=dict[str, Router])
 
 
 RETRY = 5
-"""The time in seconds between attempts to connect."""
+"""The time in seconds between two attempts to connect."""
 HOPS = 2
 """The largest number of hops of a session between loopbacks."""
 
 
 def _source(text: str) -> str:
-    """Read an address, or the name of an interface in its canonical spelling."""
+    """Return a text that is an address unchanged, and the name of an interface in its canonical spelling."""
     return interface(text) or text
 
 

@@ -1,4 +1,4 @@
-"""Access lists of Enterprise SONiC, and the lists that apply to packets for the switch itself."""
+"""Statements about access lists of Enterprise SONiC, and about the lists that apply to packets for the switch itself."""
 
 from __future__ import annotations
 
@@ -24,8 +24,11 @@ ANY = "any"
 class Entry:
     """An entry of an access list.
 
-    It matches every packet, ICMP, or a ``protocol`` from ``sender`` and its ports ``sent`` to ``target`` and its ports
-    ``received``.
+    - ``every``: True if the entry matches every packet.
+    - ``icmp``, ``icmp_type``: True if it matches ICMP packets, and their type.
+    - ``protocol``: the protocol of other packets.
+    - ``sender``, ``sent``: their source prefix and source ports.
+    - ``target``, ``received``: their destination prefix and destination ports.
     """
 
     verdict: str
@@ -44,14 +47,14 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class AccessList:
-    """The entries of an access list, in the order of the text. On the switch, their sequence numbers give the same order."""
+    """The entries of an access list, in the order of the text. On the switch, their sequence numbers decide the order."""
 
     entries: tuple[Entry, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Use:
-    """The use of an access list for packets to the switch itself."""
+    """A statement that applies an access list to packets for the switch itself."""
 
     family: Family
     name: str
@@ -60,14 +63,14 @@ class Use:
 
 @dataclass(frozen=True, slots=True)
 class Terminal:
-    """A section ``line vty``."""
+    """A section ``line vty``, with the access lists that it applies."""
 
     lists: tuple[Use, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Lists:
-    """The access lists of each family by name, and the lists that apply to packets for the switch itself."""
+    """The access lists of each address family by name, and the sections that apply lists to packets for the switch itself."""
 
     ipv4: dict[str, AccessList] = field(default_factory=dict[str, AccessList])
     ipv6: dict[str, AccessList] = field(default_factory=dict[str, AccessList])
@@ -101,9 +104,9 @@ PORTS = Codec(r"eq \d+|range \d+ \d+", _ports, _written_ports, word=r"eq \S+|ran
 
 
 def _lists(family: Family, ip: str, icmp: str) -> Row:
-    """Return the row of a family's access lists.
+    """Return the row about access lists of an address family.
 
-    ``ip`` and ``icmp`` are the words that the command line has for the family's packets and for its ICMP.
+    ``ip`` and ``icmp`` are the words of the command line for the family's packets and for its ICMP.
     """
     entries = each(
         (
@@ -141,4 +144,4 @@ LISTS = Statements(
     ),
     disrupts=(),
 )
-"""The statements of access lists, and of ``line vty``, which represents the switch itself."""
+"""The statements about access lists, and about ``line vty``, which represents the switch itself."""

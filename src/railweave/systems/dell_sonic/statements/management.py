@@ -1,4 +1,4 @@
-"""Management statements of Enterprise SONiC: host name, logins and their servers, limits of logins, and services."""
+"""Management statements of Enterprise SONiC: host name, logins and login servers, limits of logins, and services."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ if TYPE_CHECKING:
 
 SECURITY_PROFILE = "railweave"
 TENANT = Codec(rf"(?!mgmt$){NAME_FORM}", word=r"(?!(?:mgmt|management|default)$)\S+", says="name")
-"""The pattern of the name of a VRF that is not the VRF of the management port."""
+"""The codec for the name of a VRF that is not the VRF of the management port."""
 
 
 @dataclass(frozen=True, slots=True)
 class ManagementPort:
-    """The management port: its address, and the gateway in its VRF."""
+    """The settings of the management port: its address, and its gateway in the management VRF."""
 
     address: InterfaceAddress | None = None
     gateway: Address | None = None
@@ -37,7 +37,11 @@ class ManagementPort:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Limits of logins: the duration of a lockout in minutes, the number of wrong passwords before it, and the idle time of a session in minutes."""
+    """The limits of logins.
+
+    They are the number of wrong passwords before a lockout, the duration of the lockout in minutes, and the idle time of a
+    session in minutes.
+    """
 
     lockout: int | None = None
     attempts: int | None = None
@@ -46,7 +50,10 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class System:
-    """The management plane in the form of its commands. ``asked`` is the kind of servers that logins use first; None if logins use no server."""
+    """The management settings in the form of their commands.
+
+    ``asked`` is the kind of servers that logins ask first, or None if logins ask no server.
+    """
 
     name: str = ""
     vrfs: tuple[str, ...] = ()
@@ -68,7 +75,7 @@ class System:
 
 def _profile(text: str) -> str:
     if text != SECURITY_PROFILE:
-        raise ValueError(text)  # which certificate another profile has is not known
+        raise ValueError(text)  # the certificate of any other profile is unknown
     return "secret:?"
 
 
@@ -217,4 +224,4 @@ SYSTEM = Statements(
     ),
     disrupts=(),
 )
-"""The statements of the management plane, with which ``sonic.cli`` begins."""
+"""The statements about management, with which ``sonic.cli`` begins."""

@@ -1,4 +1,4 @@
-"""Routing policy statements of Enterprise SONiC: prefix lists, community lists and route-maps, and BFD profiles."""
+"""Routing policy statements of Enterprise SONiC: prefix lists, community lists, route-maps and BFD profiles."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ MAP_ENTRY = (
     *matched(ROUTE_MAPS),
     line("set local-preference <local_preference>", ROUTE_MAPS, local_preference=NUMBER),
     *(replace(row, changed="removed") for row in set_communities(ROUTE_MAPS)),
-    # One list with commas between (dellemc.enterprise_sonic, examples of sonic_route_maps).
+    # One list, separated by commas (dellemc.enterprise_sonic, examples of sonic_route_maps).
     line("set as-path prepend <prepends>", ROUTE_MAPS, usual=(), changed="removed", prepends=as_path(",")),
     line(
         "set ars-object <shared_by>",
@@ -57,4 +57,4 @@ POLICIES = Statements(
     ),
     disrupts=(),
 )
-"""The statements of ``bfd``, prefix lists, community lists and route-maps, in the order of ``sonic.cli``."""
+"""The statements about BFD profiles, prefix lists, community lists and route-maps, in the order of ``sonic.cli``."""

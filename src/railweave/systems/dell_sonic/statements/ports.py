@@ -1,4 +1,4 @@
-"""Interface statements of Enterprise SONiC: loopbacks, VLANs, ports and their parts, the tunnel, and the settings that all interfaces share."""
+"""Interface statements of Enterprise SONiC: loopbacks, VLANs, ports and subinterfaces, the VXLAN tunnel, and the settings that all interfaces share."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ MOST_VLAN = 4094
 
 @dataclass(frozen=True, slots=True)
 class Split:
-    """The split of a port: the number of channels, and the speed of each channel in Gb/s."""
+    """The breakout of a port: the number of channels, and the speed of each channel in Gb/s."""
 
     channels: int = 1
     speed: int = 0
@@ -43,7 +43,7 @@ class Splits:
 
 @dataclass(frozen=True, slots=True)
 class Shared:
-    """Settings of all interfaces: the MAC address of gateways, the families in which it answers, and a spanning tree."""
+    """The settings of all interfaces: the MAC address of gateways, the address families in which it is used, and the spanning tree mode."""
 
     mac: str = ""
     families: tuple[str, ...] = ()
@@ -52,7 +52,7 @@ class Shared:
 
 @dataclass(frozen=True, slots=True)
 class Assigned:
-    """An address of an interface, in one address family."""
+    """An address of an interface."""
 
     ipv4: InterfaceAddress | None = None
     ipv6: InterfaceAddress | None = None
@@ -63,8 +63,9 @@ class Assigned:
 class Lines:
     """The settings of an interface.
 
-    ``speed`` is in Gb/s, ``floods`` has limits in kb/s by kind of traffic, and ``filters`` the names of access lists by
-    family.
+    - ``speed``: the speed in Gb/s.
+    - ``floods``: the storm-control limits in kb/s, by kind of traffic.
+    - ``filters``: the names of access lists, by address family.
     """
 
     name: str
@@ -91,17 +92,17 @@ class Lines:
 
     @property
     def number(self) -> tuple[int, ...]:
-        """The numbers in the name, for example (1, 2) for ``Eth1/2``."""
+        """The numbers in the interface's name, for example (1, 2) for ``Eth1/2``."""
         return tuple(int(digits) for digits in re.findall(r"\d+", self.name)[:4])
 
     @property
     def addresses(self) -> tuple[InterfaceAddress, ...]:
-        """The addresses that only this interface has."""
+        """The addresses of the interface that no other switch has."""
         return _addresses(self.unicast)
 
     @property
     def anycast(self) -> tuple[InterfaceAddress, ...]:
-        """The gateway addresses that every leaf has."""
+        """The gateway addresses of the interface, which every leaf has."""
         return _addresses(self.shared)
 
     @property
@@ -116,7 +117,7 @@ def _addresses(assigned: tuple[Assigned, ...]) -> tuple[InterfaceAddress, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Tunnel:
-    """The VXLAN tunnel: its address or the interface with that address, and the VNIs of VLANs and of VRFs."""
+    """The VXLAN tunnel: its source address or the interface with this address, and the VNIs of VLANs and of VRFs."""
 
     address: str | None = None
     vlans: dict[int, int] = field(default_factory=dict[int, int])
@@ -124,7 +125,7 @@ class Tunnel:
     section: Section | None = field(default=None, compare=False)
 
     def transit(self) -> set[int]:
-        """The VLANs that represent the VNIs of VRFs."""
+        """The VLANs that exist only for the VNIs of VRFs."""
         routed = set(self.vrfs.values())
         return {vlan for vlan, vni in self.vlans.items() if vni in routed}
 
@@ -161,7 +162,7 @@ def _without(name: str, kind: str) -> str:
 
 
 def _named(kind: str, form: str, says: str, defines: str = "") -> Codec:
-    """Return the codec of the number in the name of an interface; the value is the name."""
+    """Return the codec for the number in the name of an interface. Its value is the whole name."""
     return Codec(form, f"{kind}{{}}".format, partial(_without, kind=kind), word=form, says=says, defines=defines)
 
 
@@ -218,7 +219,7 @@ SHUT = line("shutdown", "guide", sets={"shut": True}, disrupts=effects.SHUT)
 
 
 def _is_whole(port: Lines) -> bool:
-    """Return True for a whole port, and False for a tagged sub-interface."""
+    """Return True if an interface is a whole port, and not a tagged subinterface."""
     return "." not in port.name
 
 
@@ -231,7 +232,7 @@ LINK = (
         disrupts=effects.LINK,
         fec=FEC,
     ),
-    # The Thor2 guide (section 2.5.2) has it on ports with copper cables. An optical port that waits for training may stay down.
+    # The Thor2 guide (section 2.5.2) has this line on ports with copper cables. With link training, an optical port may stay down.
     line("standalone-link-training", "guide", sets={"training": True}),
     line("no standalone-link-training", "", sets={"training": False}),
     fixed("unreliable-los auto", "guide", when=_is_whole),
@@ -282,7 +283,7 @@ SPLITS = Statements(
     ),
     disrupts=(),
 )
-"""The statements of split ports, which are printed before the channels. A port that only runs slower has ``speed`` instead."""
+"""The statements about split ports. They are printed before the statements about channels. A whole port that runs slower has ``speed`` instead."""
 
 SHARED = Statements(
     Shared,
@@ -299,7 +300,7 @@ SHARED = Statements(
     ),
     disrupts=(),
 )
-"""The statements of settings that all interfaces share."""
+"""The statements about settings that all interfaces share."""
 
 INTERFACES = Statements(
     Interfaces,
@@ -381,4 +382,4 @@ INTERFACES = Statements(
     ),
     disrupts=(),
 )
-"""The statements of interfaces, with everything below their headers."""
+"""The statements about interfaces, with everything below their headers."""

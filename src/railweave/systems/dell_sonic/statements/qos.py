@@ -29,7 +29,7 @@ KINDS = ("dscp-tc", "tc-queue", "tc-pg", "pfc-priority-queue")
 
 @dataclass(frozen=True, slots=True)
 class Wred:
-    """A WRED policy: its thresholds for green packets in kilobytes, the probability in percent at the second threshold, and the packets that ECN ``marks``."""
+    """A WRED policy: its thresholds for green packets in kilobytes, its probability in percent at the upper threshold, and the packets that ECN marks (``marks``)."""
 
     low: int | None = None
     high: int | None = None
@@ -54,7 +54,7 @@ class Scheduler:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A line of a map: numbers that all have the same ``target``."""
+    """A line of a map: the numbers that the map converts to the same ``target``."""
 
     members: tuple[int, ...] = ()
     target: int = 0
@@ -63,7 +63,7 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Map:
-    """A map, with its entries in the order of its lines."""
+    """A QoS map, with its entries in the order of its lines."""
 
     entries: tuple[Entry, ...] = ()
 
@@ -74,13 +74,17 @@ class Map:
 
 
 def _by_kind(*values: T) -> dict[str, T]:
-    """Return the values of kinds of maps by kind, in the order of ``KINDS``. Empty values are left out."""
+    """Return the values by kind of map. They are in the order of ``KINDS``; empty values are left out."""
     return {kind: value for kind, value in zip(KINDS, values, strict=True) if value}
 
 
 @dataclass(frozen=True, slots=True)
 class BufferProfile:
-    """A lossless buffer profile: the reserved bytes, the exponent (base 2) of its share of the pool, and the bytes that can arrive after a pause."""
+    """A lossless buffer profile.
+
+    It has the reserved size in bytes, its share of the pool as the exponent of alpha to the base 2, and the number of bytes
+    that may arrive after a pause.
+    """
 
     size: int = 0
     alpha: int = 0
@@ -89,7 +93,11 @@ class BufferProfile:
 
 @dataclass(frozen=True, slots=True)
 class Qos:
-    """The objects to which ports refer, by name, and settings of the switch: the polling time of the PFC watchdog in milliseconds, and the headroom in bytes."""
+    """The QoS objects to which ports refer, by name, and the settings of the switch.
+
+    - ``poll``: the polling interval of the PFC watchdog in milliseconds.
+    - ``headroom``: the headroom of the buffer pool in bytes.
+    """
 
     lossless_buffers: bool = False
     marking: dict[str, Wred] = field(default_factory=dict[str, Wred])
@@ -104,18 +112,18 @@ class Qos:
 
     @property
     def maps(self) -> dict[str, dict[str, Map]]:
-        """The maps by kind and name. A kind without a map is left out."""
+        """The maps of each kind, by name. A kind without a map is left out."""
         return _by_kind(self.dscp_tc, self.tc_queue, self.tc_pg, self.pfc_priority_queue)
 
     def targets(self, kind: str, names: Iterable[str]) -> dict[int, int]:
-        """Return the map of a kind with the first of these names that is defined; if there is none, the first map of the kind."""
+        """Return the targets of the map of a kind that has the first defined name in ``names`` or, if none is defined, of the first map."""
         maps = self.maps.get(kind, {})
         return next((maps[name].targets for name in chain(names, maps) if name in maps), dict[int, int]())
 
 
 @dataclass(frozen=True, slots=True)
 class QueueMarking:
-    """The WRED policy of a queue of a port."""
+    """The WRED policy of a queue on a port."""
 
     policy: str = ""
     section: Section | None = field(default=None, compare=False)
@@ -123,7 +131,7 @@ class QueueMarking:
 
 @dataclass(frozen=True, slots=True)
 class PortQos:
-    """The QoS of a port: the names of its objects, the paused priorities, and the times of the PFC watchdog in milliseconds."""
+    """The QoS of a port: the names of the objects that it uses, the paused priorities, and the times of the PFC watchdog in milliseconds."""
 
     marking: dict[int, QueueMarking] = field(default_factory=dict[int, QueueMarking])
     scheduler: str = ""
@@ -140,12 +148,12 @@ class PortQos:
 
     @property
     def maps(self) -> dict[str, str]:
-        """The names of maps by kind. A kind without a map is left out."""
+        """The name of the map of each kind. A kind without a map is left out."""
         return _by_kind(self.dscp_tc, self.tc_queue, self.tc_pg, self.pfc_priority_queue)
 
     @property
     def is_watched(self) -> bool:
-        """True if a statement about the PFC watchdog is present."""
+        """True if the port has a statement about the PFC watchdog."""
         return (self.action, self.detect, self.restore) != (None, None, None)
 
 
@@ -154,14 +162,14 @@ Mode = Literal["dlb-flowlet", "dlb-per-packet"]
 
 @dataclass(frozen=True, slots=True)
 class ArsProfile:
-    """A profile of adaptive routing: the time in microseconds between samples of the load."""
+    """A profile of adaptive routing. Its interval is the time in microseconds between two samples of the load."""
 
     interval: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class ArsPortProfile:
-    """The adaptive routing of a port: True if it is on, and the weight of the past load."""
+    """The settings of adaptive routing on a port: True if it is on, and the weight of the past load."""
 
     enabled: bool = False
     past_weight: int | None = None
@@ -169,10 +177,10 @@ class ArsPortProfile:
 
 @dataclass(frozen=True, slots=True)
 class ArsObject:
-    """The sharing of next-hop groups.
+    """The load balancing of next-hop groups.
 
-    For flowlets: the idle time in microseconds that separates two flowlets, and the largest number of flowlets at a
-    time.
+    For flowlets, it has the idle time in microseconds that separates two flowlets, and the largest number of flowlets at
+    the same time.
     """
 
     mode: Mode | None = None
@@ -190,7 +198,11 @@ class Hashed:
 
 @dataclass(frozen=True, slots=True)
 class Balancing:
-    """Load balancing: adaptive routing by name, the profile in use (``bound``), and the seed and fields of the static hash."""
+    """The load balancing of a switch.
+
+    It has the objects and profiles of adaptive routing by name, the profile in use (``bound``), and the seed and fields of
+    the static hash.
+    """
 
     profiles: dict[str, ArsProfile] = field(default_factory=dict[str, ArsProfile])
     port_profiles: dict[str, ArsPortProfile] = field(default_factory=dict[str, ArsPortProfile])
@@ -216,9 +228,9 @@ def _signed(text: str) -> int:
 
 
 CLASS = Codec(in_range(0, MOST_QUEUE), partial(_limited, most=MOST_QUEUE), str, says=f"0-{MOST_QUEUE}")
-"""The number of a queue, traffic class, priority or priority group."""
+"""The codec for the number of a queue, traffic class, PFC priority or priority group."""
 CLASSES = Codec(CLASS.accepts, partial(_members, most=MOST_QUEUE), ranges, says=CLASS.says)
-"""The same numbers, one in each line. The reader also understands a list."""
+"""The codec for several such numbers. They are printed one in each line; the reader also accepts a list."""
 LIST = r"\d+(?:-\d+)?(?:,\d+(?:-\d+)?)*"
 ALPHA = Codec(r"-[1-6]|[0-3]", _signed, str, says="-6 to 3")
 FLOWS = replace(
@@ -233,12 +245,12 @@ ARS = "4.5"
 
 
 def _list(most: int) -> Codec:
-    """Return the codec of numbers and ranges up to a limit, such as ``0-2,5``."""
+    """Return the codec for numbers and ranges up to a limit, such as ``0-2,5``."""
     return Codec(LIST, partial(_members, most=most), ranges, says="list")
 
 
 def _map(kind: str, field_name: str, form: str, members: Codec) -> Row:
-    """Return the statement of a kind of map. ``form`` is the form of the lines below it."""
+    """Return the row about maps of a kind. ``form`` is the form of the lines below a map's header."""
     entry = each(form, "entries", "guide", Entry, members=members, target=CLASS)
     return each(f"qos map {kind} <name>", field_name, "guide", Map, (entry,), by="name", name=defines(kind))
 
@@ -305,7 +317,7 @@ QOS = Statements(
     ),
     disrupts=(),
 )
-"""The statements of maps, policies and buffers. ``buffer init lossless`` belongs to ``prepare.cli``."""
+"""The statements about maps, policies and buffers. ``buffer init lossless`` belongs to ``prepare.cli``."""
 
 OPTIONS = "guide; ansible sonic_qos_interfaces"
 PORT_QOS = (
@@ -405,4 +417,4 @@ BALANCING = Statements(
     ),
     disrupts=(),
 )
-"""The statements of adaptive routing and of the static hash."""
+"""The statements about adaptive routing and the static hash."""

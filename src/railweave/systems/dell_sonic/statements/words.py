@@ -1,4 +1,4 @@
-"""Codecs of Enterprise SONiC: conversion between values and the words of its commands, with the device's limits."""
+"""Codecs of Enterprise SONiC: conversion between values and the words of its commands, within the device's limits."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SECRET = Codec(r"\S+", lambda text: reference(words.unquoted(text)), "<{}>".form
 
 
 def _asn(text: str) -> int:
-    """Read an AS number in either notation (RFC 5396). 0 means any AS number except the device's."""
+    """Return the AS number in a text, which may contain a dot (RFC 5396). 0 means any AS number except the device's."""
     if text in {"external", "internal"}:
         return 0
     high, dot, low = text.partition(".")
