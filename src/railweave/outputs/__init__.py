@@ -1,6 +1,6 @@
 """The files that ``build`` writes.
 
-Input: ``Network``, configurations, forwarding tables, predictions. Output:
+The input is a ``Network`` with its configurations, forwarding tables and predictions. The output is:
 
 - the files of every device and server (``rendering``)
 - pages and pictures (``report``)

@@ -1,4 +1,4 @@
-"""The design of a fabric file, with the checks that need to know operating systems and the files of a build."""
+"""The design of a fabric file, and those checks of the file that depend on operating systems or on the files of a build."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from railweave.model.network.model import Network
 
 LOCK = "fabric.lock"
-"""The name of the lock in an output folder; this copy lets `diff` design a changed file with the same allocations."""
+"""The name of the lock's copy in an output folder. With this copy, `diff` can design a changed fabric file with the same allocations."""
 
 
 def design_file(
@@ -40,8 +40,8 @@ def design_file(
     """Read a fabric file with its inventory and lock, and design it. Return the network and the new lock.
 
     - ``lock``: a lock to use instead of the file's own.
-    - ``inventory_of``: a different fabric file, whose inventory is used if this one has none.
-    - ``compact``: free the slots of names that the file no longer has, for new names to use.
+    - ``inventory_of``: a different fabric file. Its inventory is used if ``fabric`` has none.
+    - ``compact``: free the slots of names that the file no longer has, so that new names can use them.
     - ``device``: switch models and systems that replace those of the file, as for ``--device``.
     - ``hardware``: a folder of hardware files (``railweave.model.catalog.hardware_files``).
     - ``changes``: values that replace fields of the file, as in ``read_source``.
@@ -55,9 +55,9 @@ def design_file(
 def design_source(
     source: Source, *, compact: bool = False, device: Sequence[str] = (), hardware: Path | None = None
 ) -> tuple[Network, Lock]:
-    """Design a source, as ``design_file`` does after reading it. Return the network and the new lock.
+    """Design a fabric file that was already read. Return the network and the new lock.
 
-    Raises ``InputError`` with file and line of every mistake.
+    The arguments are those of ``design_file``. Raises ``InputError`` with file and line of every mistake.
     """
     user_hardware = own_hardware(hardware, source.document)
     known = packaged().with_hardware(user_hardware.hardware)
@@ -74,12 +74,12 @@ _CLUSTER_FILES = re.compile(r"hostfile(\..*)?|mpirun(-.*)?\.sh|tuner\.json", re.
 
 
 def is_cluster_file(name: str) -> bool:
-    """Return True if a name in the folder of all servers is reserved for a file that all servers share. Case is ignored."""
+    """Return True if a name in the output folder ``hosts`` is reserved for a file that all servers share. Case is ignored."""
     return _CLUSTER_FILES.fullmatch(name) is not None
 
 
 def check_reserved(source: Source) -> None:
-    """Raise ``SpecError`` with file and line of every server that has the name of a file in the folder of all servers."""
+    """Raise ``SpecError`` if a server has a name that is reserved in the output folder ``hosts``. The error has file and line of each such server."""
     problems = [
         Problem(
             FileLine(str(source.path), source.document.line(("servers", index, "names"))),
@@ -95,7 +95,7 @@ def check_reserved(source: Source) -> None:
 
 
 def check_extra(source: Source) -> None:
-    """Raise ``SpecError`` with file and line of every ``extra:`` that cannot be read."""
+    """Raise ``SpecError`` if an ``extra:`` of the fabric file cannot be read. The error has file and line of each one."""
     problems = [
         problem
         for where, texts in _given(source)

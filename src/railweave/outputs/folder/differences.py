@@ -36,10 +36,11 @@ if TYPE_CHECKING:
 class CableWork(NamedTuple):
     """A cable that a technician must touch: both ends before and after, as ``DEVICE:PORT``, and the labels of the new cable.
 
-    Actions:
+    The actions are:
 
     - ``lay`` and ``remove``: the cable is in only one of the networks.
-    - ``move``: an end goes to another port, or a device of the cable to another place; the length is unchanged.
+    - ``move``: an end moves to a different port, or a device of the cable moves to a different place. The length is
+      unchanged.
     - ``replace``: the cable needs a different length.
     - ``optics``: the cable stays, and its optics or speed change.
     """
@@ -66,7 +67,7 @@ class CableWork(NamedTuple):
 
 
 class BillChange(NamedTuple):
-    """A line of the bill of materials with different counts in the two networks."""
+    """A line of the bill of materials whose count differs between the two networks."""
 
     kind: str
     name: str
@@ -134,7 +135,7 @@ def differing(old: Attributes, new: Attributes) -> Changes:
 
 
 def device_changes(old: Network, new: Network) -> dict[str, Changes]:
-    """Return the changes of each device in both networks: rack, unit and serial number; for switches also model and release."""
+    """Return the changes of each device that is in both networks: rack, unit and serial number; for switches also model and release."""
     before, after = _devices(old), _devices(new)
     by_device = {name: differing(was, after[name]) for name, was in before.items() if name in after}
     return {name: changes for name, changes in by_device.items() if changes}
@@ -160,7 +161,7 @@ def bill_changes(old: Network, new: Network) -> tuple[BillChange, ...]:
 
 
 def cable_work(old: Network, new: Network) -> Iterator[CableWork]:
-    """Yield the technician's tasks: existing cables in their order, then new cables."""
+    """Yield the technician's tasks: first for existing cables, in their order, then for new cables."""
     before, after = ({cable.name: cable for cable in network.cables} for network in (old, new))
     added = {
         (end.device, end.port): new_cable
@@ -189,7 +190,10 @@ def work_csv(work: Sequence[CableWork]) -> str:
 
 
 def _action(old: Network, new: Network, cable: Cable, other: Cable | None) -> str:
-    """Return the action that turns a cable into ``other`` (None: no such cable). Empty if no one needs to touch the cable."""
+    """Return the action that turns ``cable`` into ``other``, which is None if the new network has no such cable.
+
+    The result is empty if no one needs to touch the cable.
+    """
     if other is None:
         return "remove"
     if cable.length_m != other.length_m:
@@ -219,7 +223,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class FileChange:
-    """The change of one file of a switch: the commands that turn the old file into the new one (lines, or operations of a JSON patch)."""
+    """The change of one file of a switch. ``commands`` turn the old file into the new one: they are lines, or operations of a JSON patch."""
 
     system: str
     file: str
@@ -229,15 +233,15 @@ class FileChange:
     disrupts: tuple[dict[str, str], ...]
     """The statements that disrupt traffic, each with the keys ``statement``, ``what`` (what it disrupts), ``why`` and ``source``."""
     refused: tuple[dict[str, str], ...] = ()
-    """The statements that the system rejects as commands, with the keys ``statement``, ``why``, ``instead`` (alternative), ``source``."""
+    """The statements that the system does not accept as commands, with the keys ``statement``, ``why``, ``instead`` (alternative), ``source``."""
 
 
 @dataclass(frozen=True)
 class DeviceDiff:
-    """The changes of one switch: Junos commands, added and removed lines of other systems, and every changed file.
+    """The changes of one switch: commands of Junos, added and removed lines of other systems, and every changed file.
 
-    ``changes`` is set only for a switch that keeps its system. A new switch, or a switch whose system changes, gets
-    whole files.
+    ``changes`` is set only for a switch that keeps its operating system. A new switch, or a switch whose system changes,
+    gets whole files.
     """
 
     device: str
@@ -287,7 +291,7 @@ class NetworkDiff(JsonObject):
     cables_removed: tuple[str, ...]
     cables_added: tuple[str, ...]
     shared: dict[str, tuple[str, ...]] = field(default_factory=dict[str, "tuple[str, ...]"])
-    """The files that all servers share, with their changed lines."""
+    """The changed lines of the files that all servers share, by file name."""
     cables_changed: dict[str, Changes] = field(default_factory=dict[str, "Changes"])
     """The changed attributes of each cable that is in both networks, as (old, new), for example length, optics and racks."""
     devices_changed: dict[str, Changes] = field(default_factory=dict[str, "Changes"])
@@ -344,7 +348,7 @@ class NetworkDiff(JsonObject):
         return work_csv(self.cable_work).splitlines() if self.cable_work else []
 
     def junos_lines(self) -> list[str]:
-        """Return the changes as Junos commands. Each device's block follows a comment with its name.
+        """Return the changes as Junos commands. A comment with the device's name precedes the commands of each device.
 
         A device without commands has a comment with the reason.
         """
@@ -359,7 +363,7 @@ class NetworkDiff(JsonObject):
         return lines
 
     def command_lines(self, system: str) -> list[str]:
-        """Return the changes as commands of an operating system; each device's block follows a comment with its name.
+        """Return the changes as commands of an operating system. A comment with the device's name precedes the commands of each device.
 
         ``frr`` includes the routing of SONiC and the configurations for the lab. A switch without commands has a comment with the reason.
         """
@@ -375,7 +379,7 @@ class NetworkDiff(JsonObject):
         return lines
 
     def patches(self, system: str, file: str) -> dict[str, list[Command]]:
-        """Return the patch of one file of an operating system for each device, by device."""
+        """Return the patches of one file of an operating system, by device."""
         return {
             device.device: list(change.commands)
             for device in self.devices
@@ -384,9 +388,9 @@ class NetworkDiff(JsonObject):
         }
 
     def not_as_patches(self, system: str, file: str) -> list[str]:
-        """Return notes on changes that the patches of a file do not include.
+        """Return notes about changes that the patches of a file do not include.
 
-        These are statements that the system rejects, changes of other files, and switches without a patch.
+        They are about statements that the system rejects, changes of other files, and switches without a patch.
         """
         notes: list[str] = []
         for device in self.devices:
@@ -407,7 +411,7 @@ def _changed(differences: Changes) -> str:
 
 
 def _refused_lines(device: str, change: FileChange) -> list[str]:
-    """Return the rejected statements as text, grouped by reason, followed by the alternative."""
+    """Return the rejected statements as text, grouped by reason. Each group ends with the alternative."""
     by_why: dict[str, list[str]] = {}
     for refusal in change.refused:
         by_why.setdefault(refusal["why"], []).append(refusal["statement"])
@@ -473,7 +477,7 @@ def _device(old: Network | None, new: Network | None, name: str) -> DeviceDiff |
         str(line) for change in changes if catalog().systems[change.system].set_form for line in change.commands
     )
     change = "new" if old is None else "gone" if new is None else "changed"
-    if new is None:  # what it held is of no use to anyone
+    if new is None:  # its configuration is of no use to anyone
         removed = {}
     if change == "changed" and not (commands or removed or added or changes):
         return None
@@ -541,7 +545,7 @@ def _servers(old: Network, new: Network, hosts: Hosts) -> dict[str, tuple[str, .
 
 
 def _shared_files(old: Network, new: Network) -> dict[str, tuple[str, ...]]:
-    """Return the changed lines of the files that all servers share, by file name."""
+    """Return the changed lines of each file that all servers share, by file name."""
     before, after = cluster_files(old), cluster_files(new)
     result: dict[str, tuple[str, ...]] = {}
     for file in dict.fromkeys((*before, *after)):
@@ -553,7 +557,7 @@ def _shared_files(old: Network, new: Network) -> dict[str, tuple[str, ...]]:
 
 
 def _host_files(config: HostConfig, other: HostConfig) -> list[str]:
-    """Return the changed lines of a server's files, without those of host.json, which repeats the other files."""
+    """Return the changed lines of a server's files. ``host.json`` is left out, because it repeats the content of the other files."""
     if config == other:
         return []
     before, after = host.files(config), host.files(other)

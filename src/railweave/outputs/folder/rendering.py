@@ -1,4 +1,4 @@
-"""Rendering of the files of switches and servers, in parallel with the checks. Files that are already up to date are skipped."""
+"""Rendering of the files of switches and servers. It runs in parallel with the checks, and skips files that are already up to date."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 
 class Secrets(dict[str, str]):
-    """Secrets: a map of name to value. ``lines`` holds the file and line of each if they come from a file."""
+    """The values of secrets, by name. For secrets from a file, ``lines`` has the file and line of each."""
 
     def __init__(self, values: dict[str, str] | None = None, lines: dict[str, FileLine] | None = None) -> None:
         super().__init__(values or {})
@@ -48,9 +48,9 @@ class Secrets(dict[str, str]):
 
 
 def read_secrets(path: Path | None) -> Secrets:
-    """Return the secrets of a file; empty if ``path`` is None.
+    """Return the secrets in a file, or none if ``path`` is None.
 
-    Raises ``InputError`` if the file is not valid, or if users other than the owner can read it.
+    Raises ``InputError`` if the file is not valid, or if users other than its owner can read it.
     """
     if path is None:
         return Secrets()
@@ -75,7 +75,7 @@ def read_secrets(path: Path | None) -> Secrets:
 def _check_private(path: Path) -> None:
     try:
         status = path.stat()
-    except OSError:  # told where it is read
+    except OSError:  # reported where the file is read
         return
     if status.st_uid not in trusted_users():
         message = f"the secrets belong to user {status.st_uid}, who can read and change them"
@@ -88,7 +88,7 @@ def _check_private(path: Path) -> None:
 
 
 _USED = re.compile(r"(?<=\bsecret:)[\w./:@-]+")
-"""A pattern of the names of secrets in the ``repr`` of a configuration, including the user's own text in it."""
+"""A pattern of the names of secrets in the ``repr`` of a configuration, which includes the operator's own statements."""
 _OPEN = re.compile(REFERENCE.pattern.encode())
 
 
@@ -97,8 +97,8 @@ class RenderedFiles(NamedTuple):
 
     - ``files``: the content of the files to write, by path.
     - ``kept``: the digests of existing files that stay, by path.
-    - ``keys``: the key of every folder, which identifies its input.
-    - ``gaps``: findings on features that cannot be expressed.
+    - ``keys``: the key of every folder, which identifies the input from which the folder was rendered.
+    - ``gaps``: findings about features that cannot be expressed.
     """
 
     files: dict[str, bytes]
@@ -106,11 +106,11 @@ class RenderedFiles(NamedTuple):
     keys: dict[str, str]
     gaps: list[Finding]
     open_secrets: int
-    """The number of files with references to secrets."""
+    """The number of files that contain references to secrets instead of their values."""
     open_names: frozenset[str]
-    """The names of secrets that files refer to and that have no value. Empty without a file of secrets."""
+    """The names of secrets that files refer to and that have no value. Empty if no file of secrets is given."""
     used_names: frozenset[str]
-    """The names of all secrets to which devices refer. Empty without a file of secrets."""
+    """The names of all secrets to which devices refer. Empty if no file of secrets is given."""
 
 
 class _Folder(NamedTuple):
@@ -130,9 +130,8 @@ def rendering_servers(
 ) -> Generator[Callable[[], RenderedFiles]]:
     """Start rendering the servers, and yield a function that waits for the result and returns it.
 
-    The result includes the files that all servers share.
-
-    ``tables`` maps paths to writers of files that depend only on the network. They run in parallel with the servers.
+    The result includes the files that all servers share. ``tables`` maps paths to functions that write files which depend
+    only on the network. These functions run in parallel with the rendering of servers.
     """
     words, program = _Words(), _program(network)
 
@@ -164,7 +163,7 @@ def rendering_switches(
         key = _key(program, configs, given)
         gaps = switch_gaps(configs)
         used = frozenset(_USED.findall(repr(configs))) if secrets else frozenset[str]()
-        # Of a folder that stands as wanted only the number of references is known: rendered again, it says which.
+        # If a folder is up to date, only the number of its references is known. The names are known only after rendering it again.
         if earlier.has(folder, key) and not (secrets and earlier.whole[folder]):
             return _Folder(key, None, gaps, earlier.whole[folder], used_names=used)
         files = {
@@ -215,7 +214,7 @@ def joined(parts: Sequence[RenderedFiles]) -> RenderedFiles:
 
 
 class _Words:
-    """A cache of the ``repr`` of objects that many servers share."""
+    """A cache of the ``repr`` of objects. Many servers share these objects."""
 
     def __init__(self) -> None:
         self._found: dict[int, tuple[object, str]] = {}
@@ -223,12 +222,12 @@ class _Words:
     def __call__(self, value: object) -> str:
         cached = self._found.get(id(value))
         if cached is None:
-            cached = self._found[id(value)] = value, repr(value)  # the value too, so that its id stays its own
+            cached = self._found[id(value)] = value, repr(value)  # keeps the value, so that its id is not reused
         return cached[1]
 
 
 def _words_of(scope: HostScope, words: _Words) -> Iterator[object]:
-    """Yield the values that determine a server's files, for a digest of them.
+    """Yield the values that determine a server's files. A digest of them shows if the files are up to date.
 
     Values that the server shares with other servers are replaced by their ``repr``, which is computed only once.
     """
@@ -241,12 +240,12 @@ def _words_of(scope: HostScope, words: _Words) -> Iterator[object]:
 
 
 def _key(*parts: object) -> str:
-    """Return a digest of values that their ``repr`` fully describes, such as frozen dataclasses and models of plain values."""
+    """Return a digest of values. The ``repr`` of each must describe it completely, as with frozen dataclasses and models of plain values."""
     return hashlib.blake2b(repr(parts).encode(), digest_size=16).hexdigest()
 
 
 def _program(network: Network) -> str:
-    """Return a text that identifies the inputs common to all rendering: the digest of the program, and the network's own hardware."""
+    """Return a text that identifies the inputs that all rendering shares: the digest of the program, and the network's own hardware."""
     return program_digest() + ("" if network.hardware.empty else repr(network.hardware))
 
 
@@ -265,7 +264,7 @@ def program_digest() -> str:
 def with_secrets(path: str, text: str, secrets: Mapping[str, str], nos: str) -> str:
     """Return a file's text with references to secrets replaced by their values, quoted as the file type requires.
 
-    Raises ``InputError`` for a secret that such a file cannot hold.
+    Raises ``InputError`` if a file of this type cannot contain a secret's value.
     """
     file = path.rpartition("/")[2]
 

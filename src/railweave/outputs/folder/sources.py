@@ -1,4 +1,4 @@
-"""Sources of networks: a fabric file, a build folder, or two such sources to compare."""
+"""Functions that return networks from sources. A source is a fabric file or a build folder; two sources can be compared."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from railweave.model.intent.reading.source import Field
 
 INVENTORY = "inventory.csv"
-"""The end of the name of an inventory: ``NAME.inventory.csv``."""
+"""The end of an inventory's file name, ``NAME.inventory.csv``."""
 
 
 def load(
@@ -60,12 +60,12 @@ def load_pair(
     old_device: Sequence[str] = (),
     hardware: Path | str | None = None,
 ) -> tuple[Network, Network]:
-    """Return two networks to compare. A new fabric file is designed with the allocations of the old file or folder.
+    """Return two networks to compare. If ``new`` is a fabric file, it is designed with the allocations of ``old``.
 
     If the new file has no inventory, for example because it is a copy for an experiment, the old file's inventory is used.
-    ``device`` and ``hardware`` are those of ``load``: ``device`` for the new network, ``hardware`` for both. ``old_device``
-    replaces switches of the old network. To see the effect of different switches, compare a file with itself. Raises the same
-    errors as ``load``.
+    ``device`` and ``hardware`` are those of ``load``: ``device`` is for the new network, ``hardware`` for both.
+    ``old_device`` replaces switches of the old network. To see the effect of different switches, compare a file with
+    itself. Raises the same errors as ``load``.
     """
     if isinstance(old, Network) or isinstance(new, Network):
         return network_of(old, old_device, hardware), network_of(new, device, hardware)
@@ -80,7 +80,7 @@ def load_pair(
 
 
 def check_as_designed(source: Network | Path, device: Sequence[str]) -> None:
-    """Raise ``InputError`` if ``device`` names switches and the source is a network or build folder, which is already designed."""
+    """Raise ``InputError`` if ``device`` is given for a network or a build folder, whose switches are already designed."""
     if device:
         statement = f"{source.name} is designed" if isinstance(source, Network) else f"{source} is built"
         fix = "give the fabric file, or build it again with --device"
@@ -126,7 +126,7 @@ def path_of(given: Path | str | None) -> Path | None:
 
 
 def designed_as(fabric: Path, text: str, hardware: Path | str | None) -> Network:
-    """Return the network of a fabric file whose text is replaced, with the same inventory and lock. Nothing is changed on disk."""
+    """Return the network of a fabric file as if its text were ``text``, with the same inventory and lock. Nothing is changed on disk."""
     with TemporaryDirectory() as folder:
         place = Path(folder) / fabric.name
         write_file(place, text)
@@ -135,7 +135,7 @@ def designed_as(fabric: Path, text: str, hardware: Path | str | None) -> Network
 
 
 def designed_with(fabric: Path, inventory: str, hardware: Path | str | None) -> Network:
-    """Return the network of a fabric file whose inventory is replaced by this text. Nothing is changed on disk."""
+    """Return the network of a fabric file as if its inventory were ``inventory``. Nothing is changed on disk."""
     with TemporaryDirectory() as folder:
         place = Path(folder) / fabric.name
         write_file(place, fabric.read_text(encoding="utf-8"))
@@ -146,7 +146,10 @@ def designed_with(fabric: Path, inventory: str, hardware: Path | str | None) -> 
 
 
 def fields_of(source: Network | Path | str) -> Callable[[Sequence[Field]], Asked]:
-    """Return the function that finds the field of the fabric file that requires a value. For a network or a build folder it finds none."""
+    """Return a function that finds the field of the fabric file from which a required value follows.
+
+    For a network or a build folder, the function finds no field.
+    """
     if isinstance(source, Network) or Path(source).is_dir():
         return lambda _: Asked()
     return Fields(Path(source))

@@ -56,10 +56,12 @@ def start_from_example(name: str, folder: Path) -> list[Path]:
 
 @dataclass(frozen=True)
 class StartedFabric:
-    """A fabric that was sized for a number of GPUs, and written.
+    """A fabric that was sized for a number of GPUs, and whose files were written.
 
-    - ``written``: the files, the fabric file first.
-    - ``notes``: sentences about the number of queue pairs, which is ``predicted`` if this was requested.
+    - ``sizing``: the result of sizing.
+    - ``written``: the paths of the files, the fabric file first.
+    - ``notes``: sentences about the number of queue pairs.
+    - ``predicted``: True if this number was chosen by prediction.
     - ``costs``: the cost of each shape that fits, by its title; empty without prices.
     - ``preview``: examples of addresses, if the operator has given ranges or names.
     - ``findings``: the errors and warnings that ``build`` will report.
@@ -121,13 +123,16 @@ def start_for_gpus(
 ) -> StartedFabric:
     """Size a fabric for a request, and write it into a new or empty folder.
 
-    - ``predict_qps``: choose the number of queue pairs by prediction.
-    - ``hardware``: a folder of hardware files; ``prices`` is a file of prices; ``html`` is a page to write.
-    - ``confirm``: called with the preview of addresses before anything is written; if it raises, nothing is.
+    - ``predict_qps``: True to choose the number of queue pairs by prediction.
+    - ``hardware``: a folder of hardware files.
+    - ``prices``: a file of prices.
+    - ``html``: the path of a page to write.
+    - ``confirm``: a function that is called with the preview of addresses before anything is written. If it raises an
+      error, nothing is written.
 
     Raises ``InputError`` for wrong input or if no shape fits, and ``OutputError`` if the folder cannot be written.
     """
-    check_new(folder)  # before minutes of work
+    check_new(folder)  # now, and not after minutes of work
     if html is not None:
         check_writable(html)
     known = None if prices is None else read_prices(prices)
@@ -135,7 +140,7 @@ def start_for_gpus(
     bought = bills(sizing, hardware) if known or html else {}
     notes: tuple[str, ...] = ()
     if predict_qps:
-        from railweave.prediction.simulation.queue_pairs import queue_pairs  # brings the engines with it
+        from railweave.prediction.simulation.queue_pairs import queue_pairs  # imports the engines
 
         chosen = queue_pairs(designed(sizing.fabric(), hardware))
         sizing, notes = replace(sizing, request=replace(sizing.request, qps=chosen.count)), chosen.lines
@@ -159,11 +164,11 @@ def start_for_gpus(
 
 
 KINDS = {"management": "management", "router-id": "router ID", "link": "link", "gateway": "gateway", "nic": "NIC"}
-"""The kinds of addresses of the preview, by their names in addresses.csv."""
+"""The titles of the kinds of addresses in the preview, by their names in addresses.csv."""
 
 
 def address_preview(network: Network) -> tuple[str, ...]:
-    """Return a title and up to ten examples of addresses: the first and the last of each kind, and AS numbers."""
+    """Return lines for display: a title, then the first and the last address of each kind, with AS numbers."""
     rows: dict[str, list[tuple[str, ...]]] = {kind: [] for kind in KINDS}
     for row in address_rows(network):
         rows.setdefault(str(row[0]), []).append(tuple(map(str, row)))
@@ -204,14 +209,14 @@ def sized(answer: Answer, hardware: Path | None = None) -> Network:
 
 
 ANY_SWITCH = "qfx5240-64"
-"""The switch model of a network that is designed only to predict servers. It has ports for every speed of NICs from 100G to 800G."""
+"""The switch model of a network that is designed only to predict servers. It has ports for every NIC speed from 100G to 800G."""
 
 
 def of_servers(servers: int, gpus: int, nics: int, nic: str, hardware: Path | None = None) -> Network:
     """Return a network without oversubscription for a number of identical servers, as ``init --gpus`` sizes it. Nothing is written.
 
-    ``gpus``, ``nics``: for each server. ``nic``: a server model or a model of its NICs. Raises ``InputError`` if there
-    is no such model.
+    ``gpus`` and ``nics`` are the numbers per server. ``nic`` is a server model, or the model of its NICs. Raises
+    ``InputError`` if there is no such model.
     """
     request = Request(servers * gpus, nic, ANY_SWITCH, gpus_per_server=gpus, nics_per_server=nics)
     return sized(answer(packaged().with_hardware(own_hardware(hardware).hardware), request), hardware)
@@ -228,7 +233,7 @@ def to_be_reported(network: Network) -> list[Finding]:
 
 
 def bills(answer: Answer, hardware: Path | None = None) -> dict[Shape, list[Item]]:
-    """Return the bill of materials of each shape that fits, computed from its design.
+    """Return the bill of materials of each shape that fits, by shape. Each shape is designed for this.
 
     ``hardware`` is a folder of hardware files. Raises ``InputError`` if these are not valid.
     """

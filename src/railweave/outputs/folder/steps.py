@@ -67,7 +67,7 @@ SECRET_UNUSED = Rule(
 
 
 def secret_findings(network: Network, made: RenderedFiles, secrets: Secrets | None, fabric: Path) -> list[Finding]:
-    """Return the findings about secrets in a build. ``secrets`` is None if no file of secrets was given."""
+    """Return the findings about secrets in a build. ``secrets`` is None if no file of secrets is given."""
     if secrets is not None:
         return [*_missing(made.open_names, secrets, fabric), *_unused(made.used_names, secrets)]
     if not made.open_secrets:
@@ -100,7 +100,7 @@ def _nearest(name: str, known: Collection[str]) -> str:
 
 
 def files_of(network: Network) -> dict[str, Callable[[Network], bytes]]:
-    """Return the writers of the files that depend only on the network, by file name."""
+    """Return, by file name, the functions that write the files which depend only on the network."""
 
     def encoded(write: Callable[[Network], str]) -> Callable[[Network], bytes]:
         return lambda network: write(network).encode()
@@ -123,11 +123,11 @@ def outputs(
 ) -> tuple[dict[str, bytes], RenderedFiles, list[Finding]]:
     """Return (the files by path below the output folder, the rendered files, all findings of design, checks and rendering).
 
-    - ``written``: waits for the runbooks and the body of the report, and returns them.
+    - ``written``: a function that waits for the runbooks and the body of the report, and returns them.
     - ``rendered``: functions that wait for the rendering of servers and of switches.
     - ``checked``: the findings of the checks.
-    - ``secrets``: None if no file of secrets was given.
-    - ``fabric``: the fabric file.
+    - ``secrets``: the secrets; None if no file of secrets is given.
+    - ``fabric``: the path of the fabric file.
     """
     progress("finishing the files of switches and servers")
     made = joined([pending() for pending in rendered])
@@ -156,19 +156,19 @@ LOCK_MISSING = Rule(
 
 
 def earlier_lock(fabric: Path, out: Path) -> Lock | None:
-    """Return the lock of the build in ``out`` if the fabric file has no lock of its own. Otherwise return None."""
+    """Return the lock in the build folder ``out`` if the fabric file has no lock of its own, otherwise None."""
     try:
         if companion(fabric, "lock").exists() or not (out / LOCK).is_file():
             return None
         return read_lock(out / LOCK)
     except (RailweaveError, OSError):
-        return None  # a folder that is replaced need not be whole; what is wrong with a name is said where it is read
+        return None  # a folder that is replaced may be incomplete; errors in names are reported where these are read
 
 
 def lock_missing(fabric: Path, out: Path, before: Lock | None, now: Lock) -> list[Finding]:
-    """Return a finding, in a list, if the fabric file's lock was missing and names therefore got other slots than in the earlier build.
+    """Return a finding if the fabric file has no lock and names therefore got different slots than in the earlier build.
 
-    ``before`` is the lock of the earlier build, or None.
+    The result is a list with one finding or none. ``before`` is the lock of the earlier build, or None.
     """
     if before is None:
         return []
@@ -185,7 +185,7 @@ def lock_missing(fabric: Path, out: Path, before: Lock | None, now: Lock) -> lis
 
 
 def _moved(before: Lock, pool: str, name: str, slot: int) -> bool:
-    """Return whether a name had a different slot, or a slot in a different pool of the same family, in the lock ``before``."""
+    """Return True if ``name`` had a different slot in the lock ``before``, or a slot in a different pool of the same family."""
     had = before.pools.get(pool, {}).get(name)
     return had != slot if had is not None else any(name in slots for slots in _siblings(before, pool))
 
@@ -193,7 +193,7 @@ def _moved(before: Lock, pool: str, name: str, slot: int) -> bool:
 def _siblings(lock: Lock, pool: str) -> list[dict[str, int]]:
     """Return the other pools of the same family, such as those of servers in other stripes.
 
-    A family is a pool's name without the last part.
+    The family of a pool is its name without the last part.
     """
     family = pool.rpartition("/")[0]
     return [
@@ -228,7 +228,7 @@ class Built:
 
     network: Network
     findings: list[Finding]
-    """The findings of design, rendering and the fast checks, errors first; ``verify`` runs all checks."""
+    """The findings of design, rendering and the fast checks, errors first. ``verify`` runs also the slow checks."""
     changed: list[str]
     """The files that are new, changed or removed, by path in the folder."""
     files: int
@@ -248,7 +248,8 @@ def build(
 ) -> Built:
     """Build the fabric file ``fabric`` into the folder ``out``, and return the result.
 
-    - ``compact``: free the slots of names that no longer exist before designing.
+    - ``secrets``: a file of secrets, whose values replace references in the files.
+    - ``compact``: True to free the slots of names that no longer exist, before designing.
     - ``device``: switches that replace those of the file, as ``leaf=MODEL:NOS`` (``railweave.design.retarget``).
     - ``hardware``: a folder of hardware files.
     - ``prices``: a file of prices for the report's bill of materials.
@@ -262,9 +263,9 @@ def build(
 
 @contextlib.contextmanager
 def _to_be_written(out: Path) -> Generator[None]:
-    """Create the output folder if it is missing, and lock it during a ``with`` statement."""
+    """Create the output folder if it is missing, and keep it locked during a ``with`` statement."""
     with contextlib.ExitStack() as stack:
-        if not out.exists() or out.is_dir():  # anything else is refused when it is written
+        if not out.exists() or out.is_dir():  # anything else is refused when the files are written
             try:
                 stack.enter_context(making(out))
             except OSError as error:
@@ -287,7 +288,7 @@ def _build(
     prices: Path | None,
 ) -> Built:
     replaced = earlier_lock(fabric, out)
-    with contextlib.ExitStack() as beside:  # work in other processes, each begun as soon as its input is there
+    with contextlib.ExitStack() as beside:  # work in other processes; each begins as soon as its input exists
         earlier_build = beside.enter_context(reading_earlier(out))
         progress(f"reading and designing {fabric}")
         network, lock = design_file(fabric, compact=compact, device=device, hardware=hardware)

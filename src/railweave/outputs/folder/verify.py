@@ -39,10 +39,10 @@ if TYPE_CHECKING:
 
 DESIGN = "design.json"
 OTHERS = (DESIGN, "topology.svg", "report.html", "findings.json", "fabric.lock")
-"""The files at the top of a build folder that are checked only by the digests of the manifest, and not rendered again."""
+"""The files at the top of a build folder that are not rendered again. Their digests are compared with the manifest."""
 RUNBOOKS = "runbook"
 LEFT_ALONE = (".git", STAGING)
-"""The prefixes of names at the top of a folder that are ignored: the files of a Git repository, and of builds that are running or were killed."""
+"""The beginnings of names at the top of a folder that are ignored: files of a Git repository, and files of builds that are running or were killed."""
 
 
 def content_of(folder: Path, name: str) -> bytes | None:
@@ -51,7 +51,7 @@ def content_of(folder: Path, name: str) -> bytes | None:
     Return None if the file cannot be opened, and empty content if it is not a regular file.
     """
     try:
-        file = os.open(f"{folder}/{name}", os.O_RDONLY | os.O_NONBLOCK)  # a pipe would keep who opens it waiting
+        file = os.open(f"{folder}/{name}", os.O_RDONLY | os.O_NONBLOCK)  # without O_NONBLOCK, opening a pipe would wait
     except OSError:
         return None
     with os.fdopen(file, "rb") as stream:
@@ -59,11 +59,10 @@ def content_of(folder: Path, name: str) -> bytes | None:
 
 
 def others(folder: Path, network: Network, manifest: Manifest, wrong: Sequence[str]) -> Iterator[Finding]:
-    """Yield findings about the manifest and the files for people.
+    """Yield findings about the manifest, and about files that are missing or whose digest differs from the manifest.
 
-    They are about missing files, and about files with another digest than in the manifest.
-
-    ``wrong`` holds the names of files that are as designed but have a different digest in the manifest.
+    The files are those that are not rendered again, such as the report and the runbooks. ``wrong`` has the names of files
+    that are as designed, but whose digest in the manifest is different.
     """
     where = network.name
     if not manifest.files:
@@ -93,9 +92,9 @@ def _runbooks(network: Network) -> list[str]:
 
 
 def foreign(folder: Path, network: Network, rendered: Mapping[str, str]) -> Iterator[Finding]:
-    """Yield findings about files and folders that no build of the design writes. A folder gives only one finding.
+    """Yield findings about files and folders that no build of the design writes. There is one finding for a whole folder.
 
-    A file in a server's folder that the server would read together with a designed file gives a finding for each value that it
+    A server may read such a file together with a designed file. Then there is a finding for each value that the file
     changes.
     """
     known = {MANIFEST, HELD, *OTHERS, *_runbooks(network), *rendered}
@@ -122,7 +121,7 @@ def foreign(folder: Path, network: Network, rendered: Mapping[str, str]) -> Iter
 
 
 def _second(folder: Path, name: str, rendered: Mapping[str, str]) -> list[Finding]:
-    """Return a finding for each setting in a file of a server that contradicts a designed file of the same server."""
+    """Return a finding for each setting in a server's file that contradicts a designed file of the same server."""
     inner, designed = _beside(name, rendered)
     text = _text(content_of(folder, name)) if designed else ""
     changes = [] if isinstance(text, RenderError) else changed_by(inner, text, designed)
@@ -132,7 +131,7 @@ def _second(folder: Path, name: str, rendered: Mapping[str, str]) -> list[Findin
 
 
 def _beside(name: str, rendered: Mapping[str, str]) -> tuple[str, dict[str, str]]:
-    """Return the path of a file inside its server's folder, and the designed files of that folder by their paths inside it.
+    """Return (the path of a file inside its server's folder, the designed files of that folder by path inside the folder).
 
     Both are empty if the file is not in a server's folder.
     """
@@ -153,7 +152,7 @@ MOST_TOLD = 40
 
 
 class FolderState(NamedTuple):
-    """The files of a folder: the text of each readable file, by path, and the findings about all files."""
+    """The files of a build folder: the text of each readable file, by path, and the findings about all files."""
 
     texts: dict[str, str]
     findings: list[Finding]
@@ -162,7 +161,7 @@ class FolderState(NamedTuple):
 def standing(folder: Path, network: Network, rendered: Mapping[str, str], apart: Collection[str] = ()) -> FolderState:
     """Read the files of a folder and compare them with the design. Files in ``apart`` are read but not compared.
 
-    ``rendered`` holds the designed files of switches and servers.
+    ``rendered`` has the designed files of switches and servers.
     """
     wanted = {**rendered, **{name: write(network) for name, write in tables_of(network).items()}}
     manifest = read_manifest(folder)
@@ -191,7 +190,7 @@ def standing(folder: Path, network: Network, rendered: Mapping[str, str], apart:
 
 
 def _text(content: bytes | None) -> str | RenderError:
-    """Return the text of a file, or an error with the reason why it is not usable. ``content`` None means that the file is missing."""
+    """Return the text of a file, or an error with the reason why the file cannot be used. If ``content`` is None, the file is missing."""
     if content is None:
         return RenderError("it is missing")
     if len(content) > MOST_BYTES:
@@ -256,7 +255,7 @@ def _told(where: str, name: str, made: list[Difference]) -> Iterator[Finding]:
 def of_device(network: Network, name: str, designed: str, actual: str) -> Iterator[Finding]:
     """Yield a finding if a switch's configuration file differs from the design.
 
-    A value in place of a secret's reference is not a difference.
+    The value of a secret in place of its reference does not count as a difference.
     """
     _, device, file = name.split("/")
     line = _first_difference(designed, actual)
@@ -274,7 +273,7 @@ def _edited(where: str, name: str, line: int, fix: str | None = None, more: str 
 
 
 def _owner(network: Network, name: str) -> str:
-    """Return the device or server to which a file belongs. For other files, return the file's name or the network's."""
+    """Return the device or server to which a file belongs. For a file of neither, return the file's name or the network's name."""
     parts = name.split("/")
     if len(parts) > 2:
         return parts[1]
@@ -282,7 +281,7 @@ def _owner(network: Network, name: str) -> str:
 
 
 def _first_difference(text: str, actual: str) -> int:
-    """Return the number, from 1, of the first line that differs. Return 0 if only secrets differ."""
+    """Return the number of the first line that differs, counted from 1, or 0 if only secrets differ."""
     wanted, lines = text.splitlines(), actual.splitlines()
     for number, (line, other) in enumerate(zip(wanted, lines, strict=False), 1):
         if line != other and not filled(line, other):
@@ -296,7 +295,7 @@ class Verified:
 
     findings: list[Finding]
     checks: list[str]
-    """The IDs of the checks that ran."""
+    """The ids of the checks that ran."""
     validators: list[ValidatorReport]
     """The result of each external validator, or the reason why it was skipped."""
 
@@ -322,7 +321,7 @@ def verify(
     every: bool = False,
     progress: Callable[[str], None] = silent,
 ) -> Verified:
-    """Check a network and validate its files: the files in a build ``folder``, or else the rendered files.
+    """Check a network and validate its files: the files in a build ``folder`` or, without a folder, the rendered files.
 
     If ``folder`` or ``running`` is given, the configurations of switches come from there instead of the design, and differences
     from the design are findings.
@@ -331,7 +330,7 @@ def verify(
     - ``configs``: designed configurations to use instead of the network's own, for example a lab's.
     - ``yang`` and ``sonic_yang``: folders of published Junos and SONiC models.
     - ``frr_root`` and ``netplan_root``: root folders with FRR and netplan installed.
-    - ``every``: let slow validators read all files of large networks, not a sample.
+    - ``every``: True to let slow validators read all files of a large network, and not only a sample.
 
     A validator that is not installed is reported as skipped, with the reason.
     """
@@ -385,10 +384,10 @@ def beyond_statements(
     present: Mapping[str, str],
     checked: Mapping[str, DeviceCheck],
 ) -> Iterator[Finding]:
-    """Yield a finding for each configuration whose statements are as designed but which differs in another line, such as ``exit``.
+    """Yield a finding for each configuration that has the designed statements, but differs in another line, such as ``exit``.
 
-    Comments do not count. If such a line is too early or missing, the device may not load the lines after it, or load them
-    differently.
+    Comments do not count. If such a line is too early or missing, the device may not load the lines after it, or may load
+    them differently.
     """
     for path, (device, _) in texts.items():
         if path not in present or any(finding.file == path for finding in checked[device].findings):
@@ -402,9 +401,9 @@ def beyond_statements(
 
 
 def _odd_line(designed: str, actual: str) -> tuple[int, str]:
-    """Return (number of the first line that only one of two texts has, message about it).
+    """Return (number of the first line that only one of two texts has, message about this line).
 
-    Returns (0, "") if all such lines are comments, secrets or moved lines.
+    Returns (0, "") if all such lines are comments or secrets, or were only moved.
     """
     if designed == actual:
         return 0, ""
@@ -423,9 +422,9 @@ def _odd_line(designed: str, actual: str) -> tuple[int, str]:
 def _by_device(
     texts: Mapping[str, tuple[str, str]], present: Mapping[str, str]
 ) -> dict[str, dict[str, tuple[str, str]]]:
-    """Return the texts in a folder that are a switch's configuration, as (path, text) by device and file name.
+    """Return the texts in a folder that are configurations of switches, as (path, text) by device and file name.
 
-    ``texts`` maps a path to (device, file name); ``present`` maps a path to its text.
+    ``texts`` maps a path to (device, file name); ``present`` maps a path to the text of the file.
     """
     by_device: dict[str, dict[str, tuple[str, str]]] = {}
     for path, (device, file) in texts.items():

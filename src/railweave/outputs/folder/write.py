@@ -1,8 +1,8 @@
 """Writing of a folder completely or not at all.
 
-New content is first written completely into a staging folder inside the target. Then the files are renamed into place, which
-needs no more space. A failure before the renaming leaves the old output unchanged. ``manifest.json`` lists the files that a build
-owns: only those are ever replaced or removed.
+New content is first written completely into a staging folder inside the target. Then the files are renamed into place,
+which needs no additional space. A failure before the renaming leaves the old output unchanged. ``manifest.json`` lists
+the files that a build owns. Only these files are ever replaced or removed.
 """
 
 from __future__ import annotations
@@ -38,7 +38,8 @@ def held(folder: Path) -> Generator[None]:
 
     Raises ``OutputError`` with the owner and age of the lock if another build has locked the folder.
 
-    The kernel releases the lock when the process ends for any reason (flock(2)). A lock file left by a killed build is reused.
+    The kernel releases the lock when the process ends for any reason (flock(2)). A lock file that a killed build has left
+    is reused.
     """
     path = folder / HELD
     while True:
@@ -56,7 +57,7 @@ def held(folder: Path) -> Generator[None]:
             ) from None
         if os.fstat(file).st_nlink:
             break
-        os.close(file)  # its owner had just removed it: what is locked is not what the next one finds
+        os.close(file)  # another build has just removed the lock file, so this lock protects nothing
     try:
         owner = {"process": os.getpid(), "user": _user(), "machine": platform.node(), "since": int(time.time())}
         os.truncate(file, 0)
@@ -85,7 +86,7 @@ def _owner(file: int) -> str:
 
 
 def by_folder(files: Mapping[str, str]) -> dict[str, dict[str, str]]:
-    """Return the digests of files, grouped by the folder of a device or server (``devices/NAME``, ``hosts/NAME``)."""
+    """Return digests of files, grouped by the folder of the device or server (``devices/NAME``, ``hosts/NAME``)."""
     folders: dict[str, dict[str, str]] = {}
     for name, value in files.items():
         above, _, rest = name.partition("/")
@@ -96,7 +97,10 @@ def by_folder(files: Mapping[str, str]) -> dict[str, dict[str, str]]:
 
 
 def stamp(key: str, files: Mapping[str, str]) -> str:
-    """Return a digest of a folder's input (``key``) and its files, which changes if either changes. ``files`` maps paths to digests."""
+    """Return a digest that changes if the folder's input or one of its files changes.
+
+    ``key`` is a digest of the input, and ``files`` maps paths to digests.
+    """
     lines = [key, *(f"{name} {value}" for name, value in sorted(files.items()))]
     return hashlib.blake2b("\n".join(lines).encode(), digest_size=16).hexdigest()
 
@@ -110,10 +114,10 @@ def write_folder(
     keys: Mapping[str, str] | None = None,
     private: bool = False,
 ) -> list[str]:
-    """Make ``folder`` contain exactly ``files`` and ``kept``, and write ``also`` (the lock) last. Return the paths that changed.
+    """Write ``files``, so that ``folder`` contains exactly them and ``kept``, and write ``also`` (the lock) last. Return the paths that changed.
 
-    - ``files``: content by path relative to the folder.
-    - ``kept``: digests of existing files that stay.
+    - ``files``: the content of each file, by path relative to the folder.
+    - ``kept``: the digests of existing files that stay.
     - ``keys``: the key of each folder, which identifies the input from which it was rendered.
     - ``private``: True if only the owner may read the files.
 
@@ -141,7 +145,7 @@ def write_folder(
             changed = [
                 name for name, content in wanted.items() if _top(name) not in there or output.read(name) != content
             ]
-            for left in folder.glob(f"{STAGING}*"):  # of a build that was killed
+            for left in folder.glob(f"{STAGING}*"):  # left by a build that was killed
                 shutil.rmtree(left, ignore_errors=True)
             staging = opened.enter_context(_staging(folder))
             for name in changed:
@@ -162,26 +166,26 @@ def write_folder(
 
 @contextlib.contextmanager
 def making(folder: Path) -> Generator[None]:
-    """Create a folder and its parents for a ``with`` statement. At its end, remove those of these folders that are still empty."""
+    """Create a folder and its parents for a ``with`` statement. At the end, those that were created and are still empty are removed."""
     new = [path for path in (folder, *folder.parents) if not path.exists()]
     folder.mkdir(parents=True, exist_ok=True)
     try:
         yield
     finally:
         for path in new:
-            with contextlib.suppress(OSError):  # not empty: the build is there
+            with contextlib.suppress(OSError):  # not empty, because the build succeeded
                 path.rmdir()
 
 
 def _top(name: str) -> str:
-    """Return the first part of a file's path: its folder at the top of the output folder, or the file itself."""
+    """Return the first part of a file's path, which is a folder at the top of the output folder, or the file itself."""
     return name.partition("/")[0]
 
 
 def _check_targets(output: Folder, names: Sequence[str], there: Set[str]) -> None:
-    """Raise ``OutputError``, before any change, if renaming could fail half-way or write outside the folder.
+    """Raise ``OutputError``, before any change, if renaming could fail half-way or would write outside the folder.
 
-    ``there`` holds the names at the top of the folder.
+    ``there`` has the names at the top of the folder.
     """
     for name in names:
         if not is_below(name):
@@ -201,7 +205,7 @@ def _differs(path: Path, content: bytes) -> bool:
 
 @contextlib.contextmanager
 def _staging(folder: Path) -> Generator[Folder]:
-    """Yield a temporary folder on the same file system as the output. It is always removed at the end."""
+    """Yield a temporary folder on the same file system as the output. The folder is always removed at the end."""
     staging = Path(tempfile.mkdtemp(prefix=STAGING, dir=folder))
     try:
         with Folder(staging) as opened:
@@ -215,7 +219,7 @@ def _write(staging: Folder, name: str, content: bytes, *, private: bool) -> None
 
 
 def _install(output: Folder, staging: Folder, changed: list[str], stale: list[str], there: Set[str]) -> None:
-    """Rename staged files into place, the manifest last, and remove ``stale`` files. New top folders are renamed as a whole."""
+    """Rename staged files into place, the manifest last, and remove ``stale`` files. A folder that is new at the top is renamed as a whole."""
     moved = dict.fromkeys(name if (top := _top(name)) in there else top for name in changed)
     for name in sorted(moved, key=lambda file_name: file_name == MANIFEST):
         staging.move(name, output, name)
@@ -227,7 +231,7 @@ def _install(output: Folder, staging: Folder, changed: list[str], stale: list[st
 def _uninterrupted() -> Generator[None]:
     """Ignore Ctrl-C and SIGTERM while files are renamed, so that no mix of old and new files remains."""
     before: dict[signal.Signals, Any] = {}
-    with contextlib.suppress(ValueError):  # not in the main thread: no signal reaches us here
+    with contextlib.suppress(ValueError):  # outside the main thread, no signal arrives
         before = {signum: signal.signal(signum, signal.SIG_IGN) for signum in (signal.SIGINT, signal.SIGTERM)}
     try:
         yield
@@ -240,9 +244,9 @@ def _uninterrupted() -> Generator[None]:
 class EarlierBuild:
     """The files that an earlier build left.
 
-    - ``files``: for the folder of each device, the digests by file.
-    - ``stamps``: the stamp of each folder.
-    - ``whole``: the folders whose files are unchanged, with the number of files that have unresolved secrets.
+    - ``files``: the digests of files by path, for the folder of each device or server.
+    - ``stamps``: the stamp of each folder (``stamp``).
+    - ``whole``: for each folder whose files are unchanged, the number of its files with unresolved secrets.
     """
 
     files: dict[str, dict[str, str]]
@@ -250,7 +254,7 @@ class EarlierBuild:
     whole: dict[str, int]
 
     def has(self, folder: str, key: str) -> bool:
-        """Return True if a folder already has the files that rendering its input produces. ``key`` identifies the input."""
+        """Return True if a folder already has the files that rendering would produce. ``key`` identifies the input of rendering."""
         return folder in self.whole and self.stamps.get(folder) == stamp(key, self.files[folder])
 
 
@@ -261,7 +265,7 @@ def reading_earlier(out: Path) -> Generator[Callable[[], EarlierBuild]]:
     files = by_folder(manifest.files)
 
     def open_secrets(folder: str) -> int | None:
-        """Return the number of files with references to secrets. Return None if any file has changed since it was written."""
+        """Return the number of files in a folder with references to secrets, or None if any file has changed since it was written."""
         count = 0
         for name, value in files[folder].items():
             try:
@@ -271,7 +275,7 @@ def reading_earlier(out: Path) -> Generator[Callable[[], EarlierBuild]]:
                 return None
             if digest(content) != value:
                 return None
-            count += OPEN in content and not name.endswith(f"/{CONFIG_FILE}")  # which never holds a secret
+            count += OPEN in content and not name.endswith(f"/{CONFIG_FILE}")  # this file never contains a secret
         return count
 
     folders = [file for file in files if file in manifest.rendered]
@@ -284,4 +288,4 @@ def reading_earlier(out: Path) -> Generator[Callable[[], EarlierBuild]]:
 
 
 OPEN = b"<secret:"
-"""The start of the text that replaces a missing secret in a file."""
+"""The beginning of the placeholder for a secret without a value."""

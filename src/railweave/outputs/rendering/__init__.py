@@ -1,1 +1,1 @@
-"""The files of every switch and server: the part common to the renderers of all systems, and the files of servers (``host``)."""
+"""The files of every switch and server: what the renderers of all systems share, and the files of servers (``host``)."""

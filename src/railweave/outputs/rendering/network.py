@@ -24,11 +24,11 @@ if TYPE_CHECKING:
 
 CONFIG_FILE = "config.json"
 EMULATION = "frr"
-"""The system that the lab runs for switches whose own system has no ``frr.conf``."""
+"""The system that the lab runs in place of systems without an ``frr.conf``."""
 
 
 def targets(switch: Switch) -> tuple[str, ...]:
-    """Return the systems for which a switch is rendered: the switch's own system, and the system that the lab runs in its place, if it is different."""
+    """Return the systems for which a switch is rendered: its own system and, if the lab runs a different one in its place, that system."""
     return tuple(dict.fromkeys((switch.nos, emulation(switch))))
 
 
@@ -38,40 +38,40 @@ def emulation(switch: Switch) -> str:
 
 
 def switch_configs(network: Network, config: DeviceConfig) -> list[DeviceConfig]:
-    """Return the configurations of a switch for each of its target systems. ``config`` is the configuration for the switch's own system."""
+    """Return the configurations of a switch, one for each of its target systems. ``config`` is that for its own system."""
     wanted = targets(network.switch(config.name))
     return [config if target == config.nos else device_config(network, config.name, target) for target in wanted]
 
 
 def switch_files(config: DeviceConfig) -> dict[str, str]:
-    """Return the rendered files of a configuration by path (``devices/<device>/<file>``), with ``<secret:NAME>`` for each secret."""
+    """Return the rendered files of a configuration by path (``devices/<device>/<file>``). Each secret is a placeholder ``<secret:NAME>``."""
     return {f"devices/{config.name}/{file}": text for file, text in system(config.nos).files(config).items()}
 
 
 def config_file(config: DeviceConfig) -> dict[str, str]:
-    """Return the file ``config.json`` of a switch by path. It has the same form for every system and never contains secrets."""
+    """Return the file ``config.json`` of a switch by path. The file has the same form for every system, and never contains secrets."""
     return {f"devices/{config.name}/{CONFIG_FILE}": to_json(config)}
 
 
 def switch_gaps(configs: Sequence[DeviceConfig]) -> list[Finding]:
-    """Return the findings on features that the target systems of a switch cannot express."""
+    """Return the findings about features that the target systems of a switch cannot express."""
     return [gap for config in configs for gap in system(config.nos).gaps(config)]
 
 
 def server_files(config: HostConfig) -> dict[str, str]:
-    """Return a server's files as text by path: ``hosts/<server>/<file>``."""
+    """Return the texts of a server's files, by path: ``hosts/<server>/<file>``."""
     return {f"hosts/{config.name}/{file}": text for file, text in host.files(config).items()}
 
 
 def shared_files(network: Network) -> dict[str, str]:
-    """Return the files that all servers share, as text by path: ``hosts/<file>``."""
+    """Return the texts of the files that all servers share, by path: ``hosts/<file>``."""
     return {f"hosts/{name}": text for name, text in cluster_files(network).items()}
 
 
 def render_network(network: Network, by_switch: Mapping[str, DeviceConfig]) -> tuple[dict[str, str], list[Finding]]:
-    """Return the files of every switch, and findings on features that the target systems cannot express.
+    """Return the files of every switch, and findings about features that the target systems cannot express.
 
-    ``by_switch`` holds the configuration of every switch for its own system.
+    ``by_switch`` has the configuration of every switch for its own system.
     """
 
     def render(name: str) -> tuple[dict[str, str], list[Finding]]:

@@ -1,4 +1,7 @@
-"""Generator of docs/reading.md: the statements of each system that railweave understands, from its ``system.yaml`` and statement tables."""
+"""The generator of docs/reading.md, which lists the statements of each system that railweave understands.
+
+The statements are from the system's ``system.yaml`` and statement tables.
+"""
 
 from __future__ import annotations
 
@@ -56,13 +59,13 @@ swaps fields of configurations and lines of texts, and prints every exception th
 
 
 def reading_page() -> str:
-    """Return the text of the page."""
+    """Return the text of the page docs/reading.md."""
     systems = (line for nos, system in catalog().systems.items() for line in _of(nos, system))
     return "\n".join([_HEAD, *_faults(), *systems]).rstrip("\n") + "\n"
 
 
 def _faults() -> Iterator[str]:
-    """Yield the lines of the section on how many faults ``verify`` finds in each system's configurations."""
+    """Yield the lines of the section about the number of faults that ``verify`` finds in each system's configurations."""
     yield "How well `railweave verify OUT` finds mistakes was measured with faults drawn at random over all statements that matter: added, dropped, changed and moved, at one"
     yield "end of a link or at both. A fault is found if there is any finding, and named if a finding of the right id has its line. To repeat it for a system, run"
     yield "`python -m tests.mutants.score junos 500 1` in a checkout: the system, the number of faults and the seed. The table has seed 1; with seeds 2 and 3 the"
@@ -134,7 +137,7 @@ def _patterns(patterns: Mapping[str, str]) -> Iterator[tuple[str, str]]:
 
 
 def _table(head: tuple[str, ...], rows: Iterable[tuple[object, ...]]) -> Iterator[str]:
-    """Yield the lines of a Markdown table and an empty line. Yield nothing if the table has no rows."""
+    """Yield the lines of a Markdown table, followed by an empty line. Yield nothing if the table has no rows."""
     table = Table(columns(*head), tuple(rows))
     if table.rows:
         yield from (*table.to_markdown(), "")

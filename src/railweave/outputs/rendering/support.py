@@ -1,4 +1,4 @@
-"""The matrix of features that each operating system supports, from the catalog's capabilities and the renderers' gaps."""
+"""The matrix of the features that each operating system supports, derived from the catalog's capabilities and the renderers' gaps."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ class Feature:
     """A row of the feature matrix.
 
     - ``gaps``: the KEY of each finding ``NOS-no-KEY`` that reports the feature as missing.
-    - ``asked``: a function that returns a configuration, changed so that it uses the feature.
-    - ``of``: the kind of example configurations to change, ``colors`` or ``tenants``.
+    - ``asked``: a function that changes a configuration so that it uses the feature, and returns the result.
+    - ``of``: the kind of example configurations to change, ``colors`` (with path colors) or ``tenants``.
     """
 
     id: str
@@ -33,12 +33,12 @@ class Feature:
     asked: Callable[[DeviceConfig], DeviceConfig] = lambda config: config
     of: Literal["colors", "tenants"] = "colors"
     without: str = ""
-    """The reason to show if the catalog does not list the feature for a system. ``design`` and ``device`` then omit the feature."""
+    """The reason to show for a system without this feature in the catalog. For such a system, ``design`` and ``device`` leave out the feature."""
 
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """A system's support of a feature. ``words`` gives the first release, the substitute, or the reason why there is no support."""
+    """The support of a feature by a system. ``words`` has the first release, the substitute, or the reason why the feature is not supported."""
 
     kind: Literal["native", "mapped", "not expressible"]
     words: str = ""
@@ -59,13 +59,13 @@ def _seeded(config: DeviceConfig) -> DeviceConfig:
 
 
 def _managed(config: DeviceConfig) -> DeviceConfig:
-    """Return a configuration that uses all features of the management plane."""
+    """Return a configuration, changed so that it uses all features of management."""
     wanted = replace(
         config.management,
         dns=("192.0.2.1",),
         ntp=("192.0.2.1",),
         lldp=True,
-        root_password="secret:root",  # noqa: S106 - a reference, as are the next
+        root_password="secret:root",  # noqa: S106 - a reference, like those below
         users={"operator": User(password="secret:operator")},  # noqa: S106
         syslog=(Syslog(host="192.0.2.1"),),
         snmp=Snmp(community="secret:community"),
@@ -104,7 +104,7 @@ def _over_isis(config: DeviceConfig) -> DeviceConfig:
 
 
 def _proxied(config: DeviceConfig) -> DeviceConfig:
-    """Return a configuration with a routed server port that uses proxy ARP."""
+    """Return a configuration, changed so that it has a routed server port with proxy ARP."""
     port = config.interfaces[0].name
     return replace(
         config, gateways=tuple(replace(gateway, port=port, proxy_arp=True) for gateway in config.gateways[:1])
@@ -117,7 +117,7 @@ def _encrypted(config: DeviceConfig) -> DeviceConfig:
 
 
 def _stretched(config: DeviceConfig) -> DeviceConfig:
-    """Return a configuration with a layer-2 network in the leaf's first tenant."""
+    """Return a configuration, changed so that the leaf's first tenant has a layer-2 network."""
     if not config.gateways:
         return config
     vlan, name = 2, "stretched"
@@ -136,7 +136,7 @@ def _stretched(config: DeviceConfig) -> DeviceConfig:
 
 
 def _outside(config: DeviceConfig) -> DeviceConfig:
-    """Return a configuration with an external router in the first VRF."""
+    """Return a configuration, changed so that the first VRF has an external router."""
     ends = Address("192.0.2.0"), Address("192.0.2.1")
     session = model.NumberedSession(config.interfaces[0].name, "", "wan", 65000, *ends)
     peer = model.ExternalPeer("wan", session, (Prefix("0.0.0.0/0"),), (Prefix("10.0.0.0/8"),))
@@ -215,7 +215,7 @@ FEATURES = (
 
 
 def cell(nos: str, feature: Feature, configs: Iterable[DeviceConfig]) -> Cell:
-    """Return a system's support of a feature. Each of ``configs``, which are adapted to the system, is changed to use the feature."""
+    """Return a system's support of a feature. ``configs`` are example configurations for the system; each is changed to use the feature."""
     wanted = {f"{nos}-no-{key}" for key in feature.gaps}
     for config in configs:
         missing = next((gap for gap in system(nos).gaps(feature.asked(config)) if gap.id in wanted), None)
@@ -230,9 +230,9 @@ def cell(nos: str, feature: Feature, configs: Iterable[DeviceConfig]) -> Cell:
 
 
 def matrix(nos: str, colors: Iterable[DeviceConfig], tenants: Iterable[DeviceConfig]) -> dict[str, Cell]:
-    """Return a system's support of every feature, by feature ID.
+    """Return a system's support of every feature, by the feature's id.
 
-    ``colors`` and ``tenants`` are example configurations with path colors and with tenants, adapted to the system.
+    ``colors`` and ``tenants`` are example configurations for the system, with path colors and with tenants.
     """
     of = {"colors": list(colors), "tenants": list(tenants)}
     return {feature.id: cell(nos, feature, of[feature.of]) for feature in FEATURES}

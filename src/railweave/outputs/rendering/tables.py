@@ -21,11 +21,11 @@ CABLING = columns(
 ADDRESSES = columns(
     "kind", "device", "interface", "address", "prefix", "color", "vlan", "mac", "origin", "rail", "leaf", "leaf_port", "rdma",
 )  # fmt: skip
-"""The columns of addresses.csv; the last four apply to NICs only."""
+"""The columns of addresses.csv. The last four apply only to NICs."""
 
 
 def cabling_csv(network: Network) -> str:
-    """Return the cabling table, one row per cable. The column ``length_is`` is ``planned`` or ``measured``."""
+    """Return the cabling table with one row per cable. The column ``length_is`` is ``planned`` or ``measured``."""
     return csv_text(CABLING, _cables(network))
 
 
@@ -46,7 +46,7 @@ RACKS = columns(
 
 
 def racks_csv(network: Network) -> str:
-    """Return the cable ends at each rack, one per row: rack by rack, and from the lowest unit up.
+    """Return the table of cable ends at racks, one end per row. Rows are ordered by rack, then by unit from the lowest up.
 
     A cable between two racks has a row for each rack. A cable whose devices are in no rack has no row.
     """
@@ -67,7 +67,7 @@ def racks_csv(network: Network) -> str:
 
 
 def tables_of(network: Network) -> dict[str, Callable[[Network], str]]:
-    """Return the writers of this network's tables by file name. ``racks.csv`` is included only if the file places devices in racks."""
+    """Return the functions that write this network's tables, by file name. ``racks.csv`` is included only if the fabric file places devices in racks."""
     racks = {"racks.csv": racks_csv} if network.positions else {}
     return {"cabling.csv": cabling_csv, "addresses.csv": addresses_csv, **racks}
 
@@ -90,7 +90,7 @@ def _cables(network: Network) -> Iterator[tuple[object, ...]]:
     shared: set[tuple[str, str]] = set()
     for fabric, _, router, link in network.external_links():
         if (link.leaf, link.port) in shared:
-            continue  # tenants with a tag each are on one cable
+            continue  # several tenants, each with its own tag, are on one cable
         shared.add((link.leaf, link.port))
         near = (link.leaf, link.port, "", "", router.name, "", "", "")
         yield (*near, link.speed_gbps, "", "by the operator", fabric.name, "external", "")
@@ -161,7 +161,7 @@ def address_rows(network: Network) -> Iterator[tuple[object, ...]]:
 
 
 def _loopbacks(network: Network, switch: Switch) -> Iterator[tuple[object, ...]]:
-    """Yield rows for a switch's router ID, its overlay loopback and tunnel endpoints (if different), and the loopbacks of VRFs."""
+    """Yield rows for a switch's router id, for its overlay loopback and tunnel endpoints (if they differ), and for loopbacks of VRFs."""
     system, fabric = catalog().systems[switch.nos], network.fabric(switch.fabric)
     yield ("router-id", switch.name, system.loopback, switch.router_id, "/32", "", "", "", "pool")
     if switch.loopback not in {"", switch.router_id}:
@@ -178,5 +178,5 @@ def _loopbacks(network: Network, switch: Switch) -> Iterator[tuple[object, ...]]
 
 
 def _alone(address: str) -> str:
-    """Return the prefix length, with its slash, of the prefix that contains only this address."""
+    """Return the prefix length of a host prefix, with its slash: ``/32`` or ``/128``."""
     return "/128" if ":" in address else "/32"

@@ -1,6 +1,6 @@
 """The body of the report: bill of materials, forwarding, servers and decisions.
 
-The body needs no findings, so it is created before the checks end.
+The body does not depend on findings, so it is created before the checks end.
 """
 
 from __future__ import annotations
@@ -59,14 +59,14 @@ ORDER: tuple[tuple[str, tuple[str, ...]], ...] = (
         ),
     ),
 )  # fmt: skip
-"""The steps to bring up a server, each with its files (docs/howto/bring-up-a-gpu-server.md). Other files belong to jobs.
+"""The steps to bring up a server, each with its files (docs/howto/bring-up-a-gpu-server.md). Files that are not listed here are for jobs.
 
 Vendors' files next to ``nic-qos.sh`` belong to the same step as ``nic-qos.sh``.
 """
 
 
 def servers_decisions(network: Network) -> list[Decision]:
-    """Return one decision for each server model and set of fabrics."""
+    """Return the decisions about servers: one for each combination of server model and fabrics."""
     groups: dict[tuple[str, tuple[str, ...]], list[Server]] = {}
     for server in network.servers:
         fabrics = tuple(dict.fromkeys(nic.fabric for nic in server.nics))
@@ -114,7 +114,7 @@ def _statement(network: Network, model: str, members: Sequence[Server]) -> Decis
 
 
 def _cards(network: Network, server: Server) -> str:
-    """Return the number of a server's NICs on the network, with the number of their ports if that differs."""
+    """Return the number of a server's NICs on the network as text, with the number of their ports if that differs."""
     model = catalog().servers.get(server.model)
     fabrics = {fabric.name: fabric for fabric in network.fabrics}
     cards: set[tuple[str, int]] = set()
@@ -196,10 +196,10 @@ def _files(config: HostConfig) -> Grid:
 
 
 def forwarding(network: Network, routes: Routes) -> dict[str, Any]:
-    """Return the forwarding tables of all switches in the form that the page's script reads."""
+    """Return the forwarding tables of all switches, in the form that the page's script reads."""
     places = {cable.name: place for place, cable in enumerate(network.cables)}
     wide = max((len(segment.subnets) for segment in network.segments), default=0)
-    # A prefix that no table holds, and a segment with fewer prefixes than the widest, read the entry put at the end.
+    # Prefixes that are in no table, and missing prefixes of segments with fewer prefixes than others, use the last entry.
     index = np.full((len(network.segments), wide), len(routes.prefixes), dtype=np.int64)
     for row, segment in enumerate(network.segments):
         positions = [routes.index.get(subnet.routed_by, len(routes.prefixes)) for subnet in segment.subnets]
@@ -229,13 +229,15 @@ def forwarding(network: Network, routes: Routes) -> dict[str, Any]:
 
 
 def _tenants(network: Network, routes: Routes) -> dict[str, Any]:
-    """Return the prefixes that each tenant's table on each leaf holds, and the tenant and layer-2 network of each NIC.
+    """Return the prefixes in each tenant's table on each leaf, and the tenant and layer-2 network of each NIC.
 
-    - ``keys``: pairs of tenant and layer-2 network. ``nics`` is the index of its pair, for each NIC.
-    - ``rows``: for the prefixes of a segment in order, 1 if the table holds the prefix, else 0. A number stands for equal ones.
-    - ``held``: by ``leaf/tenant``, the index into ``rows`` of each segment.
+    - ``keys``: pairs of tenant and layer-2 network.
+    - ``nics``: for each NIC, the index of its pair in ``keys``.
+    - ``rows``: for the prefixes of a segment in order, 1 if the table has the prefix, otherwise 0. If all are equal, the
+      row is a single number.
+    - ``held``: by ``leaf/tenant``, the index of each segment's row in ``rows``.
 
-    Indexes of consecutive NICs and segments that are equal are joined: each entry is (index, number of equal ones).
+    In ``nics`` and ``held``, equal consecutive indexes are joined: each entry is (index, number of equal ones).
     """
     every = [nic for server in network.servers for nic in server.nics]
     keys: dict[tuple[str, str], int] = {}
@@ -252,30 +254,30 @@ def _tenants(network: Network, routes: Routes) -> dict[str, Any]:
 
 
 def _holds(routes: Routes, leaf: str, tenant: str, bridged: str, prefix: str) -> bool:
-    """Return True if a tenant's table on a leaf holds a prefix. ``bridged`` is the layer-2 network of the prefix, or empty."""
+    """Return True if a tenant's table on a leaf has a prefix. ``bridged`` is the layer-2 network of the prefix, or empty."""
     if bridged:
         return bool(routes.shared.leaves(leaf, tenant, prefix))
     return routes.held(leaf, tenant, prefix)
 
 
 class _Rows:
-    """The different rows of tables with a row per segment. A table is stored as indexes of rows."""
+    """The distinct rows of several tables. Each table has a row per segment, and is stored as indexes of distinct rows."""
 
     def __init__(self) -> None:
         self._index: dict[tuple[int, ...], int] = {}
 
     def runs(self, table: Iterable[tuple[int, ...]]) -> list[list[int]]:
-        """Return the indexes of a table's rows, joined as by ``_joined``."""
+        """Return a table as the indexes of its rows, joined by ``_joined``. Rows that are new are stored."""
         return _joined([self._index.setdefault(row, len(self._index)) for row in table])
 
     @property
     def shown(self) -> list[int | list[int]]:
-        """The rows. A number stands for a row of equal numbers."""
+        """The distinct rows. A row of equal numbers is a single number."""
         return [row[0] if len(set(row)) == 1 else list(row) for row in self._index]
 
 
 def _joined(indexes: list[int]) -> list[list[int]]:
-    """Return runs of equal numbers as [number, length of the run]."""
+    """Return consecutive equal numbers joined, as [number, how many of them]."""
     return [[index, len(list(same))] for index, same in groupby(indexes)]
 
 
@@ -283,7 +285,7 @@ KINDS_DRAWN = {"switch": "switches", "server": "servers", "pluggable": "pluggabl
 
 
 def bill_table(network: Network, prices: Prices | None = None) -> dict[str, Any]:
-    """Return the bill of materials as a table, with power draw if known, and with cost if ``prices`` is given."""
+    """Return the bill of materials as a table, with power in watts if known, and with cost if ``prices`` is given."""
     items = bill(network)
     shown = [(*_bill_row(item), _watts(item), *_priced(item, prices)) for item in items]
     drawn = power(items)
@@ -323,9 +325,9 @@ def _priced(item: Item, prices: Prices | None) -> tuple[str, str]:
 
 
 class Body(NamedTuple):
-    """The sections of a report as markup, and its tables and forwarding as JSON.
+    """The sections of a report as HTML markup, and its tables and forwarding as JSON.
 
-    ``remarks`` maps a table's ID to sentences about it, such as the number of measured cables or of unknown MAC addresses.
+    ``remarks`` maps a table's id to sentences about the table, such as the number of measured cables or of unknown MAC addresses.
     """
 
     picture: str
@@ -341,7 +343,7 @@ class Body(NamedTuple):
 def body_of(network: Network, routes: Routes, prices: Prices | None = None) -> Body:
     """Return the body of the report.
 
-    ``routes`` are the forwarding tables without failures. ``prices`` are the prices of the items in the bill of materials.
+    ``routes`` are the forwarding tables without failures. ``prices`` has the prices of items in the bill of materials.
     """
     strokes = network_strokes(network)
     tables = (
@@ -380,7 +382,7 @@ def _picture(network: Network) -> str:
     )
     sentence = network.absent_sentence()
     bar += element("p", text(sentence[0].upper() + sentence[1:] + "."), class_="about") if sentence else ""
-    # What a narrow window leaves out must not look cut off: the script shows this where the picture has to be scrolled.
+    # In a narrow window, the hidden part must not look cut off: if the picture has to be scrolled, the script shows this text.
     wider = (
         "The picture is wider than this window: scroll it sideways, or choose Whole picture to see all of it, smaller."
     )
@@ -390,13 +392,13 @@ def _picture(network: Network) -> str:
 
 
 def _paths(network: Network) -> str:
-    """Return the form in which the reader chooses two NICs, or a note if no two NICs are on one fabric."""
+    """Return the markup of the form in which the reader chooses two NICs, or a note if no two NICs are on the same fabric."""
     fabric = network.fabrics[0].name
     nics = [(server, nic) for server in present(network).servers for nic in server.nics if nic.fabric == fabric]
     if len(nics) < 2:
         return element("p", "There are no two NICs on one fabric yet.", class_="about")
     server, source = nics[0]
-    # The far end of the same rail shows what spines are for; where a rail has one NIC, any other does.
+    # The far end of the same rail shows the purpose of spines. If a rail has only one NIC, any other NIC serves.
     same_tenant = [nic for nic in reversed(nics) if nic[1].tenant == source.tenant and nic[0] is not server]
     there, target = next((nic for nic in same_tenant if nic[1].rail == source.rail), (same_tenant or [nics[-1]])[0])
     used = network.job_family(fabric, source.tenant) or (source.addresses[0].family if source.addresses else None)
@@ -412,7 +414,7 @@ def _paths(network: Network) -> str:
 
 
 def _families(network: Network, used: str | None) -> list[str]:
-    """Return the selector of the address family as markup. Empty if no NIC has both families. ``used`` is preselected."""
+    """Return the selector of the address family as markup; empty if no NIC has both families. ``used`` is preselected."""
     if not any(
         len({address.family for address in nic.addresses}) > 1 for server in network.servers for nic in server.nics
     ):
@@ -446,7 +448,7 @@ def _capacity(network: Network, routes: Routes) -> str:
 
 
 def _lengths(network: Network) -> str:
-    """Return a sentence on how many cable lengths are measured and how many are planned or defaults."""
+    """Return a sentence with the numbers of cable lengths that are measured, planned or defaults."""
     if not network.cables:
         return ""
     measured = sum(cable.measured for cable in network.cables)

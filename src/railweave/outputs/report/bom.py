@@ -1,12 +1,12 @@
 """The bill of materials: switches, servers, NICs, pluggables, cable assemblies and fibre, with counts and prices.
 
-Counting rules:
+Items are counted by these rules:
 
-- A pluggable is in a physical port. A port split in two carries two cables with one module, so modules are counted by (device,
+- A pluggable is in a physical port. If a port is split in two, two cables share one module, so modules are counted by (device,
   physical port). A NIC port has no physical number in the design and is never split, so each NIC end is one module.
-- A cable assembly (direct-attach copper, or any other kind that is not an optic) includes its ends. A splitter has one end at the
-  switch and several at NICs. So it is counted by the switch port at its trunk: the leaf's port, both towards NICs and towards
-  spines. Unconnected legs do not change the count.
+- A cable assembly (direct-attach copper, or any other kind that is not an optic) includes its ends. A splitter has one end at
+  the switch and several at NICs. So assemblies are counted by the switch port at their trunk, which is the leaf's port both
+  towards NICs and towards spines. Unconnected legs do not change the count.
 - A link between two optics has one fibre cable, of the optic's medium and the link's length.
 """
 
@@ -37,7 +37,7 @@ KINDS = ("switch", "server", "NIC", "pluggable", "cable assembly", "fibre cable"
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """A line of the bill.
+    """A line of the bill of materials.
 
     ``kind`` is one of ``KINDS``, ``name`` is the item's name in the catalog, and ``used_at`` describes where the item
     is used.
@@ -49,11 +49,11 @@ class Item:
     description: str
     used_at: str
     watts: float | None = None
-    """The largest power draw of one item in watts, or None if unknown. The power of a server includes its parts."""
+    """The largest power draw of one item in watts, or None if it is unknown. The power of a server includes its built-in parts."""
 
 
 def bill(network: Network) -> list[Item]:
-    """Return the bill of materials of a network, by kind and then by name."""
+    """Return the bill of materials of a network, sorted by kind and then by name."""
     with in_force(network.catalog):
         return [*_devices(network), *_optics(network), *_fibre(network)]
 
@@ -62,9 +62,8 @@ def bill(network: Network) -> list[Item]:
 class Power:
     """The largest power draw of a network.
 
-    - ``watts``: the power draw by kind, for kinds with their own power supply. NICs, and modules in them, are powered by their
-      servers.
-    - ``unknown``: the names of items whose power no public document gives.
+    - ``watts``: the power draw in watts by kind: switches, servers and pluggables. NICs are part of their servers' power.
+    - ``unknown``: the names of items whose power is in no public document.
     """
 
     watts: dict[str, float]
@@ -74,7 +73,7 @@ class Power:
 def power(items: Sequence[Item]) -> Power:
     """Return the power draw of a bill of materials, in watts.
 
-    Modules in NICs are counted separately, because data sheets of servers do not include them.
+    Pluggables in NICs are counted too, because data sheets of servers do not include them.
     """
     watts: dict[str, float] = {}
     unknown: list[str] = []
@@ -144,7 +143,7 @@ def _optics(network: Network) -> list[Item]:
 
 
 def _counted_ends(network: Network, cable: Cable, leaves: set[str]) -> list[tuple[End, str]]:
-    """Return the cable ends that hold a module, as (end, description of its place). A cable assembly has only the end at its trunk."""
+    """Return the cable ends that are counted, as (end, description of its place). A cable assembly is counted once, at its trunk."""
     if cable.kind == "server":
         trunk, other, names = cable.b, cable.a, ("leaf server port", "NIC")
     elif network.between_sites(cable):
@@ -173,9 +172,9 @@ def _describe(name: str) -> str:
 
 
 def _half_used(name: str, cables: Sequence[int]) -> str:
-    """Return a note on modules that carry fewer links than they can. ``cables`` holds the cable count of each module of one model.
+    """Return a note about modules that carry fewer links than they can; empty if there are none.
 
-    Empty if there are none.
+    ``cables`` has the number of cables of each module of one model.
     """
     optic = catalog().optics.get(name)
     if optic is None or optic.channels == 1:
@@ -217,7 +216,7 @@ def _fibre(network: Network) -> list[Item]:
 
 
 def _connectors(near_name: str, other: str) -> str:
-    """Return a description of a fibre cable: connectors, used fibres, grade and polarity, as far as the catalog knows both optics."""
+    """Return a description of a fibre cable: connectors, used fibres, grade and polarity, as far as the catalog has both optics."""
     near, far = (catalog().optics.get(name) for name in (near_name, other))
     unknown = "; grade and polarity: see the data sheets of the optics"
     if near is None or far is None or not near.connector or not far.connector:
@@ -228,7 +227,7 @@ def _connectors(near_name: str, other: str) -> str:
 
 
 class Prices(Model):
-    """Prices by the item's name in the bill of materials, in one currency."""
+    """Prices in one currency, by the item's name in the bill of materials."""
 
     currency: Line = Field(description="as it is printed: EUR")
     prices: dict[str, Annotated[float, Field(ge=0)]] = Field(
@@ -239,7 +238,7 @@ class Prices(Model):
     )
 
     def each(self, item: Item) -> float | None:
-        """Return the price of one item, or None if the file gives none."""
+        """Return the price of one item, or None if the file has none."""
         if item.name in self.prices:
             return self.prices[item.name]
         length = re.search(r", ([0-9.]+) m$", item.name) if item.kind == "fibre cable" else None
@@ -250,7 +249,7 @@ class Prices(Model):
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """The cost of a bill: the ``total`` of the items with a price, and the names of the items without one."""
+    """The cost of a bill of materials: the ``total`` of the items with a price, and the names of the items without one."""
 
     currency: str
     total: float
@@ -264,12 +263,12 @@ class Cost:
 
 
 def read_prices(path: Path) -> Prices:
-    """Read a prices file. Raises ``SpecError`` with file and line of every mistake."""
+    """Return the prices in a file. Raises ``SpecError`` with file and line of every mistake."""
     return validate(Prices, read_document(path, start='docs/hardware.md, "Power and prices", shows a prices file'))
 
 
 def cost(items: Iterable[Item], prices: Prices) -> Cost:
-    """Return the cost of a bill."""
+    """Return the cost of a bill of materials."""
     total, unpriced = 0.0, list[str]()
     for item in items:
         each = prices.each(item)

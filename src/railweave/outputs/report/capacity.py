@@ -1,4 +1,4 @@
-"""Capacity of each rail: oversubscription, uplinks in use towards other stripes, shares of path colors; and effects of failures.
+"""The capacity of each rail (oversubscription, uplinks in use towards other stripes, shares of path colors), and the effects of failures.
 
 Bandwidth is that of the cables. Uplinks in use are counted in the computed forwarding tables, so that an uplink that a
 policy makes unusable is not counted.
@@ -26,16 +26,20 @@ if TYPE_CHECKING:
 class RailCapacity:
     """The capacity of all leaves that serve one set of rails.
 
-    - ``down_gbps`` and ``up_gbps``: the sums over all of the leaves.
-    - ``oversubscription`` and ``one_spine_down``: the oversubscription of the worst leaf, and that with one spine down
-      (None without uplinks, or if no spine is left).
+    - ``down_gbps`` and ``up_gbps``: the bandwidth to servers and to spines in Gb/s, summed over all of the leaves.
+    - ``oversubscription`` and ``one_spine_down``: the oversubscription of the worst leaf, with all spines and with one spine
+      down (None without uplinks, or if no spine is left).
     - ``uplinks_used``: the smallest and the largest number of uplinks that a leaf uses towards another leaf of the same
-      rails. ``spines`` is the number of their spines. ``width`` is the number of uplinks per path color. All are None if
-      there is no other leaf. For a rail with only one leaf, the numbers refer to leaves of other rails.
+      rails.
+    - ``spines``: the smallest and the largest number of spines of these uplinks.
+    - ``width``: the smallest and the largest number of members of a next-hop group.
     - ``color_one_spine_down``: the highest oversubscription of a path color that loses some of its uplinks with a
       spine, if servers use all colors equally. None if all uplinks of a spine have one color, because its traffic then
       uses the other spines.
-    - ``color_gbps``: the smallest and the largest bandwidth of a path color on a leaf.
+    - ``color_gbps``: the smallest and the largest bandwidth of a path color on a leaf, in Gb/s.
+
+    For a rail with only one leaf, ``uplinks_used``, ``spines`` and ``width`` refer to leaves of other rails. They are None
+    if there is no other leaf.
     """
 
     rails: tuple[int, ...]
@@ -102,9 +106,7 @@ def _range(values: list[int]) -> tuple[int, int] | None:
 def _without_a_spine(cables: list[Cable]) -> float | None:
     """Return a leaf's oversubscription after the loss of the spine to which it has the most bandwidth.
 
-    None if no uplink is left.
-
-    ``cables`` are the cables of the leaf.
+    ``cables`` are the cables of the leaf. Return None if no uplink is left.
     """
     down = sum(cable.speed_gbps for cable in cables if cable.kind == "server")
     up: Counter[str] = Counter()
@@ -116,7 +118,10 @@ def _without_a_spine(cables: list[Cable]) -> float | None:
 
 
 def _color_without_a_spine(fabric: Fabric, cables: list[Cable]) -> float | None:
-    """Return the highest oversubscription of a path color that loses some, but not all, of its uplinks with one spine, or None."""
+    """Return the highest oversubscription of a path color that loses some, but not all, of its uplinks with one spine.
+
+    Return None if no path color does.
+    """
     down = sum(cable.speed_gbps for cable in cables if cable.kind == "server")
     color: Counter[int] = Counter()
     part: Counter[tuple[int, str]] = Counter()
@@ -129,7 +134,7 @@ def _color_without_a_spine(fabric: Fabric, cables: list[Cable]) -> float | None:
 
 
 def _color_bandwidth(fabric: Fabric, cables: list[Cable]) -> list[int]:
-    """Return the bandwidth of each path color on a leaf in Gb/s. Empty if the leaf has no uplinks."""
+    """Return the bandwidth of each path color on a leaf in Gb/s. Empty if the leaf has no uplinks with a path color."""
     by_color = dict.fromkeys((color.index for color in fabric.colors), 0)
     for cable in cables:
         if cable.kind == "fabric" and cable.color is not None:
@@ -140,11 +145,10 @@ def _color_bandwidth(fabric: Fabric, cables: list[Cable]) -> list[int]:
 def _uplinks_used(
     network: Network, routes: Routes, leaves: list[Switch], others: list[Switch]
 ) -> tuple[list[int], list[int], list[int]]:
-    """Return three sorted lists: numbers of uplinks from a leaf to another, of their spines, and of a group's members.
+    """Return three sorted lists of the numbers that occur between any two leaves: uplinks in use, their spines, and members of next-hop groups.
 
-    Each list has the different numbers that occur. Groups are next-hop groups, and only uplinks in use count. Leaves
-    of other rails (if ``others`` is not ``leaves``) count only if there is a route to them. With rail planes, there is
-    none.
+    If ``others`` is not ``leaves``, it has leaves of other rails, which count only if there is a route to them. With rail
+    planes, there is none.
     """
     used: set[int] = set()
     spines: set[int] = set()
@@ -236,7 +240,8 @@ def _row(capacity: RailCapacity, over: str, noun: str) -> tuple[str, ...]:
 def spine_down_words(total: float | None, color: float | None) -> str:
     """Return the oversubscription of a leaf with one spine down, as text.
 
-    If a path color that loses an uplink has a higher value, this comes first.
+    ``total`` is that of the whole leaf, ``color`` that of a path color that loses an uplink. If ``color`` is higher, it
+    comes first.
     """
     if total is None or color is None or color <= total:
         return _ratio(total)
@@ -254,7 +259,7 @@ def _span(bounds: tuple[int, int]) -> str:
 def failures_decision(
     network: Network, fabric: Fabric, routes: Routes, capacities: list[RailCapacity]
 ) -> Decision | None:
-    """Return the decision on failures: the effects of losing an uplink, a spine, a leaf or a NIC. None if the fabric has no leaf."""
+    """Return the decision about failures: the effects of losing an uplink, a spine, a leaf or a NIC. None if the fabric has no leaf."""
     leaves = [switch for switch in network.switches if switch.fabric == fabric.name and switch.role == "leaf"]
     if not leaves:
         return None
@@ -281,7 +286,7 @@ def _servers_of_a_leaf(network: Network, leaves: list[Switch]) -> str:
 
 
 def _nics_lost(network: Network, leaves: list[Switch]) -> list[tuple[str, str]]:
-    """Return the effects of losing a leaf or a server cable, as (failure, effect), if each NIC is connected to one leaf."""
+    """Return the effects of losing a leaf or a server cable, as (failure, effect), for fabrics where each NIC is connected to one leaf."""
     rails = counted(max(len(leaf.rails) for leaf in leaves), "rail")
     return [
         (
@@ -296,7 +301,7 @@ def _nics_lost(network: Network, leaves: list[Switch]) -> list[tuple[str, str]]:
 
 
 def _ports_lost(network: Network, leaves: list[Switch], planes: int) -> list[tuple[str, str]]:
-    """Return the effects of losing a plane, a leaf, a port or a NIC, as (failure, effect), if each NIC port has its own plane."""
+    """Return the effects of losing a plane, a leaf, a port or a NIC, as (failure, effect), for fabrics where each NIC port has its own plane."""
     nics = counted(max(len(leaf.rails) for leaf in leaves), "NIC")
     lost, left = f"one of {planes} ports", f"{planes - 1}/{planes}"
     return [
@@ -321,7 +326,7 @@ def _ports_lost(network: Network, leaves: list[Switch], planes: int) -> list[tup
 
 
 def _uplink(network: Network, fabric: Fabric, routes: Routes, leaves: list[Switch]) -> list[tuple[str, str]]:
-    """Return the effect of losing an uplink: the uplinks or the backup path that replace it on the first leaf that has uplinks."""
+    """Return the effect of losing an uplink on the first leaf that has uplinks: the uplinks or the backup path that replace it."""
     for leaf in leaves:
         segment = _elsewhere(network, leaf)
         prefix = (
@@ -345,7 +350,7 @@ def _uplink(network: Network, fabric: Fabric, routes: Routes, leaves: list[Switc
 
 
 def _elsewhere(network: Network, leaf: Switch) -> Segment | None:
-    """Return a segment on a different leaf, of the same rails if possible. None if there is no such leaf."""
+    """Return a segment on a different leaf, if possible of the same rails, or None if there is no such leaf."""
     away = [segment for segment in network.segments if segment.fabric == leaf.fabric and segment.leaf != leaf.name]
     return min(away, key=lambda candidate: candidate.rail not in leaf.rails, default=None)
 

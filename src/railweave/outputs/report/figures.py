@@ -1,4 +1,4 @@
-"""Figures that summarize a network: GPUs, servers, switches, links, oversubscription, and stripes as groups."""
+"""Figures that summarize a network: GPUs, servers, switches, links, oversubscription, and the groups of devices in stripes."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 
 
 LISTED = 4
-"""The largest number of names that are listed individually if they are not consecutive."""
+"""The largest number of names that are listed one by one if they are not consecutive."""
 
 
 @dataclass(frozen=True, slots=True)
 class Stripe:
     """A stripe of a fabric: its leaves, its servers in file order, and the cables from its leaves to spines.
 
-    ``names`` holds the names of several stripes if the object summarizes these.
+    If the object summarizes several stripes, ``names`` has their names.
     """
 
     name: str
@@ -61,7 +61,7 @@ class Figures:
 
 
 def figures(network: Network, fabric: Fabric | None = None) -> Figures:
-    """Return the totals of a network, or of one fabric if given. The number of colors is the largest of all fabrics."""
+    """Return the totals of a network or, if ``fabric`` is given, of that fabric. The number of colors is the largest of any fabric."""
     fabrics = network.fabrics if fabric is None else (fabric,)
     names = {fabric.name for fabric in fabrics}
     servers = [server for server in network.servers if any(nic.fabric in names for nic in server.nics)]
@@ -99,7 +99,7 @@ def switches_of(network: Network, fabric: Fabric, role: RoleName) -> list[Switch
 
 
 def port_planes(network: Network, fabric: Fabric) -> list[str]:
-    """Return the planes of a fabric that has a plane for each NIC port. Empty for other fabrics, such as those with a plane per rail."""
+    """Return the planes of a fabric in which each NIC port has its own plane; empty for other fabrics, such as those with a plane per rail."""
     if not fabric.adapters:
         return []
     return list(dict.fromkeys(leaf.plane for leaf in switches_of(network, fabric, "leaf") if leaf.plane))
@@ -116,7 +116,7 @@ def plural(role: str) -> str:
 
 
 def gpus(servers: Sequence[Server]) -> int:
-    """Return the number of GPUs of servers, by the catalog. For a model that is not in the catalog, one GPU is counted for each NIC."""
+    """Return the number of GPUs of servers, by the catalog. A server whose model is not in the catalog counts one GPU for each NIC."""
     models = catalog().servers
     return sum(models[server.model].gpus if server.model in models else len(server.nics) for server in servers)
 
@@ -134,7 +134,7 @@ def oversubscription(cables: Sequence[Cable]) -> float | None:
 
 
 def stripes(network: Network, fabric: Fabric) -> list[Stripe]:
-    """Return the stripes of a fabric by leaf number, with their leaves, servers and uplinks."""
+    """Return the stripes of a fabric in the order of leaf numbers, with their leaves, servers and uplinks."""
     leaves: dict[str, list[Switch]] = {}
     for switch in network.switches:
         if switch.fabric == fabric.name and switch.role == "leaf":
@@ -163,8 +163,8 @@ def stripes(network: Network, fabric: Fabric) -> list[Stripe]:
 def span(names: Sequence[str]) -> str:
     """Return a short form of an ordered list of names.
 
-    Consecutive names become the first and the last. Up to ``LISTED`` other names are all listed; from a longer list,
-    the first two, the last and the count are given.
+    For consecutive names, it has the first and the last name. Up to ``LISTED`` other names are all listed. For a longer
+    list, it has the first two names, the last name and the count.
     """
     if not names:
         return "none"
@@ -178,7 +178,7 @@ def span(names: Sequence[str]) -> str:
 
 
 def _consecutive(names: Sequence[str]) -> bool:
-    """Return whether names differ only in their numbers, and the numbers count up without gaps (the last number changes fastest)."""
+    """Return True if names differ only in their numbers, and these count up without gaps. The last number in a name changes fastest."""
     if len({re.sub(r"\d+", "0", name) for name in names}) > 1:
         return False
     numbers = [[int(digits) for digits in re.findall(r"\d+", name)] for name in names]
@@ -202,5 +202,5 @@ def rail_label(rails: Sequence[int]) -> str:
 
 
 def subscription_word(ratio: float | None) -> str:
-    """Return the name of a ratio of server bandwidth to spine bandwidth: "undersubscribed" below 1, or else "oversubscription"."""
+    """Return the name for a ratio of server bandwidth to spine bandwidth: "undersubscribed" below 1, otherwise "oversubscription"."""
     return "undersubscribed" if ratio is not None and ratio < 1 else "oversubscription"

@@ -1,4 +1,4 @@
-"""The page for a check of the running network: the topology with faults marked in it, the findings, and the punch list (tasks)."""
+"""The page for a check of the running network: the topology with marked faults, the findings, and the punch list (tasks)."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ if TYPE_CHECKING:
     from railweave.model.network.model import Network
 
 MARKED = ("error", "warning")
-"""The severities that the picture marks. A finding that another finding explains has the severity ``info`` and is not marked."""
+"""The severities that the picture marks. If a finding follows from another one, its severity is ``info`` and it is not marked."""
 
 
 def living_html(
     network: Network, findings: Sequence[Finding], tasks: Table, seen: tuple[Table, Table], devices: int, answered: int
 ) -> str:
-    """Return the page as one HTML document that loads nothing and needs no script.
+    """Return the page as one HTML document, which loads nothing and needs no script.
 
     - ``tasks``: the punch list.
-    - ``seen``: two tables: how much of the expected state was right, wrong and not seen, and the marks of path colors
-      on each spine.
+    - ``seen``: two tables. The first shows how much of the expected state was right, wrong and not seen; the second shows
+      the counts of path colors on each spine.
     - ``devices``, ``answered``: the number of all devices, and the number of devices that answered.
     """
     subjects, colors = seen
@@ -83,9 +83,9 @@ def living_html(
 
 
 def marks(network: Network, findings: Sequence[Finding]) -> Iterator[str]:
-    """Yield CSS rules that mark faults in the picture: on devices, on cables, and on the blocks of a large fabric that contain them.
+    """Yield CSS rules that mark faults in the picture: on devices, on cables, and on those blocks of a large fabric that contain faults.
 
-    The selector begins with ``svg.rw``, so that the rules override those of the picture, which come later.
+    The selectors begin with ``svg.rw``, so that these rules override those of the picture, which come later.
     """
     links = {(end.device, end.port): place for place, cable in enumerate(network.cables) for end in (cable.a, cable.b)}
     devices: dict[str, str] = {}
@@ -115,7 +115,7 @@ def marks(network: Network, findings: Sequence[Finding]) -> Iterator[str]:
 
 
 def _quoted(value: str) -> str:
-    """Return a quoted string for CSS, with special characters escaped, because device names may contain any text."""
+    """Return a quoted string for CSS. Special characters are escaped, because device names may contain any text."""
     safe = "".join(
         character if character.isalnum() or character in "-_:/. " else f"\\{ord(character):x} " for character in value
     )
@@ -140,7 +140,7 @@ FINDING_COLUMNS = (
 
 
 def findings_table(findings: Sequence[Finding]) -> Table:
-    """Return the table of findings in their order, in which a cause comes before the findings that it explains."""
+    """Return the table of findings, in the given order. A cause comes before the findings that it explains."""
     rows = [
         (
             Cell(finding.severity, finding.severity, "severity", _severity(finding)),

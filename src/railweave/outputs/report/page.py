@@ -1,7 +1,7 @@
 """The report: one HTML file with the picture, the findings, the decisions, the tables and the bill of materials.
 
-The file loads nothing: style, script and data are inside. So it can be mailed, archived, and opened on a machine without a
-network.
+The file loads nothing: style, script and data are inside. Therefore, it can be mailed, archived, and opened on a
+machine without a network.
 """
 
 from __future__ import annotations
@@ -40,11 +40,11 @@ ABOUT: dict[str, Callable[[Network], bool]] = {
     "no-vtep": lambda network: any(fabric.overlay for fabric in network.fabrics),
     "no-login": lambda network: any(catalog().systems[switch.nos].login for switch in network.switches),
 }
-"""The condition under which a check applies to a network, by check ID. Checks that are not listed apply to every network."""
+"""The condition under which a check applies to a network, by the check's id. Checks that are not listed apply to every network."""
 
 
 def applies(check: str, network: Network) -> bool:
-    """Return whether a check applies to a network. A lint applies if a switch of the network runs the lint's system."""
+    """Return True if a check applies to a network. A lint applies if a switch of the network runs the lint's system."""
     lints = {system.lint.id: nos for nos, system in catalog().systems.items() if system.lint is not None}
     if check in lints:
         return any(switch.nos == lints[check] for switch in network.switches)
@@ -64,7 +64,7 @@ LAB_NOTES = Rule(
 
 
 def lab_notes_joined(network: Network, findings: Sequence[Finding]) -> list[Finding]:
-    """Return the findings. If no switch runs FRR, all notes about the lab's ``frr.conf`` are merged into one."""
+    """Return the findings, with all notes about the lab's ``frr.conf`` merged into one if no switch runs FRR."""
     notes = [finding for finding in findings if finding.severity == "info" and finding.id.startswith(f"{EMULATION}-")]
     if len(notes) < 2 or any(switch.nos == EMULATION for switch in network.switches):
         return list(findings)
@@ -110,7 +110,7 @@ TABLES = (
         ),
     ),
 )
-"""The tables with a section of their own: ID, title and description."""
+"""The tables that have their own section, as (id, title, description)."""
 
 PURPOSE = (
     "This page describes a GPU network as it was designed: what it consists of, which checks it passed, why each choice was made, "
@@ -128,7 +128,7 @@ SERVERS_ABOUT = (
 )
 
 SCRIPTS = ("tables.js", "facts.js", "picture.js", "stripe.js", "paths.js", "page.js")
-"""The parts of the page's script, in an order in which each part needs only earlier parts."""
+"""The parts of the page's script, in order. Each part depends only on earlier parts."""
 
 
 def report_html(
@@ -136,10 +136,10 @@ def report_html(
 ) -> str:
     """Return the report of a network as one HTML document.
 
-    - ``findings``: shown with errors first, and before the picture if one is an error or a warning.
-    - ``body``: the other sections, as drawn by ``body_of``.
+    - ``findings``: the findings, shown with errors first. They are before the picture if one is an error or a warning.
+    - ``body``: the other sections, as returned by ``body_of``.
     - ``design``: an identifier of this design, the digest of ``design.json``.
-    - ``checks``: the IDs of the checks that ran.
+    - ``checks``: the ids of the checks that ran.
     """
     strokes = network_strokes(network)
     joined = lab_notes_joined(network, findings)
@@ -225,7 +225,7 @@ def _tile_label(label: str) -> str:
 
 
 def _next(counts: Counter[str]) -> str:
-    """Return the next step for the reader: first the worst findings, then the switches. ``counts`` is by severity."""
+    """Return the next step for the reader, which is about the worst findings or, if there are none, about the switches. ``counts`` is by severity."""
     findings = element("a", "Findings", href="#findings")
     if counts["error"]:
         mend = "it" if counts["error"] == 1 else "them"
@@ -236,7 +236,7 @@ def _next(counts: Counter[str]) -> str:
 
 
 def _tally(network: Network, findings: Sequence[Finding], joined: Sequence[Finding], checks: Sequence[str]) -> str:
-    """Return a sentence with the counts by severity, as the command line shows them, and one with the checks that apply to the network.
+    """Return two sentences: one with the counts by severity, as the command line shows them, and one with the checks that apply to the network.
 
     ``joined`` are the findings after ``lab_notes_joined``.
     """
@@ -254,7 +254,7 @@ def _tally(network: Network, findings: Sequence[Finding], joined: Sequence[Findi
 
 
 def _table(name: str) -> str:
-    """Return the element that the script fills with a table, with a note for readers without scripts."""
+    """Return the element that the script fills with a table. For readers without scripts, it contains a note."""
     noscript = (
         '<noscript><p class="about">The rows are drawn by the page\'s own script, which is turned off.</p></noscript>'
     )

@@ -31,12 +31,12 @@ OF_SERVERS = frozenset(("server", "NIC"))
 
 
 def bar_card(title: str, values: Mapping[str, float], note: str = "") -> str:
-    """Return a bar chart with a title. ``values`` holds the value of each shape; ``note`` is shown below the title."""
+    """Return a bar chart with a title. ``values`` has the value of each shape; ``note`` is shown below the title."""
     return card(title, note, bars([Bar(name, value, f"{value:,.0f}") for name, value in values.items()]))
 
 
 def costs(bills: Mapping[str, Sequence[Item]], prices: Prices | None) -> str:
-    """Return charts and a table of cost and power by shape, and sentences on values that are unknown. ``bills`` are by shape."""
+    """Return charts and a table of cost and power by shape, and sentences about unknown values. ``bills`` has the bill of materials of each shape."""
     cards = [*_price_card(bills, prices), *_power_card(bills)]
     lacking = "".join(element("p", text(line), class_="about") for line in _unknown(bills, prices))
     charts = element("div", *cards, class_="charts") if cards else ""
@@ -64,7 +64,10 @@ def _price_card(bills: Mapping[str, Sequence[Item]], prices: Prices | None) -> l
 
 
 def _power_card(bills: Mapping[str, Sequence[Item]]) -> list[str]:
-    """Return the chart of power by shape in a list. Empty if a switch's power is unknown, because the chart would compare only optics."""
+    """Return the chart of power by shape, in a list.
+
+    The list is empty if a switch's power is unknown, because the chart would then compare only optics.
+    """
     if any(item.watts is None for items in bills.values() for item in items if item.kind == "switch"):
         return []
     by_shape = {shape: power(_of_network(items)) for shape, items in bills.items()}
@@ -97,7 +100,7 @@ def _power(items: Sequence[Item]) -> str:
 
 
 def _unknown(bills: Mapping[str, Sequence[Item]], prices: Prices | None) -> list[str]:
-    """Return sentences on missing prices and power figures, each with the kind of file that can provide them."""
+    """Return sentences about missing prices and power figures. Each names the kind of file in which they can be given."""
     items = [item for bill in bills.values() for item in bill]
     lines: list[str] = []
     if prices is None:
@@ -131,12 +134,13 @@ def sized_html(
     bills: Mapping[str, Sequence[Item]],
     prices: Prices | None = None,
 ) -> str:
-    """Return the page as one HTML document that loads nothing and needs no script.
+    """Return the page as one HTML document, which loads nothing and needs no script.
 
     - ``network``: the design of the fabric file that was written.
     - ``sized``: the JSON of sizing.
     - ``lines``: the text that sizing prints.
     - ``bills``: the bill of materials of each shape.
+    - ``prices``: the prices of items, if known.
     """
     shapes = [candidate for candidate in sized["shapes"] if candidate["fits"]]
     chosen = next(shape for shape in shapes if shape["shape"] == sized["chosen"])
@@ -218,7 +222,7 @@ def _refused(sized: Mapping[str, Any]) -> str:
 
 
 def counts_table(shapes: Sequence[Mapping[str, Any]], chosen: Mapping[str, Any]) -> Table:
-    """Return the table of counts with a column for each shape. With at most four shapes, it fits a narrow window."""
+    """Return the table of counts with a column for each shape. With at most four shapes, the table fits a narrow window."""
     counts = (
         ("Leaves", "leaves"), ("Spines", "spines"), ("Super-spines", "super_spines"), ("Stripes", "stripes"),
         ("Server cables", "server_cables"), ("Cables between switches", "fabric_cables"), ("Optics", "optics"),

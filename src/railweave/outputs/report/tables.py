@@ -1,16 +1,16 @@
-"""The searchable tables of the page as compact JSON: columns, each encoded with a dictionary if that is shorter.
+"""The searchable tables of the page as compact JSON. A column is encoded with a dictionary if that is shorter.
 
 A table is ``{id, columns: [{title, kind}], rows, data}`` with one entry of ``data`` per column: a list of values, or
-``{d: values, i: indexes}``. ``kind`` gives the form of a cell:
+``{d: values, i: indexes}``. ``kind`` is the form of a cell:
 
 - ``text``, ``number``, ``severity``;
 - ``mono``: names and addresses;
 - ``word``: short text;
 - ``color``: the value is ``SWATCH NAME``, where SWATCH is the CSS class of the path color's swatch.
 
-Addresses are compressed further, because a large cluster has hundreds of thousands of addresses. A NIC has the same
-interface identifier after every prefix of its segment. The identifier is therefore stored once per NIC, and the
-prefixes once per segment. The page combines them row by row.
+Addresses are compressed further, because a large cluster has hundreds of thousands of them. In every prefix of its
+segment, a NIC has the same interface identifier. Therefore, the identifier is stored once per NIC, and the prefixes are
+stored once per segment. The page combines them row by row.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ def findings_table(findings: Sequence[Finding]) -> dict[str, Any]:
 
 
 def cables_table(network: Network, strokes: Strokes) -> dict[str, Any]:
-    """Return the cabling plan, one row per cable: server cables first, then leaf by leaf."""
+    """Return the cabling plan with one row per cable: server cables first, then leaf by leaf."""
     several = len(network.fabrics) > 1
     color = _color_cell(network, strokes)
     columns = (
@@ -109,7 +109,7 @@ def cables_table(network: Network, strokes: Strokes) -> dict[str, Any]:
 
 
 def switches_table(network: Network) -> dict[str, Any]:
-    """Return the table of switches with their identity and numbers, a link to the runbook, and the order of bring-up."""
+    """Return the table of switches with their identity and numbers, a link to the runbook, and the position in the order of bring-up."""
     order = list(
         dict.fromkeys(switch.role for switch in reversed(network.switches))
     )  # from the top down, as in the runbook
@@ -146,7 +146,7 @@ def switches_table(network: Network) -> dict[str, Any]:
 
 
 def buffers_table(network: Network) -> dict[str, Any]:
-    """Return the table of buffers: the PFC headroom of every switch with a lossless class, and the pools of its buffer."""
+    """Return the table of buffers: the PFC headroom and the buffer pools of every switch with a lossless class."""
     columns = (
         ("Switch", "mono"), ("Fabric", "word"), ("Role", "word"), ("Ports and what each needs", "text"),
         ("Lossless classes", "number"), ("Headroom needed", "number"), ("Allocated", "number"), ("Used", "number"),
@@ -187,11 +187,11 @@ def buffers_table(network: Network) -> dict[str, Any]:
 
 
 def _fits(switch_headroom: Headroom) -> str:
-    """Return a word for whether a switch's headroom fits its partition.
+    """Return a word that shows if a switch's headroom fits into its partition.
 
     - ``yes``: it fits.
     - ``NO``: the partition is too small.
-    - ``short``: it fits only without the dedicated buffers. If their published sizes are subtracted, the partition is too small.
+    - ``short``: it fits into the whole buffer, but not after subtracting the published sizes of dedicated buffers.
     - ``thin``: it fits, but little is left, and no sizes of dedicated buffers are published.
     """
     if not switch_headroom.fits:
@@ -252,9 +252,9 @@ def addresses_table(network: Network, strokes: Strokes) -> dict[str, Any]:
 
 
 def _stem(prefix: str) -> tuple[str, int]:
-    """Return (the text that all addresses of a prefix begin with, the prefix length).
+    """Return (the text with which all addresses of a prefix begin, the prefix length).
 
-    The text is empty if the prefix does not end after four groups.
+    The text is empty unless the prefix ends after four groups of an IPv6 address.
     """
     base, _, length = prefix.partition("/")
     return (base.removesuffix("::") + ":" if base.endswith("::") and base.count(":") == 5 else ""), int(length)
@@ -263,9 +263,9 @@ def _stem(prefix: str) -> tuple[str, int]:
 def _host(
     nic: Nic, nets: list[tuple[str, str, int]], color: Callable[[str, int | None], str]
 ) -> str | list[list[object]]:
-    """Return the interface identifier that all addresses of a NIC share. If they share none, return the list of addresses.
+    """Return the interface identifier that all addresses of a NIC share or, if they share none, the list of addresses.
 
-    ``nets`` holds (color, stem, prefix length) of the NIC's segment, and ``color`` returns the cell text of a path color.
+    ``nets`` has (color, stem, prefix length) of the NIC's segment, and ``color`` returns the cell text of a path color.
     """
     stems = [stem for _, stem, _ in nets]
     texts = [address.address for address in nic.addresses]
@@ -282,7 +282,7 @@ def _host(
 
 
 def _color_cell(network: Network, strokes: Strokes) -> Callable[[str, int | None], str]:
-    """Return a function that returns the cell text of a path color from fabric name and color index. The text is empty for None."""
+    """Return a function that returns the cell text of a path color, given the fabric's name and the color's index. For None, the text is empty."""
     names = {
         (fabric.name, color.index): f"{swatch_class(strokes[fabric.name][color.index])} {color.name}"
         for fabric in network.fabrics

@@ -23,12 +23,12 @@ if TYPE_CHECKING:
 
 
 def block(lines: Iterable[str]) -> list[str]:
-    """Return lines as a Markdown code block."""
+    """Return the lines of a Markdown code block that contains these lines."""
     return ["```", *lines, "```"]
 
 
 def day_two(switch: Switch) -> list[str]:
-    """Return the section on later operations of one switch. ``FABRIC`` is a placeholder for the fabric file.
+    """Return the section about later operations on one switch. In the commands, ``FABRIC`` is a placeholder for the fabric file.
 
     Each command in the section writes a plan, which `deploy apply` carries out.
     """
@@ -75,7 +75,7 @@ HEADER = ("Statement", "Look for", "Sources", "What is known")
 
 
 def first_switch(network: Network, config: DeviceConfig) -> list[Check]:
-    """Return the extra check for a switch that is the first of its kind. Empty for other switches, or if there is nothing to check.
+    """Return an additional check for a switch that is the first of its kind; empty for other switches, or if there is nothing to check.
 
     Switches are of the same kind if they have the same fabric, role, model, system, release and kinds of neighbors. If
     the first switch accepts its configuration, the others of its kind will accept theirs.
@@ -109,13 +109,13 @@ def _kind(switch: Switch) -> tuple[str, ...]:
 
 
 def _neighbors(network: Network, name: str) -> frozenset[str]:
-    """Return the kinds of neighbors to which a switch has cables: servers, switches, and external routers (not in the cabling table)."""
+    """Return the kinds of neighbors to which a switch has cables: servers, switches, and external routers (which are not in the cabling table)."""
     outside = {"external"} if any(link.leaf == name for *_, link in network.external_links()) else set[str]()
     return frozenset({cable.kind for cable in network.cables_of(name)} | outside)
 
 
 def document(network: Network, config: DeviceConfig, routes: Routes, system: Runbook) -> str:
-    """Return the runbook of a switch as Markdown."""
+    """Return the runbook of a switch as Markdown. ``system`` has the steps of its operating system."""
     switch = network.switch(config.name)
     fabric = network.fabric(switch.fabric)
     lines = [f"# {config.name}", "", _about(network, switch, fabric), ""]
@@ -156,7 +156,7 @@ def _about(network: Network, switch: Switch, fabric: Fabric) -> str:
 
 
 def _absent(network: Network, switch: Switch) -> str:
-    """Return a paragraph on the parts of the network that are absent by ``status:``, and their effect on the values of this page."""
+    """Return a paragraph about the parts of the network that ``status:`` marks as absent, and about their effect on the values of this page."""
     status = next((inactive.status for inactive in network.not_active if inactive.name == switch.name), "")
     here = f"**This switch is {status}**: until its status is active, its tables are shown empty. " if status else ""
     return (
@@ -177,12 +177,12 @@ def _identity(switch: Switch, config: DeviceConfig, system: Runbook) -> list[tup
 
 
 def _order(network: Network, switch: Switch, fabric: Fabric) -> list[str]:
-    """Return the steps to bring up the fabric from the top tier down, with this switch's position among them.
+    """Return the steps to bring up the fabric, from the top tier down, with this switch's position among them.
 
     Each switch is checked completely when it comes up.
     """
     mine = [switch for switch in network.switches if switch.fabric == fabric.name]
-    roles = list(dict.fromkeys(member.role for member in reversed(mine)))  # switches are listed from the leaves up
+    roles = list(dict.fromkeys(member.role for member in reversed(mine)))  # the list of switches begins with leaves
     lines = [f"1. {_management(network, switch)}"]
     for number, role in enumerate(roles, 2):
         alike = [member.name for member in mine if member.role == role]
@@ -207,7 +207,7 @@ def _order(network: Network, switch: Switch, fabric: Fabric) -> list[str]:
 
 
 def _management(network: Network, switch: Switch) -> str:
-    """Return a sentence on the management network and the servers that the configuration names."""
+    """Return a sentence about the management network and the servers to which the configuration refers."""
     wanted = network.management
     servers = [
         (word, ", ".join(map(str, given)))
@@ -225,7 +225,7 @@ def _management(network: Network, switch: Switch) -> str:
 
 
 def _until_servers(switch: Switch, fabric: Fabric) -> str:
-    """Return a paragraph on the values that are missing until servers are up, because a gateway is down while all its ports are down."""
+    """Return a paragraph about the values that are missing until servers are up: a gateway is down while all its ports are down."""
     reason = "a gateway is down until a server port behind it is up"
     if not fabric.own_links:
         reason = catalog().systems[switch.nos].notes.gateway or reason
@@ -243,7 +243,7 @@ PORTS = columns("Port", "To", "Its port", "Speed", "Optic here", "Lanes", "Lengt
 
 
 def _ends(network: Network, config: DeviceConfig) -> list[tuple[Interface, Cable, End, End]]:
-    """Return (port, its cable, near end, far end) for each port of a switch. Ports to external routers and edge ports are left out."""
+    """Return (port, cable, near end, far end) for each port of a switch. Ports to external routers and edge ports are left out."""
     ends: list[tuple[Interface, Cable, End, End]] = []
     for port in config.interfaces:
         if port.outside:
@@ -292,7 +292,7 @@ def _check(number: int, check: Check) -> list[str]:
     lines = [f"### {number}. {check.title}", "", *([*block(check.commands), ""] if check.commands else [])]
     lines += [f"- [ ] {point}" for point in check.points if point]
     if check.rows:
-        # Numbers are those that the switch shows: without commas.
+        # Numbers are written as the switch shows them: without commas.
         rows = [[str(cell) for cell in row] for row in check.rows]
         lines += ["", *Table(columns(*check.header), rows).to_markdown()]
     return [*lines, ""]

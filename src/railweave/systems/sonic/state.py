@@ -226,11 +226,11 @@ def _reading(sensor: Value) -> float | None:
 
 _ASSEMBLY = "length cable assembly(m)"
 _LONGEST_M = 255
-"""The length in meters that modules of SFF-8636 report if the real length does not fit into one byte."""
+"""The length in metres that modules of SFF-8636 report if the real length does not fit into one byte."""
 
 
 def _cable(module: Value) -> float | None:
-    """Return the cable length in meters of a module that is fixed to its cable, or None. In other modules, the same field is the reach, not a length."""
+    """Return the cable length in metres of a module that is fixed to its cable, or None. In other modules, the same field is the reach, not a length."""
     length = _reading(module.get("cable_length")) if module.get("cable_type").lower() == _ASSEMBLY else None
     return length if length is not None and 0 < length < _LONGEST_M else None
 

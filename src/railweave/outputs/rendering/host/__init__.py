@@ -1,4 +1,4 @@
-"""The files of a GPU server, rendered from its ``HostConfig``, with one module per subject. No decision is made here."""
+"""The files of a GPU server, rendered from its ``HostConfig``. There is one module per subject; no decision is made here."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 def rt_tables_conf(config: HostConfig) -> str:
     """Return the text of rt_tables.conf (RLB document, Table 8).
 
-    ``railweave host apply`` writes the same text, so it does not change a file that was installed from this text.
+    ``railweave host apply`` writes exactly the same text, so it does not change a file that was installed from this output.
     """
     return rt_tables_text(
         config.name,
@@ -32,7 +32,7 @@ def rt_tables_conf(config: HostConfig) -> str:
 
 
 def nccl_env_files(config: HostConfig) -> dict[str, str]:
-    """Return ``nccl.env`` by path: one file, or one in a folder for each tenant. Empty for a server without GPUs."""
+    """Return ``nccl.env`` by path: a single file, or a file in a folder for each tenant. Empty for a server without GPUs."""
     if not config.gpus:
         return {}
     if not config.tenant_jobs:
@@ -41,7 +41,7 @@ def nccl_env_files(config: HostConfig) -> dict[str, str]:
 
 
 def _nccl_env(config: HostConfig, job: Sequence[Variable]) -> str:
-    """Return the text of nccl.env: each variable with its reason. Variables that are known only at a job's start are comments."""
+    """Return the text of nccl.env: each variable with its reason. A variable whose value is known only at a job's start is a comment."""
     lines = [
         f"# Environment of {config.library} jobs on {config.name}, written by railweave for {config.network}.",
         "# For a shell: set -a; . nccl.env; set +a",
@@ -52,7 +52,7 @@ def _nccl_env(config: HostConfig, job: Sequence[Variable]) -> str:
         lines += [f"#   {variable.name}: {variable.why}" for variable in late]
     for variable in job:
         if not variable.resolve:
-            # Quoted as `railweave host env` does, so that references such as $LD_LIBRARY_PATH mean the same to both.
+            # Quoted as by `railweave host env`, so that a reference such as $LD_LIBRARY_PATH has the same meaning in both.
             lines += [
                 "",
                 f"# {variable.why}",
@@ -62,7 +62,7 @@ def _nccl_env(config: HostConfig, job: Sequence[Variable]) -> str:
 
 
 def files(config: HostConfig) -> dict[str, str]:
-    """Return the text of every file by path below the server's folder."""
+    """Return the texts of a server's files, by path below the server's folder."""
     return {
         "host.json": host_json(config),
         "netplan.yaml": netplan_yaml(config),

@@ -1,7 +1,7 @@
 """Files that prepare a server for jobs: kernel parameters, locked memory, PCIe access control, and a firmware checklist.
 
-Sources: Thor2 guide, section 2.3 (ACS and IOMMU) and Appendix C. The script of Appendix C has no effect after a reboot; these
-settings persist.
+The sources are the Thor2 guide, section 2.3 (ACS and IOMMU) and Appendix C. Settings of the script in Appendix C are
+lost at a reboot; these settings persist.
 """
 
 from __future__ import annotations

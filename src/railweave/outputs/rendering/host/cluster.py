@@ -1,10 +1,11 @@
 """Files that all servers share: ``hostfile``, ``mpirun.sh`` and ``tuner.json``.
 
-If servers use different libraries, there is one set of files for each library.
+If servers use different libraries, there is one set of files for each library. The same applies to GPUs that are on
+different fabrics.
 
 The source is the Thor2 guide, section 8.7.2. In the guide, the hostfile lists a server twice, and the MCA options are
-for Open MPI 4. Differences here: the options of OpenSHMEM (SPML) are left out, and Open MPI 5 names shared memory
-``sm`` and has no ``openib``.
+for Open MPI 4. Here, the options of OpenSHMEM (SPML) are left out, and for Open MPI 5 shared memory is named ``sm`` and
+``openib`` is left out.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ if TYPE_CHECKING:
 
 
 WITH_FLAGS = {"LL": 2.0, "LL128": 128 / 120, "Simple": 1.0}
-"""The number of bytes on the wire for each byte of data, by NCCL protocol."""
+"""The number of bytes on the wire for each byte of data, by NCCL protocol. Protocols with flags send more bytes than data."""
 
 
 def uncongested_ps(job: Job, nccl: Parameters, collective: Collective, size_bytes: int, choice: Choice) -> int:
@@ -61,7 +62,7 @@ def uncongested_ps(job: Job, nccl: Parameters, collective: Collective, size_byte
         moved = share * edges
         way = _tree_way_ps(job, nccl, choice, pace, min(chunk, share))
         chain = way
-    busiest = -(-choice.channels // job.nics_per_server)  # channels of a NIC
+    busiest = -(-choice.channels // job.nics_per_server)  # the number of channels of a NIC
     posts = busiest * (each * _parts(job, nccl) + max(0, each - how.window)) * POST_COST_PS
     wire = wire_ps(job, round(busiest * moved * WITH_FLAGS[choice.protocol]))
     links = links_need_ps(job, nccl, collective, size_bytes, choice)
@@ -75,27 +76,27 @@ def _parts(job: Job, nccl: Parameters) -> int:
 
 
 def _tree_way_ps(job: Job, nccl: Parameters, choice: Choice, pace: Pace, chunk: int) -> int:
-    """Return the time in picoseconds that a chunk takes up a tree of servers and down again, including the GPUs at both ends."""
+    """Return the time in picoseconds that a chunk needs up a tree of servers and down again, including the GPUs at both ends."""
     post = _parts(job, nccl) * POST_COST_PS
     wire = wire_ps(job, round(chunk * WITH_FLAGS[choice.protocol]))
     level = post + pace.network_hop_ps + pace.hops(1, chunk) + wire
-    # On the way down a server posts to both of its children, one after the other.
+    # On the way down, a server sends to its two children one after the other.
     return (len(job.servers).bit_length() - 1) * (2 * level + post) + 2 * pace.hops(job.gpus_per_server - 1, chunk)
 
 
 COLLECTIVES: tuple[Collective, ...] = ("all-reduce", "all-gather", "reduce-scatter")
-"""The collectives that have rows in the table: the collectives whose time a formula gives. For all others, NCCL can choose only the protocol."""
+"""The collectives that have rows in the table, because a formula gives their time. For all others, NCCL can choose only the protocol."""
 SMALLEST_POWER, LARGEST_POWER = 10, 34
 """The range of message sizes to evaluate, as powers of two: 1 KiB to 16 GiB."""
 ANY_BYTES = 10**15
-"""The size limit of the last row of a table, which no message exceeds."""
+"""The size limit in bytes in the last row of a table. No message exceeds it."""
 BETTER_BY = 0.03
-"""The fraction of the shortest time by which a choice may be slower and still count as equally fast."""
+"""The fraction by which a choice may be slower than the fastest and still count as equally fast."""
 
 
 @dataclass(frozen=True, slots=True)
 class TunerRow:
-    """The settings for collectives of up to ``max_bytes`` on a number of ranks and servers (``nodes``). The first matching row decides."""
+    """The settings for collectives of up to ``max_bytes`` on a number of ranks and servers (``nodes``). The first matching row of the table applies."""
 
     collective: Collective
     ranks: int
@@ -107,7 +108,7 @@ class TunerRow:
 
 
 def server_counts(servers: int) -> list[int]:
-    """Return the numbers of servers that have rows: powers of two, and all servers."""
+    """Return the numbers of servers for which the table has rows: powers of two from 2 on, and the number of all servers."""
     return sorted({1 << power for power in range(1, servers.bit_length()) if 1 << power <= servers} | {servers} - {1})
 
 
@@ -126,7 +127,7 @@ def tuner_rows(job_of: Callable[[int], Job], servers: int, nccl: Parameters, pat
 
 
 def _channels(most: int, paths: int) -> list[int]:
-    """Return the channel counts to try: the number of paths times powers of two, and the largest multiple that is at most ``most``."""
+    """Return the numbers of channels to try. They are multiples of ``paths``: times a power of two, and the largest that is at most ``most``."""
     largest = most // paths * paths
     return sorted({paths << power for power in range(8) if paths << power <= largest} | ({largest} - {0}))
 
@@ -149,7 +150,7 @@ def _rows(job: Job, nccl: Parameters, collective: Collective, counts: Sequence[i
         }
         least = min(times.values())
         near = [candidate for candidate, time_ps in times.items() if time_ps <= least * (1 + BETTER_BY)]
-        # As for the size before; and more channels where they cost nothing, for what one channel can carry is not modelled.
+        # Prefers the choice for the size before, and more channels if they cost nothing: the limit of a single channel is not modelled.
         best = max(near, key=lambda candidate: ((candidate.algorithm, candidate.protocol) == kind, candidate.channels))
         row = TunerRow(collective, job.ranks, len(job.servers), size, best.algorithm, best.protocol, best.channels)
         if best == last:
@@ -166,11 +167,11 @@ def _least_ps(job: Job, collective: Collective, size_bytes: int, choice: Choice)
 
 
 SCHEMA = 1
-"""The version of ``tuner.json`` that ``plugin/src/tuner.c`` reads."""
+"""The version of the form of ``tuner.json`` that ``plugin/src/tuner.c`` reads."""
 
 
 def tuner_json(members: Sequence[HostScope]) -> str:
-    """Return the tuner table for jobs on these servers. Empty if the servers differ or their jobs do not use the plugin."""
+    """Return the tuner table for jobs on these servers. It is empty if the servers differ or their jobs do not use the plugin."""
     first = members[0]
     config = config_of(first)
     nics = [nic for nic in rdma_nics(config.nics) if nic.addresses] if config.nics else []
@@ -194,7 +195,7 @@ def tuner_text(network: str, paths: int, rows: Sequence[TunerRow]) -> str:
 
 
 def _job(config: HostConfig, nics: Sequence[Sequence[HostNic]], servers: int) -> Job:
-    """Return the job on ``servers`` servers of this kind. ``nics`` holds the ports of each NIC."""
+    """Return the job on a number of servers like this one. ``nics`` has the ports of each NIC."""
     nearest = tuple(number * len(nics) // config.gpus for number in range(config.gpus))
     server = Server(
         config.name,
@@ -223,8 +224,8 @@ TRANSPORTS = {4: "^vader,tcp,openib,uct", 5: "^sm,tcp,uct"}
 
 
 def cluster_files(network: Network) -> dict[str, str]:
-    """Return the text of shared files by name. Empty if no server has GPUs."""
-    # NCCL's ranks and RCCL's do not understand each other, and GPUs of different fabrics do not reach each other.
+    """Return the texts of the files that servers share, by name. The result is empty if no server has GPUs."""
+    # NCCL and RCCL cannot communicate with each other, and neither can GPUs on different fabrics.
     jobs: dict[tuple[str, str], list[HostScope]] = {}
     for scope in (host_scope(network, server.name) for server in network.servers):
         if scope.gpus:
@@ -245,7 +246,7 @@ def cluster_files(network: Network) -> dict[str, str]:
 
 
 def _alternating(network: Network, members: Sequence[HostScope]) -> str | None:
-    """Return the server names, separated by commas, in an order that alternates between stripes. None if there is only one stripe."""
+    """Return the server names, separated by commas, so that stripes alternate. Return None if there is only one stripe."""
     names = {member.name: member.job_fabric for member in members}
     stripes = {
         server.name: next((nic.stripe for nic in server.nics if nic.fabric == names[server.name]), "")

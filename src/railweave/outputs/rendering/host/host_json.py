@@ -1,6 +1,7 @@
 """The file ``host.json``: a server's configuration for ``railweave host``, the net plugin and the checks before a job.
 
-``document`` defines its content; docs/folder.md and the JSON Schema next to it are derived from the classes here.
+``document`` returns the content of the file. docs/folder.md and the JSON Schema next to it are derived from the
+classes here.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
 
 SCHEMA: Literal[1] = 1
-"""The version of ``host.json``; it increases when a reader of the old format would misread the new one."""
+"""The version of the form of ``host.json``. It increases if a program for the old form would misread the new one."""
 
 described = with_config(ConfigDict(use_attribute_docstrings=True))
 
@@ -315,7 +316,7 @@ def host_reference() -> str:
 
 
 def _type(value: dict[str, Any], names: list[str]) -> str:
-    """Return the words for a schema's type, with a link if it is an object. ``names`` collects the objects that are linked."""
+    """Return a description of a schema's type, with a link if the type is an object. ``names`` collects the objects that are linked."""
     match value:
         case {"$ref": str(place)}:
             name = place.rpartition("/")[2]
@@ -336,7 +337,7 @@ def _type(value: dict[str, Any], names: list[str]) -> str:
 
 
 LINE = 118
-"""The line length in characters up to which a value is written on one line."""
+"""The largest number of characters of a line. A value that is longer is written on several lines."""
 
 _NESTED = frozenset({dict, list})
 
@@ -350,7 +351,7 @@ def host_json(config: host_model.HostConfig) -> str:
 
 
 def _laid_out(value: Any, indent: str) -> str:  # noqa: ANN401 - JSON
-    """Return readable JSON, with list items and short values on one line. Python's own indentation is too slow."""
+    """Return a value as readable JSON, with list items and short values on one line. Python's own indentation is too slow."""
     if not isinstance(value, dict | list):
         return _encode(value)
     inner = indent + " "
@@ -366,9 +367,9 @@ def _laid_out(value: Any, indent: str) -> str:  # noqa: ANN401 - JSON
     entries = cast("list[Any]", value)
     if _is_flat(entries):
         return _encode(entries)
-    if all(map(_is_row, entries)):  # one call for all of them: the encoder's start costs more than a row
+    if all(map(_is_row, entries)):  # one call for all: starting the encoder costs more than encoding a row
         text = _encode(entries)[1:-1]
-        if text.count("}, {") == len(entries) - 1:  # no text of a row holds what stands between two
+        if text.count("}, {") == len(entries) - 1:  # no text in a row contains the separator
             return f"[\n{inner}" + text.replace("}, {", f"}},\n{inner}{{") + f"\n{indent}]"
     parts = [_encode(entry) if _is_row(entry) else _laid_out(entry, inner) for entry in entries]
     return f"[\n{inner}" + f",\n{inner}".join(parts) + f"\n{indent}]"

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 _KERNEL_NETDEV = re.compile(r"eth\d+")
 _KERNEL_RDMA = r"(irdma|rocep?|rxe|siw|hns|erdma|efa|mana)_?\d+"
-"""A pattern of the kernel's RDMA device names for drivers without a folder under ``railweave.nics``, and for software RDMA."""
+"""A pattern of the names that the kernel gives to RDMA devices, for drivers without a folder under ``railweave.nics`` and for software RDMA."""
 
 
 def naming_files(config: HostConfig) -> dict[str, str]:
@@ -127,7 +127,7 @@ def net_setup_sh(config: HostConfig) -> str:
 def _route(route: HostRoute, slaac: set[str]) -> str:
     to = f"{route.to} dev {route.dev}" if route.via is None else f"{route.to} via {route.via} dev {route.dev}"
     more = [f"scope {route.scope}"] if route.scope else []
-    # The gateway is on the link, also before the address is there that would say so.
+    # The gateway is on the link, even before the address exists from which this follows.
     more += ["onlink"] if route.via is not None and route.via.family == "ipv6" and route.dev in slaac else []
     return f"{_version(route.via or route.to)}|{to} table {route.table}|{' '.join(more)}"
 
@@ -143,7 +143,7 @@ def _version(way: Addressed | Literal["default"] | None) -> int:
 
 
 def _words(lines: Iterable[str]) -> str:
-    """Return each line as a quoted shell word, one per line. Every line contains a space or ``|``, so it needs quotes."""
+    """Return lines as quoted shell words, one per line. Quotes are needed, because every line contains a space or ``|``."""
     text = "\n".join(lines).replace("'", "'\"'\"'").replace("\n", "'\n  '")
     return f"  '{text}'" if text else ""
 

@@ -33,7 +33,7 @@ def by_kernel(config: HostConfig) -> list[HostNic]:
 
 
 def kernel_mode_files(config: HostConfig) -> dict[str, str]:
-    """Return the text of files for kernel mode, by name; empty if networkd handles everything."""
+    """Return the texts of the files for NICs whose router advertisements the kernel handles, by name. Empty if networkd handles all of them."""
     if not by_kernel(config):
         return {}
     return {
@@ -71,7 +71,7 @@ def _service(config: HostConfig) -> str:
         "For servers whose kernel handles router advertisements: no systemd-networkd sets up the NICs' routes and rules there.",
         f"Install net-setup.sh as {SCRIPT}, then: systemctl enable --now railweave-net.service",
     )
-    # Wants, not Requires: a NIC that is gone leaves the others at work, and the unit then fails and says which.
+    # Wants, not Requires: if a NIC is missing, the others are still set up. The unit then fails and names the missing NIC.
     named = devices(config.nics)
     unit = (
         "[Unit]",
@@ -94,7 +94,7 @@ def _service(config: HostConfig) -> str:
 
 
 def network_manager_files(config: HostConfig) -> dict[str, str]:
-    """Return the text of NetworkManager's files, by name; empty if the server has no NIC."""
+    """Return the texts of NetworkManager's files, by name; empty if the server has no NIC."""
     if not config.nics:
         return {}
     kernel = by_kernel(config)
@@ -161,7 +161,7 @@ def _why(config: HostConfig) -> tuple[str, ...]:
 
 
 def document(config: HostConfig) -> dict[str, Value]:
-    """Return the content of netplan.yaml."""
+    """Return the content of netplan.yaml as nested mappings."""
     left_alone = {nic.netdev for nic in by_kernel(config)}
     routes: dict[str, list[HostRoute]] = {}
     for route in config.routes:
@@ -205,7 +205,10 @@ def _ethernet(nic: HostNic, routes: Sequence[HostRoute], rules: Sequence[HostRul
 
 
 def _main_gateway(nic: HostNic, to: str) -> str:
-    """Return the gateway of the NIC's first address in the destination's family. For `default`, use the family of its first address."""
+    """Return the gateway of the NIC's first address whose address family is that of the destination ``to``.
+
+    For `default`, the family is that of the NIC's first address.
+    """
     family = nic.addresses[0].address.family if to == "default" else Prefix(to).family
     return next(
         (address.gateway for address in nic.addresses if address.address.family == family), nic.addresses[0].gateway
@@ -220,7 +223,7 @@ def _route(nic: HostNic, route: HostRoute) -> Value:
         mapping["via"] = route.via
         if (
             nic.slaac and route.via.family == "ipv6"
-        ):  # the gateway is on the link, also before the address is there that would say so
+        ):  # the gateway is on the link, even before the address exists from which this follows
             mapping["on-link"] = True
     mapping["table"] = route.table
     if route.scope:
@@ -241,7 +244,7 @@ def _rule(rule: HostRule) -> Value:
 
 
 def _printed(value: dict[str, Value], indent: str) -> Iterator[str]:
-    """Yield the lines of a mapping. PyYAML takes a tenth of a second for a server with many paths, so it is not used."""
+    """Yield the lines of a mapping. PyYAML is not used, because it needs a tenth of a second for a server with many paths."""
     for key, child in value.items():
         if isinstance(child, dict):
             yield f"{indent}{_text(key)}:"
@@ -254,7 +257,7 @@ def _printed(value: dict[str, Value], indent: str) -> Iterator[str]:
 
 
 def _item(item: Value) -> str:
-    """Return a list item on one line, which makes routes easier to read."""
+    """Return a list item as one line, so that routes are easy to read."""
     if isinstance(item, str):
         return _text(item)
     if isinstance(item, dict):

@@ -1,4 +1,4 @@
-"""The script ``nic-qos.sh`` and vendors' files, with the settings that NICs and switches must share, and ``nic-nvm.sh`` for flash.
+"""The script ``nic-qos.sh`` and vendors' files, which set what NICs and switches must share, and the script ``nic-nvm.sh`` for settings in flash.
 
 Each vendor of a server's NICs contributes its commands as functions of the scripts (``railweave.nics``).
 """
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def nic_nvm(config: HostConfig) -> str:
-    """Return the script ``nic-nvm.sh``, which shows the settings in NICs' flash and changes those that differ from the design."""
+    """Return the script ``nic-nvm.sh``. It shows the settings in the flash of NICs, and changes those that differ from the design."""
     lists: dict[tuple[FirmwareOption, ...], str] = {}
     nics: list[str] = []
     vendors: set[str] = set()
@@ -49,7 +49,7 @@ def files(config: HostConfig) -> dict[str, str]:
 
 
 def driver_files(config: HostConfig) -> dict[str, dict[str, str]]:
-    """Return the settings that drivers read from files on the server, by the path of the file there (``KEY=VALUE`` lines)."""
+    """Return the settings that NIC drivers read from files, as ``KEY=VALUE`` lines, by the path of the file on the server."""
     by_path: dict[str, dict[str, str]] = {}
     for vendor in vendors_of(nic.vendor for nic in config.nics):
         by_path |= vendor.driver_files(config)
@@ -57,7 +57,7 @@ def driver_files(config: HostConfig) -> dict[str, dict[str, str]]:
 
 
 def vendors_files() -> tuple[str, ...]:
-    """Return the names of all driver files that may be next to ``nic-qos.sh``, for any vendor."""
+    """Return the names of all vendors' files that may be next to ``nic-qos.sh``."""
     return tuple(_name(path) for vendor in every_vendor() for path in vendor.driver_file_paths)
 
 

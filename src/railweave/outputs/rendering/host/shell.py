@@ -1,6 +1,6 @@
-"""The parts of scripts: a head with the design, and bodies from shell files in ``scripts/``, which are the same on every server.
+"""The parts of which scripts consist: a head that depends on the design, and bodies that are the same on every server.
 
-The functions of a NIC vendor come from its folder (``railweave.nics``).
+The bodies are shell files in ``scripts/``. The functions of a NIC vendor come from its folder (``railweave.nics``).
 """
 
 from __future__ import annotations
@@ -15,26 +15,26 @@ if TYPE_CHECKING:
 
 
 def comment_head(config: HostConfig, goes_to: str, *why: str) -> list[str]:
-    """Return the first lines of a file as comments with ``#``. ``why`` holds lines of text; an empty line separates paragraphs.
+    """Return the first lines of a file, as comments that begin with ``#``.
 
-    ``goes_to`` is the path of the file on the server.
+    ``goes_to`` is the path of the file on the server. ``why`` has lines of text; an empty line separates paragraphs.
     """
     lines = [f"{config.name} of {config.network}, written by railweave. Goes to {goes_to}", *why]
     return [f"# {line}".rstrip() for line in lines]
 
 
 BY_NAME = "disable=SC2034,SC2329  # vendors' functions are called by name, and take what they need of the values"
-"""The shellcheck directive for scripts with the functions of several vendors."""
+"""The shellcheck directive for scripts with functions of several vendors."""
 
 
 @cache
 def body(name: str) -> str:
-    """Return a part of a script: the content of a file in ``scripts/``."""
+    """Return the content of a file in ``scripts/``, which is the body of a script or a part of it."""
     return files("railweave.outputs.rendering.host").joinpath("scripts", name).read_text(encoding="utf-8")
 
 
 def head(title: str, *, network: str, server: str | None = None, lint: str | None = None) -> list[str]:
-    """Return the first lines of a script. ``lint`` is a shellcheck directive for the whole script."""
+    """Return the first lines of a script: ``title`` and origin as comments. ``lint`` is a shellcheck directive for the whole script."""
     whose = f"{network}, server {server}" if server else network
     return [
         "#!/usr/bin/env bash",

@@ -1,9 +1,9 @@
-"""Services of a server: ``nic-qos.service`` for the NICs' QoS, and the service of ``railweave host``, if that creates the tables and rules.
+"""Services of a server: ``nic-qos.service``, which sets the NICs' QoS, and the service of ``railweave host``, if that creates the tables and rules.
 
 Drivers give an RDMA device their own QoS when they create it: at every boot, and when a driver is reloaded, a card is
 plugged in, or firmware has recovered. ``nic-qos.service`` runs at boot and delays jobs until it has finished. After
 that, udev starts ``nic-qos@PCI-ADDRESS.service`` for each new device (udev(7), SYSTEMD_WANTS). This service sets the
-QoS of that NIC only, so that the traffic of other NICs is not disturbed. Sleep can remove settings from a device
+QoS of that NIC only, so that the traffic of other NICs is not disturbed. During sleep, a device can lose settings
 without an event of udev, so ``nic-qos-resume.service`` runs after sleep.
 """
 
@@ -47,7 +47,7 @@ def files(config: HostConfig) -> dict[str, str]:
 
 
 def devices(nics: Iterable[HostNic]) -> str:
-    """Return the names of the systemd device units of the NICs. These units appear when udev has named the interfaces."""
+    """Return the names of the NICs' systemd device units. These units appear when udev has named the interfaces."""
     return " ".join(f"sys-subsystem-net-devices-{_escaped(nic.netdev)}.device" for nic in nics)
 
 
@@ -175,5 +175,5 @@ def _host(config: HostConfig) -> str:
 
 
 def _escaped(name: str) -> str:
-    r"""Return a name in the form that unit names need: a dash becomes ``\x2d`` (systemd-escape(1))."""
+    r"""Return a name in the form that systemd requires in unit names: a dash becomes ``\x2d`` (systemd-escape(1))."""
     return "".join(c if (c.isascii() and c.isalnum()) or c in ":_." else f"\\x{ord(c):02x}" for c in name)

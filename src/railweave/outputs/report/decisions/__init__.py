@@ -1,1 +1,1 @@
-"""The choices made for a fabric, and the reasons for them: a module per subject."""
+"""The choices made for a fabric, and the reasons for them. There is a module for each subject."""

@@ -1,4 +1,4 @@
-"""Decisions about the addresses of servers (prefixes, VLANs, address mode) and about the management plane of the switches."""
+"""Decisions about the addresses of servers (prefixes, VLANs, address mode) and about the management of switches."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def management_decision(network: Network) -> Decision:
-    """Return the decision on management: addresses, time, names, logs, logins and services, and the effect of settings that are missing."""
+    """Return the decision about management: addresses, time, names, logs, logins and services, and the effect of missing settings."""
     management = network.management
     defaults = Management()
     gateways = dict.fromkeys(switch.management_gateway for switch in network.switches)
@@ -61,7 +61,7 @@ def management_decision(network: Network) -> Decision:
 
 
 def _protection(management: Management) -> list[tuple[str, str]]:
-    """Return the protections that the file's `security` block configures; empty if the file has no such block."""
+    """Return the protections that the fabric file's `security` block configures; empty if the file has no such block."""
     security = management.security
     if security is None:
         return []
@@ -101,7 +101,7 @@ def _snmp(management: Management) -> str:
 
 
 def addressing_decision(network: Network, fabric: Fabric) -> Decision:
-    """Return the decision on servers' prefixes and VLANs, and on the method by which servers get their addresses."""
+    """Return the decision about servers' prefixes and VLANs, and about the method by which servers get their addresses."""
     mine = [segment for segment in network.segments if segment.fabric == fabric.name]
     servers = [segment for segment in mine if not segment.edge]
     on_vlans = [server for server in servers if server.vlan is not None]
@@ -149,9 +149,9 @@ def _prefixes_of(fabric: Fabric, segments: Sequence[Segment], each: str) -> str:
 
 
 def _pools(fabric: Fabric, segments: Sequence[Segment]) -> list[str]:
-    """Return the address pools of the segments' server prefixes.
+    """Return the address pools of the server prefixes of segments.
 
-    They are the pools of tenants or of the fabric, and pools of ``other_links`` that contain a gateway of the
+    They are the pools of tenants or of the fabric, and those pools of ``other_links`` that contain a gateway of the
     segments.
     """
     used = (fabric.pools_of(segment.tenant) for segment in segments if segment.subnets and not segment.network)
@@ -182,7 +182,7 @@ def _vlans(fabric: Fabric, on_vlans: Sequence[Segment], routed: Sequence[Segment
 
 
 def _examples(fabric: Fabric, segments: Sequence[Segment]) -> list[tuple[str, ...]]:
-    """Return rows of a table: the prefixes of the first segment, as an example."""
+    """Return table rows with the prefixes of the first segment, as an example."""
     return [
         (
             first.nic.replace(":", " ") or f"{first.stripe} rail {first.rail}",
@@ -226,10 +226,10 @@ def _mode(fabric: Fabric) -> tuple[str, str, list[tuple[str, str]]]:
 
 
 def _tables(network: Network, fabric: Fabric) -> list[tuple[str, str]]:
-    """Return the facts on the routing tables with which servers reply from the address to which a packet was sent."""
+    """Return the facts about the routing tables that servers use to reply from the address to which a packet was sent."""
     server = next((server for server in network.servers if any(nic.fabric == fabric.name for nic in server.nics)), None)
     nics = host_config(network, server.name).nics_of(fabric.name) if server else []
-    nics = [nic for nic in nics if nic.addresses]  # those that wait for a tenant have none
+    nics = [nic for nic in nics if nic.addresses]  # NICs that are reserved for a tenant have no addresses
     if not nics:
         return []
     first, last = nics[0].addresses[0], nics[-1].addresses[-1]

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def isis_decision(network: Network, fabric: Fabric) -> Decision:
-    """Return the decision on IS-IS: area, metric, advertised prefixes, and detection of silent neighbors."""
+    """Return the decision about IS-IS: area, metric, advertised prefixes, and detection of silent neighbors."""
     wanted, bfd = fabric.underlay.isis, fabric.underlay.bfd
     links = sum(cable.fabric == fabric.name and cable.kind == "fabric" for cable in network.cables)
     facts = [
@@ -46,7 +46,7 @@ def isis_decision(network: Network, fabric: Fabric) -> Decision:
 
 
 def tenant_decisions(network: Network, fabric: Fabric) -> list[Decision]:
-    """Return the decision on tenants as a list; empty if the fabric has no overlay."""
+    """Return the decision about tenants, as a list; empty if the fabric has no overlay."""
     overlay = fabric.overlay
     if overlay is None:
         return []
@@ -92,7 +92,7 @@ def tenant_decisions(network: Network, fabric: Fabric) -> list[Decision]:
 
 
 def _taken_in(fabric: Fabric) -> str:
-    """Return a sentence on the prefixes that VRFs import from other tenants, as ``leaks`` in the file allows."""
+    """Return a sentence about the prefixes that VRFs import from other tenants, as ``leaks`` in the fabric file allows."""
     leaks = [f"{tenant.name} and {', '.join(tenant.leaks)}" for tenant in fabric.tenants if tenant.leaks]
     if not leaks:
         return "no others, so no tenant has a route to another's NICs"
@@ -100,7 +100,7 @@ def _taken_in(fabric: Fabric) -> str:
 
 
 def bgp_decision(network: Network, fabric: Fabric) -> Decision:
-    """Return the decision on BGP: AS numbers, prevention of leaf transit, width of next-hop groups, detection of silent neighbors."""
+    """Return the decision about BGP: AS numbers, prevention of transit through leaves, width of next-hop groups, detection of silent neighbors."""
     underlay, bfd = fabric.underlay, fabric.underlay.bfd
     facts: list[tuple[str, str]] = []
     pools: dict[str, tuple[int, int]] = {"leaf": fabric.leaf_asns, "spine": fabric.spine_asns}
@@ -146,7 +146,7 @@ def bgp_decision(network: Network, fabric: Fabric) -> Decision:
 
 
 def _guards(fabric: Fabric) -> list[tuple[str, str]]:
-    """Return the enabled options that protect BGP sessions or keep routes while a session restarts, as (title, explanation)."""
+    """Return the enabled options that protect BGP sessions, or keep routes while a session restarts, as (title, explanation)."""
     underlay = fabric.underlay
     facts: list[tuple[str, str]] = []
     if underlay.graceful_restart:
@@ -163,7 +163,7 @@ def _guards(fabric: Fabric) -> list[tuple[str, str]]:
 
 
 def _limits(network: Network, fabric: Fabric) -> str:
-    """Return the route table sizes of the switch models as text. Empty if the catalog has none."""
+    """Return the route table sizes of the switch models as text; empty if the catalog has none."""
     there = dict.fromkeys(
         model for role in figures.roles(network, fabric) for model in figures.models_of(network, fabric, role)
     )
@@ -179,7 +179,7 @@ def _limits(network: Network, fabric: Fabric) -> str:
 
 
 def _widths(network: Network, fabric: Fabric) -> str:
-    """Return the configured maximum width of next-hop groups for each role, taken from its first switch."""
+    """Return the configured maximum width of next-hop groups for each role, as text. It is that of the role's first switch."""
     firsts = {role: figures.switches_of(network, fabric, role)[0] for role in figures.roles(network, fabric)}
     widths = {role: device_config(network, switch.name).maximum_ecmp() for role, switch in firsts.items()}
     given = (
@@ -192,7 +192,7 @@ def _widths(network: Network, fabric: Fabric) -> str:
 
 
 def topology_decision(network: Network, fabric: Fabric) -> Decision:
-    """Return the decision on the topology: tiers, oversubscription, and the servers of each stripe."""
+    """Return the decision about the topology: tiers, oversubscription, and the servers of each stripe."""
     sums, groups = figures.figures(network, fabric), figures.stripes(network, fabric)
     leaves = figures.switches_of(network, fabric, "leaf")
     per_stripe = max((len(group.leaves) for group in groups), default=0)
@@ -242,7 +242,7 @@ def topology_decision(network: Network, fabric: Fabric) -> Decision:
 
 
 def _planes(fabric: Fabric, planes: list[str]) -> list[tuple[str, str]]:
-    """Return a fact with the NIC port and the rails of each plane. Empty without planes."""
+    """Return a fact with the NIC port and the rails of each plane; empty if there are no planes."""
     each = fabric.adapters or 0
     words = [
         f"{name} has port {place} of every NIC, {figures.rail_label(range((place - 1) * each + 1, place * each + 1))}"
@@ -254,7 +254,7 @@ def _planes(fabric: Fabric, planes: list[str]) -> list[tuple[str, str]]:
 def _ways(network: Network, sums: Figures, leaves: list[Switch], *, of_ports: bool) -> str:
     """Return a description of the traffic that crosses only one switch, and of the path of all other traffic.
 
-    ``of_ports`` is True if each port of a NIC is in its own plane.
+    ``of_ports`` is True if each port of a NIC has its own plane.
     """
     if not of_ports:
         return (
@@ -270,7 +270,7 @@ def _ways(network: Network, sums: Figures, leaves: list[Switch], *, of_ports: bo
 
 
 def _spines_of(network: Network, leaf: Switch) -> Counter[str]:
-    """Return the number of uplinks that a leaf has to each spine, by spine."""
+    """Return the number of a leaf's uplinks to each spine, by spine."""
     return Counter(cable.b.device for cable in network.cables_of(leaf.name) if cable.kind == "fabric")
 
 
@@ -280,7 +280,7 @@ def _uplinks(network: Network, leaves: list[Switch]) -> str:
 
 
 def _rest(network: Network, sums: Figures, leaves: list[Switch]) -> str:
-    """Return a sentence on the switches that all other traffic between leaves crosses."""
+    """Return a sentence about the switches that all other traffic between leaves crosses."""
     if not sums.spines:
         return " Between sites it crosses a long link, from leaf to leaf." if sums.long_links else ""
     if sums.dci:
@@ -299,7 +299,7 @@ def _rest(network: Network, sums: Figures, leaves: list[Switch]) -> str:
 
 
 def ports_decision(network: Network, fabric: Fabric) -> Decision:
-    """Return the decision on ports: the ports that each tier uses towards the next tier."""
+    """Return the decision about ports: the ports that each tier uses towards the next tier."""
     rows: list[tuple[str, ...]] = []
     present = figures.roles(network, fabric)
     kinds: list[tuple[RoleName, str]] = [
@@ -309,7 +309,7 @@ def ports_decision(network: Network, fabric: Fabric) -> Decision:
         place = present.index(role)
         devices = [switch for switch in figures.switches_of(network, fabric, role) if switch.model == name]
         model = catalog().switches.get(name)
-        # Devices of a role and model are cabled alike; the one with most cables shows every port that is in use.
+        # Devices of the same role and model have the same cabling; the one with the most cables shows every port in use.
         device = max(devices, key=lambda candidate: len(network.cables_of(candidate.name)))
         cables = network.cables_of(device.name)
         total = sum(group.count for group in model.ports) if model else 0
@@ -386,7 +386,7 @@ PATH_COLOR: dict[Form, str] = {
     "aigp": "by large communities and AIGP",
     "local-preference": "by large communities and local preference",
 }
-"""The mechanism by which switches carry path colors, in words, by form."""
+"""The mechanism by which switches carry path colors, as text, by form."""
 
 
 def decisions(network: Network, fabric: Fabric) -> list[Decision]:
@@ -427,7 +427,7 @@ def _colors(network: Network, fabric: Fabric) -> Decision:
 
 
 def _carried(network: Network, fabric: Fabric) -> str:
-    """Return a description of the mechanism that carries path colors, with the releases of the switches."""
+    """Return a description of the mechanism that carries path colors, including the releases of the switches."""
     systems = sorted(network.systems_of(fabric.name))
     names = ", ".join(f"{nos} {release}" for nos, release in systems)
     return f"{PATH_COLOR[path_color_form(fabric, systems)]}; switches run {names}"
@@ -449,7 +449,7 @@ def _colored(network: Network, leaf: Switch) -> dict[int, list[Cable]]:
 
 
 def _spines_by_color(network: Network, fabric: Fabric) -> dict[int, str]:
-    """Return the spines of each path color in words, taken from the first leaf of every plane or pod."""
+    """Return the spines of each path color as text. They are those of the first leaf of every plane or pod."""
     first: dict[tuple[str, str], Switch] = {}
     for leaf in figures.switches_of(network, fabric, "leaf"):
         first.setdefault((leaf.pod, leaf.plane), leaf)
@@ -457,7 +457,7 @@ def _spines_by_color(network: Network, fabric: Fabric) -> dict[int, str]:
     for leaf in first.values():
         for color, cables in _colored(network, leaf).items():
             spines.setdefault(color, []).append(figures.span(list(dict.fromkeys(cable.b.device for cable in cables))))
-    # Spines of two planes do not follow each other, though their names count on.
+    # Spines of two planes are not a sequence, although their names count on.
     return {
         color: ", ".join(names) if len(names) <= figures.LISTED else figures.span(names)
         for color, names in spines.items()

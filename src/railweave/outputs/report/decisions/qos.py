@@ -27,13 +27,13 @@ if TYPE_CHECKING:
 
 
 FAR_M = 1000
-"""The length in metres above which a cable length limit is shown only as "over 1,000 m"."""
+"""The length in metres from which on a cable length limit is shown only as "over 1,000 m"."""
 
 KINDS = {"server": "server to leaf", "fabric": "switch to switch"}
 
 
 def cable_lengths_decision(network: Network, fabric: Fabric) -> Decision | None:
-    """Return the decision on cable lengths: the margin of each kind of cable inside a site. None if the fabric has no such cables."""
+    """Return the decision about cable lengths: the margin of each kind of cable inside a site. None if the fabric has no such cables."""
     cables = [cable for cable in network.cables if cable.fabric == fabric.name and not network.between_sites(cable)]
     fullest = [
         switch_headroom
@@ -95,16 +95,17 @@ def cable_lengths_decision(network: Network, fabric: Fabric) -> Decision | None:
 
 
 def _reach(cables: Sequence[Cable]) -> tuple[float | None, str]:
-    """Return (the shortest reach in metres among the optics at the cables' ends, the name of that optic). (None, "") if unknown."""
+    """Return (the shortest reach in metres among the optics at the cables' ends, the name of that optic), or (None, "") if no reach is known."""
     names = {end.optic for cable in cables for end in (cable.a, cable.b)}
     known = [(optic.reach_m, name) for name in names if (optic := catalog().optics.get(name)) is not None]
     return min(known, default=(None, ""))
 
 
 def _limit(have: Sequence[tuple[Headroom, int]], kind: str) -> str:
-    """Return the greatest cable length of a kind that the headroom of every role's fullest switch allows, in words.
+    """Return the greatest cable length of a kind that headroom allows, as text.
 
-    ``have`` holds (headroom of the switch, available bytes). The text names the switch with the lowest limit.
+    ``have`` has (headroom, available bytes) of the fullest switch of every role. The text names the switch with the lowest
+    limit.
     """
     limits = [
         (limit, switch_headroom.device)
@@ -120,7 +121,7 @@ def _limit(have: Sequence[tuple[Headroom, int]], kind: str) -> str:
 
 
 def threshold_facts(network: Network, fabric: Fabric, role: RoleName) -> list[tuple[str, str]]:
-    """Return the thresholds of RDMA data on a role's first switch as (title, text): ECN marking and PFC pauses."""
+    """Return the thresholds of RDMA data on the first switch of a role, as (title, text): ECN marking and PFC pauses."""
     switch = next(iter(switches_of(network, fabric, role)), None)
     model = catalog().switches.get(switch.model) if switch else None
     if switch is None or model is None:
@@ -158,7 +159,7 @@ def _marking(data: TrafficClass, ecn: Ecn, buffers: Buffers, model: SwitchModel,
 
 
 def _pausing(buffers: Buffers, model: SwitchModel, ports: int) -> str:
-    """Return the XOFF point in words. By the dynamic threshold, a port may hold alpha times the free part of the pool.
+    """Return the XOFF point as text. With a dynamic threshold, a port may use alpha times the free part of the pool.
 
     So each of n equally congested ports gets alpha / (1 + n alpha) of the pool. ``ports`` is the largest n that is shown.
     """
@@ -172,11 +173,11 @@ def _pausing(buffers: Buffers, model: SwitchModel, ports: int) -> str:
 
 
 SHOWN = (1, 2, 4, 8, 16)
-"""The numbers of queue pairs that the table always has, in addition to the number that fills a NIC."""
+"""The numbers of queue pairs that the table always shows, in addition to the number that fills a NIC."""
 
 
 def long_links_decisions(network: Network, fabric: Fabric) -> list[Decision]:
-    """Return the decision on long links as a list; empty if the fabric does not span sites."""
+    """Return the decision about long links, as a list; empty if the fabric does not span sites."""
     haul, cables = long_haul(network, fabric), network.long_links(fabric.name)
     across = fabric.interconnect
     if haul is None or across is None or not cables:
@@ -234,7 +235,7 @@ def long_links_decisions(network: Network, fabric: Fabric) -> list[Decision]:
 
 
 def _queue_pairs(haul: LongHaul) -> tuple[Grid, ...]:
-    """Return a table of rates by number of queue pairs. Empty if no window limits a queue pair."""
+    """Return a table of rates by number of queue pairs; empty if no window limits the rate of a queue pair."""
     if haul.queue_pair_gbps is None or haul.queue_pairs is None:
         return ()
     counts = sorted({*SHOWN, haul.queue_pairs - 1, haul.queue_pairs})
@@ -257,7 +258,7 @@ def _queue_pairs(haul: LongHaul) -> tuple[Grid, ...]:
 
 
 def qos_decisions(network: Network, fabric: Fabric) -> list[Decision]:
-    """Return the decisions on traffic classes (only one if leaves and spines agree), on buffers with headroom, and on MTUs."""
+    """Return the decisions about traffic classes (only one if leaves and spines agree), about buffers with headroom, and about MTUs."""
     present = roles(network, fabric)
     same = len({fabric.role(role).qos.model_dump_json() for role in present}) == 1
     classes = [
@@ -311,7 +312,7 @@ def _class_row(name: str, traffic_class: TrafficClass) -> tuple[str, ...]:
 
 
 def _scheduling(traffic_class: TrafficClass) -> str:
-    """Return the scheduling of a class in words.
+    """Return the scheduling of a traffic class as text.
 
     A strict class is served first, up to its share. The others divide the rest by weight, and each gets at least its share.
     """
@@ -392,9 +393,9 @@ def _buffers(network: Network, fabric: Fabric, present: list[RoleName]) -> Decis
 
 
 def _base(headrooms: list[Headroom]) -> str:
-    """Return sentences about the base of the partition percentages, which is assumed to be the whole packet buffer.
+    """Return sentences about the number of bytes that partitions are percentages of. It is assumed to be the whole packet buffer.
 
-    They also state how much of the buffer must be shared for the headroom to fit.
+    The sentences also state how much of the buffer must be shared so that the headroom fits.
     """
     needs = ", ".join(
         f"{switch_headroom.role} {switch_headroom.shared_needed_mb:.1f} of {switch_headroom.shared_mb:g} MB"
@@ -411,7 +412,7 @@ def _base(headrooms: list[Headroom]) -> str:
 
 
 def _published(headrooms: list[Headroom]) -> list[tuple[str, str]]:
-    """Return a fact with the headroom partition of each role after subtraction of dedicated buffers, by published figures."""
+    """Return a fact with the headroom partition of each role after subtracting dedicated buffers, if their sizes are published."""
     known = [
         (switch_headroom, switch_headroom.published_bytes)
         for switch_headroom in headrooms
@@ -428,7 +429,7 @@ def _published(headrooms: list[Headroom]) -> list[tuple[str, str]]:
 
 
 def _partitions(network: Network, fabric: Fabric, role: RoleName) -> list[tuple[str, ...]]:
-    """Return rows of a table: the buffer of each kind of switch in a role, with its partitions."""
+    """Return table rows with the buffer, and its partitions, of each kind of switch in a role."""
     models = models_of(network, fabric, role)
     rows: dict[tuple[str, ...], None] = {}
     for switch in switches_of(network, fabric, role):

@@ -1,4 +1,4 @@
-"""The form in which the report presents a decision."""
+"""The types in which decisions are passed to the report."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Grid:
-    """A small table of a decision. ``emphasis`` holds the indexes of rows to highlight: as faults or, if ``noted``, as notes."""
+    """A small table of a decision. ``emphasis`` has the indexes of highlighted rows. They are notes if ``noted`` is True, otherwise faults."""
 
     header: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]

@@ -1,4 +1,4 @@
-"""The comparison of variants as an HTML page, with the fastest variant and the reasons."""
+"""The comparison of variants as an HTML page, which shows the fastest variant and the reasons."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ UNITS = ((30, "GiB"), (20, "MiB"), (10, "KiB"), (0, "bytes"))
 
 
 def grid_html(network: Network, grid: Grid) -> str:
-    """Return the page of a grid of predictions: a chart for each variant, a table of all predictions, and measured points."""
+    """Return the page of a grid of predictions, with a chart for each variant, a table of all predictions, and measured points."""
     title = f"{network.name}: {' and '.join(dimension.name for dimension in grid.dimensions)} compared"
     axis = f"over {grid.across.name}" + ("" if grid.by is None else f", a line for each {grid.by.name}")
     lead = f"This page shows what is predicted {axis}: {len(grid.cells)} predictions for one network. Nothing was measured by railweave."
@@ -86,7 +86,7 @@ def _chart(grid: Grid, apart: dict[str, str]) -> str:
 
 
 def _place(grid: Grid, values: Mapping[str, str], numbers: tuple[float, ...]) -> float:
-    """Return the position of a cell or a point on the horizontal axis. ``numbers`` holds the positions of the axis's values."""
+    """Return the position of a cell or a point on the horizontal axis. ``numbers`` has the positions of the axis's values."""
     value = values[grid.across.name]
     return numbers[grid.across.values.index(value)]
 
@@ -96,11 +96,11 @@ def _bandwidth(cell: GridCell) -> float:
 
 
 SHOWN = ("utilisation", "queues", "ecn", "pfc", "rates", "fct")
-"""The charts of variants that are shown side by side, by name."""
+"""The names of the charts that are shown side by side for all variants."""
 
 
 def comparison_html(network: Network, comparison: Comparison) -> str:
-    """Return the page of a comparison: bars and a table with the fastest variant first, the limits of each, and charts side by side."""
+    """Return the page of a comparison: bars and a table with the fastest variant first, the limits of each variant, and charts side by side."""
     ranked = comparison.ranked
     title = f"{network.name}: {comparison.name} compared"
     winner = comparison.winner
@@ -143,7 +143,7 @@ def comparison_html(network: Network, comparison: Comparison) -> str:
 
 
 def _bars(comparison: Comparison) -> str:
-    """Return the bar charts of times and bandwidths, with the range in which each probably lies. Variants that never complete have no bar."""
+    """Return the bar charts of times and bandwidths, with the range in which each value probably lies. Variants that never complete have no bar."""
     complete = [candidate for candidate in comparison.ranked if candidate.answer.complete]
     if not complete:
         return ""
@@ -179,7 +179,7 @@ def _bars(comparison: Comparison) -> str:
 
 
 def _side_by_side(comparison: Comparison) -> str:
-    """Return the charts of all variants, one row for each kind of chart, and what did not happen in each variant."""
+    """Return the charts of all variants, one row for each kind of chart, and a note about what did not happen in each variant."""
     cards: dict[str, list[str]] = {name: [] for name in SHOWN}
     lacking: dict[str, list[str]] = {}
     for candidate in comparison.ranked:

@@ -1,6 +1,6 @@
 """A prediction as one HTML page: the question, the result, the reasons, and the behavior of the network.
 
-Like the report of a network it loads nothing, and the same result gives the same page.
+Like the report of a network, the page loads nothing, and the same result gives the same page.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ if TYPE_CHECKING:
 
 
 BUCKETS = 120
-"""The largest number of columns in a chart. If a run has more intervals, several are combined into one."""
+"""The largest number of columns in a chart. If a run has more intervals, several of them are combined into one column."""
 
 TOP = 24
-"""The number of busiest links that are shown individually."""
+"""The number of busiest links that are shown one by one."""
 
 QUEUES = 6
-"""The number of deepest queues that are shown individually."""
+"""The number of deepest queues that are shown one by one."""
 
 PERCENTILES = ((0, "slowest"), (10, "10th percentile"), (50, "median"), (90, "90th percentile"), (100, "fastest"))
 
@@ -53,18 +53,18 @@ class Chart:
 
 
 def run_charts(measured: PacketCounts, marks: Sequence[tuple[float, str]] = ()) -> tuple[list[Chart], list[str]]:
-    """Return the charts of a run, and what did not happen in the run. Charts without measurements are left out.
+    """Return (the charts of a run, descriptions of what did not happen in the run). Charts without measurements are left out.
 
     ``marks`` are (time in us, event).
     """
     charts, nothing = _over_time(measured, marks)
     charts += [_by_link(measured), *_completion(measured)]
-    charts.sort(key=lambda chart: chart.id in WIDE)  # those that share a line first
+    charts.sort(key=lambda chart: chart.id in WIDE)  # charts that share a row come first
     return [chart for chart in charts if chart.markup], nothing
 
 
 def absent(nothing: Sequence[str]) -> str:
-    """Return a sentence on what did not happen in a run, in place of empty charts. ``nothing`` has at least one entry."""
+    """Return a sentence that replaces empty charts: it lists what did not happen in a run. ``nothing`` has at least one entry."""
     *others, last = nothing
     names = f"{', '.join(others)} and {last}" if others else last
     return f"None in this run: {names}."
@@ -76,7 +76,7 @@ def direction(measured: PacketCounts) -> NDArray[np.int64]:
     ends = wiring.cables[wiring.port_cable, :2].astype(np.int64)
     owner = np.searchsorted(wiring.first_port, np.arange(len(ends)), side="right") - 1
     of_server = ends[:, 0] < nics
-    is_near = ends[:, 0] == owner  # a cable's first end is the lower one
+    is_near = ends[:, 0] == owner  # a cable's first end is that of the lower tier
     return np.where(of_server, np.where(is_near, 0, 3), np.where(is_near, 1, 2))
 
 
@@ -84,7 +84,7 @@ DIRECTIONS = ("servers to leaves", "leaves to spines", "spines to leaves", "leav
 
 
 def _link_name(links: dict[str, Any], port: int) -> str:
-    """Return the name of a link in the sending direction of ``port``: the sending end with its port, and the receiving device."""
+    """Return the name of the link on which ``port`` sends: the sending device with its port, and the receiving device."""
     near = next(end for end in links["link"][port].split("--") if f"{end}:".startswith(f"{links['from'][port]}:"))
     return f"{near} → {links['to'][port]}"
 
@@ -158,7 +158,7 @@ def _queues(
     width_ps: int,
     links: dict[str, Any],
 ) -> Chart:
-    """Return the chart of the deepest queues: the bytes that wait at the end of each bucket of ``width_ps`` picoseconds."""
+    """Return the chart of the deepest queues: the waiting bytes at the end of each bucket of ``width_ps`` picoseconds."""
     at_end = time % np.uint64(width_ps) == 0
     held = np.zeros((len(measured.wiring.port_cable), len(axis.places)))
     held[port[at_end], (time[at_end] // np.uint64(width_ps)).astype(np.int64) - 1] = queued[at_end] / 1e3
@@ -177,9 +177,9 @@ def between(low: float, high: float) -> str:
 
 
 def _rates(measured: PacketCounts, axis: Axis, per: int, count: int) -> Chart:
-    """Return the chart of delivered and allowed rates of the job's queue pairs: percentiles, by bucket of ``per`` intervals.
+    """Return the chart of the job's queue pairs: percentiles of their delivered and allowed rates.
 
-    ``count`` is the number of buckets.
+    There are ``count`` buckets of ``per`` intervals each.
     """
     raw = measured.raw
     if raw is None or "queue_pairs" not in raw:
@@ -256,12 +256,12 @@ def _completion(measured: PacketCounts) -> list[Chart]:
 
 
 MOST_RUNS = 8
-"""The largest number of runs that a page draws: those that took longest. The table lists all runs."""
+"""The largest number of runs for which a page has charts: those with the longest times. The table lists all runs."""
 
 MOST_ROWS = 500
 
 WIDE = {"heatmap", "links"}
-"""The charts that take the full width of the page."""
+"""The charts that use the full width of the page."""
 
 
 PURPOSE = (
@@ -271,7 +271,7 @@ PURPOSE = (
 
 
 def document(title: str, header: str, sections: Sequence[str], data: object, links: Iterable[tuple[str, str]]) -> str:
-    """Return a complete page. ``links`` are its sections as (ID, title). ``data`` is embedded as JSON for programs."""
+    """Return a complete page. ``links`` are its sections as (id, title). ``data`` is embedded as JSON, for use by programs."""
     shown = [*links, ("terms", "Terms")]
     return html_page(
         title,
@@ -285,7 +285,7 @@ def document(title: str, header: str, sections: Sequence[str], data: object, lin
 
 
 def prediction_html(network: Network, jobs: Sequence[JobPrediction]) -> str:
-    """Return the page of a prediction: of a job, or of one collective with several sizes."""
+    """Return the page of a prediction, either of a job or of one collective with several sizes."""
     steps = [(job, run) for job in jobs for run in job.own_runs()]
     drawn = sorted(steps, key=lambda pair: -pair[1].prediction.time_ps)[:MOST_RUNS]
     drawn = [pair for pair in steps if any(pair[1] is job_step for _, job_step in drawn)]
@@ -324,7 +324,7 @@ def prediction_html(network: Network, jobs: Sequence[JobPrediction]) -> str:
 
 
 def _next(complete: bool) -> str:
-    """Return the next step for the reader. ``complete`` is True if every run was predicted to its end."""
+    """Return the next step for the reader. ``complete`` is True if every run was simulated to its end."""
     assumed = element("a", "Assumed", href="#notes")
     if not complete:
         return f"Next: it did not come to its end, so read first why, then what is {assumed}."
@@ -356,7 +356,7 @@ def tiles(prediction: Prediction) -> list[tuple[str, str]]:
 
 
 def run_section(job_step: JobStep, job: JobPrediction, *, with_tiles: bool) -> str:
-    """Return the section of a run: its figures, the reasons for its time, and its charts."""
+    """Return the section of a run: its main figures if ``with_tiles`` is True, the reasons for its time, and its charts."""
     prediction = job_step.prediction
     parts = (
         [element("ul", *(tile(value, label) for value, label in tiles(prediction)), class_="tiles")]
@@ -381,7 +381,7 @@ def run_section(job_step: JobStep, job: JobPrediction, *, with_tiles: bool) -> s
 
 
 def _without_flows(value: dict[str, Any]) -> dict[str, Any]:
-    """Return the JSON of a result without the entries of single queue pairs, which the page shows as a curve."""
+    """Return the JSON of a result without the entries of single queue pairs. The page shows these as a curve."""
     kept = {key: inner for key, inner in value.items() if key not in {"flows", "wall_s"}}
     if "steps" in kept:
         kept["steps"] = [_without_flows(step) for step in kept["steps"][:MOST_ROWS]]

@@ -1,4 +1,4 @@
-"""Training jobs as HTML pages: the time of a step, the waiting of GPUs, and a timeline of a step; also comparisons of variants."""
+"""Training jobs as HTML pages: the time of a step, the waiting of GPUs, and a timeline of a step. Variants of a job can be compared."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ if TYPE_CHECKING:
 
 
 MOST_STAGES = 12
-"""The largest number of pipeline stages that are drawn. If there are more, an evenly spaced selection is drawn."""
+"""The largest number of pipeline stages in a drawing. If there are more, an evenly spaced selection is drawn."""
 MOST_LINKS = 500
-"""The number of links that the page's data includes: the busiest ones."""
+"""The largest number of links in the page's data: the busiest ones."""
 WIDTH, LEFT, LANE, GAP = 1150.0, 86.0, 15.0, 9.0
 LEAST = 0.35
 """The smallest visible gap in pixels. Two marks of the same kind with a smaller gap are drawn as one."""
 FILL = {"forward": 0, "backward": 5, "TP": 6, "CP": 6, "EP": 2, "PP": 1, "DP": 3, "EDP": 4}
 """The fill color of each kind of activity, as an index into the page's colors."""
 OTHER = 3
-"""The fill color of communication that a trace does not assign to a kind of parallelism."""
+"""The fill color of communication whose kind of parallelism a trace does not show, as an index into the page's colors."""
 NAMES = {
     "forward": "computing forward",
     "backward": "computing backward, optimizer",
@@ -94,7 +94,7 @@ def _job(job: JobResult) -> str:
 
 
 def _sure(job: JobResult) -> str:
-    """Return sentences on the uncertainty of a step's time (a range) and on the limits that determine the time."""
+    """Return sentences about the range in which a step's time probably lies, and about the limits that determine the time."""
     band = job.band
     between = f"The step is between {band.low_ps / 1e9:,.1f} and {band.high_ps / 1e9:,.1f} ms: {band.compared}. "
     sentence = "" if band.error is None and len(band.seeds_ps) < 2 else between
@@ -114,7 +114,7 @@ def _keys(job: JobResult) -> str:
 
 
 def _timeline(job: JobResult) -> str:
-    """Return the timeline of a step as SVG, with lanes for each stage."""
+    """Return the timeline of a step as SVG. Each stage has its own lanes."""
     stages = job.graph.classes
     chosen = sorted(
         {
@@ -169,7 +169,7 @@ def _sending(job: JobResult, stage: int) -> Iterable[Mark]:
 
 
 def _merged(marks: Iterable[Mark], scale: float) -> list[Mark]:
-    """Return the marks in order of time. Neighbors of the same kind whose gap is too small to see are merged.
+    """Return the marks in order of time. Neighbors of the same kind are merged if the gap between them is too small to see.
 
     ``scale`` is in pixels per picosecond.
     """
@@ -188,7 +188,7 @@ def _merged(marks: Iterable[Mark], scale: float) -> list[Mark]:
 
 
 def _without(begin: int, end: int, busy: Sequence[tuple[int, int]]) -> Iterable[tuple[int, int]]:
-    """Yield the parts of an interval that are not covered by the intervals of ``busy``, which are in order."""
+    """Yield the parts of an interval, in picoseconds, that the intervals of ``busy`` do not cover. ``busy`` is in order of time."""
     for a, b in busy:
         if b <= begin:
             continue

@@ -1,4 +1,4 @@
-"""A fabric drawn device by device and cable by cable.
+"""The drawing of a fabric device by device and cable by cable.
 
 Columns are rails: a leaf is drawn above the rails that it serves. Every server is a bar across its stripe, with each NIC under
 its leaf. So a server cable runs straight down its rail, behind the bars of the servers above.
@@ -34,14 +34,14 @@ if TYPE_CHECKING:
     from railweave.outputs.report.topology.frame import Frame
     from railweave.pages.palette import Stroke
 
-    Row = tuple[Server, ...]  # the servers that share a row: one, or several that are alike
+    Row = tuple[Server, ...]  # the servers that share a row: a single server, or several identical ones
 
 BESIDE = 3
-"""The number of servers in a sequence of identical servers that keep their own row: the first two and the last."""
+"""The number of servers in a sequence of identical servers that have their own row: the first two and the last."""
 
 
 def rows_of(servers: Sequence[Server], fabric: Fabric, most: int | None) -> list[Row]:
-    """Return the rows of a stripe's servers. If there are more than ``most``, identical neighbors share a row. None means no sharing."""
+    """Return the servers of a stripe, grouped by row. If there are more than ``most``, identical neighbors share a row; None means no limit."""
     if most is None or len(servers) <= most:
         return [(server,) for server in servers]
     rows: list[Row] = []
@@ -62,9 +62,10 @@ def _alike(server: Server, fabric: Fabric) -> tuple[object, ...]:
 def shared_cables(
     network: Network, fabric: Fabric, frame: Frame, left: float, place: tuple[int, int], row: Row, links: dict[str, int]
 ) -> str:
-    """Return a cable for each NIC of a row that several servers share. ``place`` is (index of the row, number of rows).
+    """Return the markup of the cables in a row that several servers share: one cable for each NIC.
 
-    ``links`` are the indexes of cables by name. A shared cable lists those of the cables that it stands for.
+    ``place`` is (index of the row, number of rows). ``links`` are the indexes of cables, by name. Each drawn cable lists the
+    indexes of the cables that it represents.
     """
     at, rows = place
     cables: list[str] = []
@@ -92,7 +93,7 @@ def shared_cables(
 
 
 def shared_bar(fabric: Fabric, frame: Frame, left: float, place: tuple[int, int], row: Row) -> str:
-    """Return the bar of several identical servers, with their number and the number of cables from each leaf.
+    """Return the markup of a bar for several identical servers, with their number and the number of cables from each leaf.
 
     ``place`` is (index of the row, number of rows).
     """
@@ -128,7 +129,7 @@ def _names(row: Row) -> str:
 
 
 def spine_box(spine: Switch, left: float, wide: float) -> str:
-    """Return a spine as a box at the top of the drawing."""
+    """Return the markup of a spine, a box at the top of the drawing."""
     middle = left + wide / 2
     return element(
         "g",
@@ -142,7 +143,7 @@ def spine_box(spine: Switch, left: float, wide: float) -> str:
 
 
 def leaf_box(leaf: Switch, left: float, wide: float, top: float) -> str:
-    """Return a leaf as a box above the rails that it serves."""
+    """Return the markup of a leaf, a box above the rails that it serves."""
     middle = left + wide / 2
     first, last = two_lines(leaf.name)
     return element(
@@ -173,7 +174,7 @@ def _about(switch: Switch) -> str:
 
 
 def server_bar(fabric: Fabric, frame: Frame, left: float, place: tuple[int, int], server: Server) -> str:
-    """Return a server as a bar across its stripe. ``place`` is (index of the row, number of rows)."""
+    """Return the markup of a server, a bar across its stripe. ``place`` is (index of the row, number of rows)."""
     row, rows = place
     top = frame.bars_top + row * (BAR_HEIGHT + BAR_GAP)
     nics: list[str] = []
@@ -290,7 +291,7 @@ def detail(
 
 
 def _ground(frame: Frame, left: float, stripe: Stripe, bottom: float) -> str:
-    """Return the background of a stripe: its box, its label, and the shading of every other rail."""
+    """Return the markup behind a stripe: its box, its label, and the shading of every other rail."""
     top = frame.leaf_top - PAD
     x, y = left + PAD, frame.leaf_top + 18
     shade_top = frame.leaf_top + LEAF_HEIGHT - 8
@@ -317,9 +318,9 @@ def _ground(frame: Frame, left: float, stripe: Stripe, bottom: float) -> str:
 
 
 def _spread(cables: list[Cable], near: str, places: dict[str, tuple[float, float]]) -> dict[str, float]:
-    """Return the x position of each cable at its ``near`` end (``a`` or ``b``).
+    """Return the x position of each cable at its ``near`` end (``a`` or ``b``), by cable name.
 
-    The cables of a device are evenly spaced, in the order of their far ends. ``places`` holds (left edge, width) of each device.
+    The cables of a device are evenly spaced, in the order of their far ends. ``places`` has (left edge, width) of each device.
     """
     by_device: dict[str, list[tuple[float, int, str]]] = {}
     for order, cable in enumerate(cables):
@@ -363,7 +364,7 @@ def _between_sites(
     leaf_top: float,
     links: dict[str, int],
 ) -> list[str]:
-    """Return the cables between leaves of two sites as nested arches, with a label."""
+    """Return the markup of the cables between leaves of two sites: nested arches with a label."""
     if not cables:
         return []
     at_a, at_b = _spread(cables, "a", places), _spread(cables, "b", places)
@@ -372,7 +373,7 @@ def _between_sites(
         pairs.setdefault((cable.a.device, cable.b.device), []).append(cable)
     drawn: list[str] = []
     for alike in pairs.values():
-        ends = sorted((at_b[cable.name] for cable in alike), reverse=True)  # the outermost arch ends farthest away
+        ends = sorted((at_b[cable.name] for cable in alike), reverse=True)  # the outermost arch reaches farthest
         for place, (cable, end) in enumerate(zip(alike, ends, strict=True)):
             x1, x2, y = number(at_a[cable.name]), number(end), number(max(4.0, leaf_top * (0.08 + 0.13 * place)))
             top = number(leaf_top + 2)
@@ -388,7 +389,7 @@ def _between_sites(
 def _server_cables(
     network: Network, fabric: Fabric, frame: Frame, left: float, rows: list[Row], links: dict[str, int]
 ) -> list[str]:
-    """Return the server cables of a stripe, each straight down its rail. Longer cables are to the right of shorter ones.
+    """Return the markup of a stripe's server cables, each straight down its rail. Longer cables are to the right of shorter ones.
 
     Servers that share a row also share a cable for each NIC.
     """
@@ -417,7 +418,7 @@ def _server_cables(
 
 
 def _cable(cable: Cable, fabric: Fabric, place: int, path: str, line: str, kind: str, color: str | None) -> str:
-    """Return a cable as markup: its visible line, a wide invisible line for the pointer, and a tooltip. ``place`` is its index."""
+    """Return the markup of a cable: a visible line, a wide invisible line for the pointer, and a tooltip. ``place`` is the cable's index."""
     optics = cable.a.optic if cable.a.optic == cable.b.optic else f"{cable.a.optic} / {cable.b.optic}"
     facts = [f"{cable.speed_gbps}G", f"{cable.length_m:g} m {'measured' if cable.measured else 'planned'}"]
     if cable.color is not None:

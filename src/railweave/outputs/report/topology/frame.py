@@ -18,7 +18,7 @@ ROOM = 14.0
 
 
 def letters(fabric: Fabric) -> dict[str, tuple[str, str]]:
-    """Return (letter, CSS class of the edge) of each tenant, by tenant name. After Z, numbers are used instead of letters.
+    """Return (letter, CSS class of the edge) of each tenant, by tenant name. After Z come numbers.
 
     Letters are unique, but edge colors repeat.
     """
@@ -29,7 +29,7 @@ def letters(fabric: Fabric) -> dict[str, tuple[str, str]]:
 
 
 def tenant_rules() -> str:
-    """Return the CSS of tenants' edges, in light and dark shades."""
+    """Return the CSS rules for the edges of tenants' NICs, in light and dark mode."""
     light, dark = (
         "".join(f".rw .t{place}{{stroke:{HUES[name][shade]};stroke-width:1.6}}" for place, name in enumerate(TURN))
         for shade in (0, 1)
@@ -38,7 +38,7 @@ def tenant_rules() -> str:
 
 
 def tenant_legend(fabric: Fabric, wide: float) -> tuple[str, float]:
-    """Return (markup, height) of the list of tenants and letters, in as many lines as needed. Empty without tenants."""
+    """Return (markup, height) of the list of tenants with their letters, in as many lines as needed; empty without tenants."""
     entries: list[str] = []
     x, y = 0.0, 0.0
     for name, (letter, css_class) in letters(fabric).items():
@@ -72,7 +72,8 @@ class Frame:
     """The dimensions of a drawing, in pixels.
 
     - ``rails``: the number of rails of a stripe.
-    - ``column``: the width of a rail's column. ``gutter`` is the width of the names next to the rails.
+    - ``column``: the width of a rail's column.
+    - ``gutter``: the width of the names next to the rails.
     - ``leaf_top`` and ``bars_top``: the vertical positions of leaves and servers.
     """
 
@@ -92,15 +93,15 @@ class Frame:
         return left + PAD + self.gutter + (rail - 1) * self.column
 
     def cable_x(self, left: float, rail: int, row: int, rows: int) -> float:
-        """Return the x position at which the server cable of a row runs down its rail."""
+        """Return the x position of the server cable of a row in its rail's column."""
         step = min(7.0, (self.column - 20) / max(1, rows))
         return self.rail_x(left, rail) + self.column / 2 + (row - (rows - 1) / 2) * step
 
 
 def measure(fabric: Fabric, stripes: list[Stripe], spines: bool, rows: int) -> Frame:
-    """Return the dimensions of a fabric's drawing, wide enough for every name and for a cable of each row on its rail.
+    """Return the dimensions of a fabric's drawing. It is wide enough for every name, and for the cables of all rows on a rail.
 
-    ``spines`` is True if the drawing has spines. ``rows`` is the largest number of rows of a stripe.
+    ``spines`` is True if the drawing has spines. ``rows`` is the largest number of rows in a stripe.
     """
     rails = max((rail for stripe in stripes for leaf in stripe.leaves for rail in leaf.rails), default=1)
     columns = [58.0, 2.2 * rows + 20]

@@ -1,4 +1,4 @@
-"""The picture of a network as one SVG: a panel per fabric, spines on top, leaves and servers grouped by stripe.
+"""The picture of a network as one SVG: a panel per fabric, spines at the top, leaves and servers grouped by stripe.
 
 A fabric of up to ``DETAIL_DEVICES`` leaves and servers and ``DETAIL_LINKS`` uplinks is drawn device by device and cable by cable
 (``detail``). A larger fabric is drawn as blocks with counts (``overview``), so that the picture stays readable and small.
@@ -6,11 +6,11 @@ A fabric of up to ``DETAIL_DEVICES`` leaves and servers and ``DETAIL_LINKS`` upl
 The page and other programs find elements by their attributes:
 
 - A device has ``data-device``.
-- A cable has ``data-a`` and ``data-b``, the ``data-device`` of its ends. A single cable also has ``data-link``, its place in the
-  cabling.
+- A cable has ``data-a`` and ``data-b``, the ``data-device`` of its ends. A single cable also has ``data-link``, its index in
+  the cabling.
 - Cables and legend entries of a path color have ``data-color`` (``FABRIC/NUMBER``).
 
-``--natural`` on the root is the width at which texts have their natural size.
+``--natural`` on the root element is the width in pixels at which texts have their natural size.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 MAXIMUM_BLOCKS = 30
-"""The largest number of blocks. If there are more stripes, the last block summarizes the remaining ones."""
+"""The largest number of blocks. If there are more stripes, the last block represents all remaining ones."""
 
 COLUMNS = 6
 """The largest number of blocks in a row."""
@@ -39,11 +39,11 @@ COLUMNS = 6
 MAXIMUM_WIDTH = 1600.0
 """The largest width in pixels. A picture is wider only if no number of columns fits.
 
-A page of 1,400 px shows this width at four fifths of its size.
+On a page that is 1,400 px wide, a picture of this width is shown at four fifths of its size.
 """
 
 BUNDLE_STRANDS = 8
-"""The largest number of path colors that a bundle shows as separate strands. More strands would blur."""
+"""The largest number of path colors that are drawn as separate strands of a bundle. More strands would blur."""
 
 STRAND = 3.2
 SPINE_HEIGHT = 74.0
@@ -54,7 +54,7 @@ LOWER: frozenset[str] = frozenset(("leaf", "spine"))
 """The roles of the two lowest tiers. Switches of other roles are drawn above them."""
 
 MARKS = 64
-"""The largest number of switches that a block shows as small squares."""
+"""The largest number of switches that are drawn as small squares in a block."""
 
 
 def overview(
@@ -80,7 +80,7 @@ def overview(
         boxes.append(_block(fabric, block, left, top, block_width))
         if spines:
             middle = left + block_width / 2
-            # Lower rows reach the spines through the gutter at their left, the lowest row farthest left.
+            # Lower rows reach the spines through the gutter to their left; the lowest row uses the leftmost part.
             lane = left - 11 - (band + 7) * (row - 0.5) if row else middle
             parts.append(_bundle(fabric, block, (middle, top), lane, strands))
             labels.append(_bundle_label(block, middle + band / 2 + 6, top))
@@ -97,7 +97,7 @@ def overview(
 
 
 def _grid(blocks: int, block_width: float, band: float) -> tuple[int, int, float, float]:
-    """Return (rows, columns, gutter, total width) of the blocks, with as many columns as fit. If none fit, the narrowest layout.
+    """Return (rows, columns, gutter, total width) of the blocks, with as many columns as fit. If no number fits, the narrowest layout is returned.
 
     Bundles of every row except the first run down the gutters, so more rows need wider gutters.
     """
@@ -113,7 +113,7 @@ def _grid(blocks: int, block_width: float, band: float) -> tuple[int, int, float
 
 
 def _blocks(stripes: list[Stripe]) -> list[Stripe]:
-    """Return the stripes that are drawn as blocks. If there are too many, the last block summarizes the rest."""
+    """Return the stripes that are drawn as blocks. If there are too many, the last block represents the rest."""
     if len(stripes) <= MAXIMUM_BLOCKS:
         return stripes
     rest = stripes[MAXIMUM_BLOCKS - 1 :]
@@ -130,7 +130,7 @@ def _blocks(stripes: list[Stripe]) -> list[Stripe]:
 
 
 def _strands(fabric: Fabric, strokes: dict[int, Stroke]) -> list[tuple[str, str | None]]:
-    """Return (CSS class, ``data-color``) of each line of a bundle: one line per path color, if these are few enough to be readable."""
+    """Return (CSS class, ``data-color``) of each line in a bundle. There is one line per path color if the colors are few enough to be readable."""
     if 0 < len(fabric.colors) <= BUNDLE_STRANDS:
         return [(strokes[color.index].css_class, f"{fabric.name}/{color.number}") for color in fabric.colors]
     return [("plain", None)] * 3
@@ -150,7 +150,7 @@ def _bundle(
         if lane == x:
             path = f"M{number(x + shift)} {number(SPINE_HEIGHT - 4)}V{number(y + 4)}"
         else:
-            # The turn into the block: strands stay parallel, so the outer one turns lower.
+            # At the turn into the block, strands stay parallel, so the outer strand turns lower.
             turn, radius = y - 26 - shift, 9.0
             path = (
                 f"M{number(lane + shift)} {number(SPINE_HEIGHT - 4)}V{number(turn - radius)}"
@@ -173,7 +173,7 @@ def _bundle_label(block: Stripe, x: float, top: float) -> str:
 
 
 def _links(block: Stripe) -> str:
-    """Return the uplinks of a block in words for each speed, such as "512 × 400G"."""
+    """Return the uplinks of a block as text, by speed, such as "512 × 400G"."""
     speeds = Counter(cable.speed_gbps for cable in block.uplinks)
     return ", ".join(f"{count:,} × {speed}G" for speed, count in sorted(speeds.items()))
 
@@ -226,7 +226,7 @@ def _block(fabric: Fabric, block: Stripe, left: float, top: float, wide: float) 
 
 
 def _upper_bundle(network: Network, fabric: Fabric, spines: list[Switch], total: float, upper: str) -> str:
-    """Return the links from spines to super-spines, or to the routers of their sites, as one bundle."""
+    """Return the markup of the links from spines to super-spines, or to the routers of their sites, as one bundle."""
     names = {spine.name for spine in spines}
     cables = [c for c in network.cables if c.fabric == fabric.name and c.kind == "fabric" and c.a.device in names]
     links = _links(Stripe("", (), (), tuple(cables)))
@@ -252,7 +252,7 @@ def _upper_bundle(network: Network, fabric: Fabric, spines: list[Switch], total:
 
 
 def _between(network: Network, fabric: Fabric) -> str:
-    """Return the links between sites in words. Empty if there are none."""
+    """Return the links between sites as text; empty if there are none."""
     cables = network.long_links(fabric.name)
     if not cables:
         return ""
@@ -261,7 +261,7 @@ def _between(network: Network, fabric: Fabric) -> str:
 
 
 def _tier(fabric: Fabric, spines: list[Switch], total: float, more: str = "") -> str:
-    """Return the spines, the super-spines or the routers between sites as one block. ``more`` is added to its title."""
+    """Return the markup of the spines, the super-spines or the routers between sites, as one block. ``more`` is added to its title."""
     role = spines[0].role
     title = f"{counted(len(spines), 'router' if role == 'dci' else role)}  ·  {', '.join(dict.fromkeys(spine.model for spine in spines))}{more}"
     names = span([spine.name for spine in spines])
@@ -278,7 +278,7 @@ def _tier(fabric: Fabric, spines: list[Switch], total: float, more: str = "") ->
 
 
 def _marks(middle: float, top: float, wide: float, count: int) -> str:
-    """Return a centered row of small squares, one per switch. Empty if they would be too small to see."""
+    """Return the markup of a centered row of small squares, one per switch; empty if they would be too small to see."""
     size = min(14.0, wide / max(1, count) - 3)
     if not 0 < count <= MARKS or size < 3:
         return ""
@@ -291,26 +291,26 @@ def _marks(middle: float, top: float, wide: float, count: int) -> str:
 
 
 DETAIL_DEVICES = 64
-"""The largest number of leaves, and of servers, in a fabric that is drawn device by device."""
+"""The largest number of leaves, and of servers, for which a fabric is drawn device by device."""
 
 DETAIL_LINKS = 640
-"""The largest number of leaf-spine cables in a fabric that is drawn cable by cable. With more, the lines would merge."""
+"""The largest number of leaf-spine cables for which a fabric is drawn cable by cable. With more, the lines would merge."""
 
 DETAIL_PARALLEL = 8
-"""The largest number of cables between one leaf and one spine that are drawn individually. More would merge into a band."""
+"""The largest number of cables between one leaf and one spine for which they are drawn one by one. More would merge into a band."""
 
 LEGEND_COLORS = 16
-"""The largest number of path colors that the legend lists individually."""
+"""The largest number of path colors that the legend lists one by one."""
 
 MOST_ROWS = 8
-"""The largest number of servers in a stripe that each get a row of a page's picture. In a larger stripe, identical servers share a row."""
+"""The largest number of servers in a stripe that all have their own row in a page's picture. In a larger stripe, identical servers share a row."""
 
 MARGIN = 28.0
 MINIMUM_WIDTH = 720.0
 
 
 def topology_svg(network: Network, most_rows: int | None = None) -> str:
-    """Return a self-contained SVG of a network's fabrics, in the reader's light or dark mode, without fonts or scripts.
+    """Return a self-contained SVG of a network's fabrics, without fonts or scripts. It follows the reader's light or dark mode.
 
     In a stripe with more than ``most_rows`` servers, identical servers share a row. If it is None, every server has its own row.
     """
@@ -344,7 +344,7 @@ def topology_svg(network: Network, most_rows: int | None = None) -> str:
 
 
 def _style(rules: str) -> str:
-    """Return the style sheet of the picture: the fixed part, then the strokes of this network's path colors."""
+    """Return the style sheet of the picture: the fixed part, then ``rules``, the strokes of this network's path colors."""
     return asset("topology.css", "railweave.outputs.report") + "\n" + rules.replace(".k", ".rw .k")
 
 
@@ -363,7 +363,7 @@ def _panel(
     )
     small = max(sums.leaves, sums.servers) <= DETAIL_DEVICES and sums.fabric_links <= DETAIL_LINKS
     small = small and _most_parallel(network, fabric) <= DETAIL_PARALLEL
-    small = small and not sums.super_spines and not sums.dci  # their tier is drawn in blocks only
+    small = small and not sums.super_spines and not sums.dci  # tiers above the spines are drawn only as blocks
     groups = stripes(network, fabric)
     if small:
         drawing, wide, height = detail(network, fabric, groups, strokes, most_rows)

@@ -172,7 +172,7 @@ def _fec(row: Row) -> Fec:
 
 
 def _lengths(tables: Rows) -> dict[str, int]:
-    """Return the cable lengths by port, in meters."""
+    """Return the cable lengths by port, in metres."""
     lengths: dict[str, int] = {}
     for row in tables.rows("CABLE_LENGTH"):
         for name in row.fields:
