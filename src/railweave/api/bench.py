@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 @verb(BenchRun)
 def bench_run(options: BenchRun) -> RunSummary:
-    """Carry out a plan, and store the result of each run as soon as it ends (docs/bench.md).
+    """Carry out a plan, and store the result of each run as soon as the run ends (docs/bench.md).
 
     - ``fabric``: the planned network, if it is not at the path in the plan.
     - ``meanwhile``: a function that runs alongside the benchmarks, in the same event loop. If it fails, all runs stop
@@ -55,7 +55,7 @@ def bench_run(options: BenchRun) -> RunSummary:
     from railweave.operations.bench.running.pair import RANKS, Launch
     from railweave.operations.bench.running.shells import HERE
 
-    launch = Launch(options.launcher)  # refused before anything is read
+    launch = Launch(options.launcher)  # an invalid value is refused before anything is read
     given = options.plan if isinstance(options.plan, Plan) else read_plan(options.plan)
     network = plan_runs.planned_network(given, options.fabric, options.device, options.hardware)
     outputs = plan_runs.outputs_of(options.plan, options.store, options.outputs)
@@ -91,17 +91,17 @@ def bench_run(options: BenchRun) -> RunSummary:
 def bench_plan(options: BenchPlan) -> Plan:
     """Plan the perftest and nccl-tests runs that prove a network, each with its expected result (docs/bench.md).
 
-    - ``parts``: the parts of the suite to plan; default: all.
-    - ``progress``: called with a short description of the current activity.
+    - ``parts``: the parts of the suite to plan. Default: all.
+    - ``progress``: a function that is called with a short description of the current activity.
 
     ``Plan.to_json`` returns the text of the plan file. Predictions run in parallel processes. Raises ``InputError`` for
-    an invalid argument. Raises the errors of ``load`` too.
+    an invalid argument, and the errors of ``load``.
     """
     from railweave.operations.bench.planning.making import plan
     from railweave.operations.bench.planning.places import check_memory
     from railweave.prediction.simulation.job import job_network
 
-    check_memory(options.memory, ())  # an unknown one is refused before anything is read
+    check_memory(options.memory, ())  # an unknown value is refused before anything is read
     whole = options.network()
     network = job_network(whole, options.fabric)
     with in_force(network.catalog):
@@ -120,9 +120,9 @@ def bench_plan(options: BenchPlan) -> Plan:
 
 @verb(BenchReport)
 def bench_report(options: BenchReport) -> StoreReport:
-    """Return the content of a store of benchmark runs for the page of ``railweave bench report``. ``to_html`` of the result returns the page.
+    """Return the content of a store of benchmark runs, from which ``to_html`` of the result makes the page of ``railweave bench report``.
 
-    - ``progress``: called with a short description of the current activity.
+    - ``progress``: a function that is called with a short description of the current activity.
 
     Raises ``SpecError`` if there is no store, ``InputError`` for an unknown run, and the errors of ``load``.
     """
@@ -141,7 +141,9 @@ def bench_report(options: BenchReport) -> StoreReport:
 
 @verb(BenchCompare)
 def bench_compare(options: BenchCompare) -> BenchComparison:
-    """Compare the runs in ``b`` with the earlier runs in ``a``, or the runs in ``a`` with their predictions. Each row of the result has a verdict.
+    """Compare the runs in ``b`` with the earlier runs in ``a`` or, if ``predicted`` is given, the runs in ``a`` with their predictions.
+
+    Each row of the result has a verdict.
 
     - ``fabric``, ``tolerance``, ``device``, ``hardware``, ``progress``: see ``bench_report``. With ``fabric``, each row has the
       simulator's explanation of the bottleneck.
@@ -168,17 +170,17 @@ def bench_compare(options: BenchCompare) -> BenchComparison:
 
 
 def _ran_on(options: BenchReport | BenchCompare | BenchImport | BenchTriage) -> Network | None:
-    """Return the network that was benchmarked, if it is given."""
+    """Return the network on which the benchmarks ran, or None if the options do not give a fabric."""
     return None if options.fabric is None else network_of(options.fabric, options.device, options.hardware)
 
 
 @verb(BenchImport)
 def bench_import(options: BenchImport) -> ImportResult:
-    """Read output files of benchmarks (docs/bench.md lists the formats), and add their runs to a store: all runs or, after an error, none.
+    """Read output files of benchmarks, and add their runs to a store. After an error, no run is added.
 
-    A file that was read before adds nothing. Raises ``SpecError`` if a file cannot be read or is not a benchmark
-    output; nothing is stored in this case. Raises ``InputError`` if ``operation`` is not a collective operation, and
-    ``OutputError`` if the store cannot be written.
+    docs/bench.md lists the formats. A file that was read before adds nothing. Raises ``SpecError`` if a file cannot be read
+    or is not a benchmark output, ``InputError`` if ``operation`` is not a collective operation, and ``OutputError`` if the
+    store cannot be written.
     """
     from railweave.operations.bench.runs import import_files
 
@@ -191,8 +193,8 @@ def bench_import(options: BenchImport) -> ImportResult:
 def bench_triage(options: BenchTriage) -> list[TriageResult]:
     """Search outputs of runs for faults: plugin, GIDs, GPUDirect, interfaces, affinity, retries and more.
 
-    Returns, for each file, its content and its findings. Each finding has the line that shows it. Files of one job are
-    compared with each other. Raises ``SpecError`` if a file cannot be read.
+    The result has the content and the findings of each file. Each finding has the line that shows the fault. Files of one
+    job are compared with each other. Raises ``SpecError`` if a file cannot be read.
     """
     from railweave.operations.bench.runs import output_text
     from railweave.operations.bench.triage.triage import design_of, triage_job
@@ -203,9 +205,9 @@ def bench_triage(options: BenchTriage) -> list[TriageResult]:
 
 @verb(BenchCheck)
 def bench_check(options: BenchCheck) -> NumberCheck:
-    """Compare the results in benchmark outputs with the results that the given servers should get, without a fabric file.
+    """Compare the results in benchmark outputs with the results that the given servers should reach, without a fabric file.
 
-    ``good`` of the result is False if a number is outside the expected band, if a run failed, or if a number cannot be
+    ``good`` of the result is False if a number is outside the expected range, if a run failed, or if a number cannot be
     predicted. Raises ``SpecError`` if a file cannot be read or is not benchmark output, and ``InputError`` if no
     network of such servers can be designed or ``nvlink`` is out of range.
     """
@@ -240,7 +242,7 @@ def bench_show(options: BenchShow) -> StoredRuns:
 def bench_export(options: BenchExport) -> StoredRuns:
     """Write the runs of a store into a file, and return them. A CSV file has a line for each measured number; a JSON file has all data of each run.
 
-    Raises ``InputError`` if the file name ends in neither .csv nor .json, and ``SpecError`` if there is no store.
+    Raises ``InputError`` if the file name ends neither in .csv nor in .json, and ``SpecError`` if there is no store.
     """
     from railweave.operations.store.export import FORMS, stored_runs
 

@@ -54,21 +54,21 @@ def routes(
 
 @verb(Paths)
 def paths(options: Paths) -> list[QueuePairPath]:
-    """Return the path of each queue pair of a connection: its GIDs, and every link that it crosses, with the link's share.
+    """Return the path of each queue pair of a connection: its GIDs, and every link that it crosses, with the link's share of the traffic.
 
     Both NICs must be on the same fabric. A NIC can also be named by its interface or RDMA device. Queue pair i uses
     path color i modulo the number of colors. ``configs`` are switch configurations that replace the designed ones, as
     ``running`` returns them.
 
-    The result has one path per queue pair, in order. ``hops`` is empty if the destination cannot be reached. Raises ``InputError`` for an
-    unknown name or a NIC without an address, and as ``load`` does.
+    The result has one path per queue pair, in order. ``hops`` of a path is empty if the destination cannot be reached.
+    Raises ``InputError`` for an unknown name or a NIC without an address, and the errors of ``load``.
     """
     return connection.of(Connection(**vars(options))).paths
 
 
 @verb(Connection)
 def connection(options: Connection) -> ConnectionPaths:
-    """Return the paths of a connection's queue pairs, as ``paths`` does, with the headers of packets on them (docs/cli.md).
+    """Return the paths of a connection's queue pairs, as ``paths`` does, with the headers of the packets on them (docs/cli.md).
 
     ``notes`` of the result are sentences about parts of the network that are out of service, and about ports without a
     path. Arguments and errors are those of ``paths``.
@@ -84,11 +84,11 @@ def connection(options: Connection) -> ConnectionPaths:
 
 @verb(Build)
 def build(options: Build) -> Built:
-    """Design a fabric file and write everything into a folder: configurations, tables, picture, report and, at the end, the lock.
+    """Design a fabric file and write all output into a folder: configurations, tables, picture and report. The lock is written last.
 
-    The folder is refused if it holds anything but an earlier build. ``progress`` is called with a short description of the current activity.
-    Files are written even if a finding of the result is an error. Raises ``InputError`` for wrong input, and ``OutputError`` if the folder
-    cannot be written; folder and lock are then unchanged.
+    A folder that contains anything but an earlier build is refused. ``progress`` is a function that is called with a short
+    description of the current activity. Files are written even if a finding of the result is an error. Raises
+    ``InputError`` for wrong input, and ``OutputError`` if the folder cannot be written; folder and lock are then unchanged.
     """
     return _build(
         Path(options.fabric),
@@ -108,9 +108,9 @@ def diff(options: Diff) -> NetworkDiff:
 
     A new fabric file is designed with the allocations of an old file or folder, so that unchanged parts keep their
     ports and addresses. If the old network is a ``Network``, the new file uses its own allocations. ``equal`` of the
-    result is True if nothing changes; ``lines()`` returns the changes as text. Raises as ``load`` does.
+    result is True if nothing changes; ``lines()`` returns the changes as text. Raises the errors of ``load``.
     """
-    from railweave.outputs.folder.differences import diff as differences  # brings every renderer with it
+    from railweave.outputs.folder.differences import diff as differences  # imports every renderer
 
     before, after = load_pair(
         options.old,
@@ -127,16 +127,16 @@ def diff(options: Diff) -> NetworkDiff:
 def verify(options: Verify) -> Verified:
     """Check a network for consistency, and validate its files with every external validator that is installed.
 
-    For a build folder, the existing files are read, and each value that differs from the design is a finding. Otherwise the files are
-    checked as they would be rendered. With ``running`` (docs/collect.md), saved configurations are checked in place of the designed ones.
-    ``progress`` is called with a short description of the current activity.
+    In a build folder, the existing files are checked, and each value that differs from the design is a finding. Otherwise,
+    the files are checked as they would be rendered. With ``running`` (docs/collect.md), saved configurations are checked in
+    place of the designed ones. ``progress`` is a function that is called with a short description of the current activity.
 
     A validator that is not installed is reported as skipped, with the reason. ``good`` of the result is False if a
-    finding is an error. The result can be iterated: it yields the findings, errors first (docs/findings.md). Raises as
-    ``load`` does.
+    finding is an error. The result can be iterated: it yields the findings, errors first (docs/findings.md). Raises the
+    errors of ``load``.
     """
     from railweave.analysis.drift.running import captured_texts
-    from railweave.outputs.folder.verify import verify as run  # brings every check and renderer with it
+    from railweave.outputs.folder.verify import verify as run  # imports every check and renderer
 
     network, running = options.network(), options.running
     given = None if isinstance(options.source, Network) else Path(options.source)

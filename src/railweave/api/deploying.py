@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from railweave.operations.deploy.ztp.making import FirstBootFiles
 
 
-if not TYPE_CHECKING:  # types of parameters, imported when they are used
+if not TYPE_CHECKING:  # types of parameters; other modules are imported when they are used
     __getattr__ = attributes(
         __name__,
         {
@@ -65,7 +65,7 @@ def campaign_plan(
     hardware: Path | str | None = None,
     progress: Callable[[str], None] = silent,
 ) -> Campaign:
-    """Plan a campaign: the faults of each turn, and the effects that the model predicts. Changes no device.
+    """Plan a campaign of faults: the faults of each turn, and the effects that the model predicts. Changes no device.
 
     - ``scenario``: a scenario file. Its faults are injected in turns, one after another; faults that overlap in time
       form one turn.
@@ -92,7 +92,7 @@ def campaign_plan(
 
 
 def _job(fabric: Path, scenario: Path, hardware: Path | str | None) -> str:
-    """Return the simulated time of the scenario's traffic with its faults, or the reason why there is none."""
+    """Return the simulated time of the scenario's traffic with its faults or, if there is none, the reason."""
     from railweave.api.predicting import simulate
 
     try:
@@ -112,11 +112,11 @@ def campaign_run(
     hardware: Path | str | None = None,
     progress: Callable[[str], None] = silent,
 ) -> list[Result]:
-    """Carry out a campaign, turn by turn. The campaign ends if the network has not recovered after a turn.
+    """Carry out a campaign turn by turn, and return the result of each turn. The campaign ends if the network has not recovered after a turn.
 
     ``limits`` has the rollback timers of switches; None means the defaults of ``Limits``. For the other arguments, see
-    ``campaign_plan``. The list has the result of each turn. Raises ``InputError`` if the campaign is refused,
-    ``StoppedError`` if a switch could not be restored, and ``OutputError`` if another operator is at work.
+    ``campaign_plan``. Raises ``InputError`` if the campaign is refused, ``StoppedError`` if a switch could not be restored,
+    and ``OutputError`` if another operator is at work.
     """
     from railweave.operations.deploy.campaign.carrying import Limits, run_campaign
 
@@ -125,7 +125,7 @@ def campaign_run(
 
 
 def lab_results(file: Path | str | None) -> list[dict[str, Any]]:
-    """Return the results in a file with the output of ``railweave lab fault --json``, as a JSON object for each group of faults.
+    """Return the results in an output file of ``railweave lab fault --json``, as a JSON object for each group of faults.
 
     Return an empty list if ``file`` is None. Raises ``InputError`` if the file cannot be read or contains no such results.
     """
@@ -135,7 +135,7 @@ def lab_results(file: Path | str | None) -> list[dict[str, Any]]:
 
 
 def rehearsed(fabric: Path | str, scenario: Path | str) -> list[dict[str, Any]]:
-    """Inject the faults of a scenario file into the running lab of a fabric file. Return the measurement of each group of faults as a JSON object.
+    """Inject the faults of a scenario file into the running lab of a fabric file. Return the measurements of each group of faults as a JSON object.
 
     Raises ``InputError`` if the scenario is invalid, and ``LabError`` if the lab is not up.
     """
@@ -148,7 +148,7 @@ def rehearsed(fabric: Path | str, scenario: Path | str) -> list[dict[str, Any]]:
 def deploy_ztp(options: DeployZtp) -> FirstBootFiles:
     """Write the files that new switches load at first boot, by serial number, and a configuration for each of two DHCP servers (ISC Kea, dnsmasq).
 
-    - ``out``: the folder to write, readable only by its owner.
+    - ``out``: the folder to write. Only its owner can read it.
     - ``url``: the address at which switches find the folder, ``http://ADDRESS:PORT``.
 
     Serial numbers are those of the inventory. Raises ``InputError`` if no switch has a serial number, or if a secret
@@ -179,7 +179,8 @@ def deploy_ztp_serve(
 ) -> None:
     """Serve a folder of ``deploy_ztp`` by HTTP until interrupted. Only switches with known serial numbers get files.
 
-    - ``progress``: called when the server is ready, and with a line for each request.
+    - ``address``: the IP address and port at which the server listens.
+    - ``progress``: a function that is called when the server is ready, and with a line for each request.
 
     Raises ``InputError`` if the folder does not contain first-boot files, and ``OutputError`` if the address cannot be
     used.
@@ -195,8 +196,9 @@ def deploy_ztp_serve(
 def deploy_acknowledge(options: DeployAcknowledge) -> list[ComparedDevice]:
     """Compare newly booted switches with the design and the inventory, and enter those that match in the journal. Changes no device.
 
-    ``deploy_plan`` refuses to configure a switch that runs no routing yet and was not acknowledged. Raises ``InputError`` for an unknown
-    name, ``LabError`` if the lab is not up, and ``OutputError`` if another operator is at work.
+    A switch that runs no routing yet must be acknowledged in this way; otherwise, ``deploy_plan`` refuses to configure it.
+    Raises ``InputError`` for an unknown name, ``LabError`` if the lab is not up, and ``OutputError`` if another operator is
+    at work.
     """
     from railweave.operations.deploy.acknowledging import acknowledge
 
@@ -206,8 +208,8 @@ def deploy_acknowledge(options: DeployAcknowledge) -> list[ComparedDevice]:
 def deploy_read(plan: Path | str) -> Plan:
     """Return the plan in a plan file, if it can be applied.
 
-    Raises ``SpecError`` if the file is not a plan or was edited by hand, and ``InputError`` with the reasons if planning
-    found that the plan must not be applied (``Plan.refused``).
+    Raises ``SpecError`` if the file is not a plan or was edited by hand. Raises ``InputError`` if planning found that the
+    plan must not be applied, with the reasons (``Plan.refused``).
     """
     from railweave.operations.deploy.applying import check_not_refused
     from railweave.operations.deploy.plan import read_plan
@@ -219,7 +221,7 @@ def deploy_read(plan: Path | str) -> Plan:
 
 @verb(DeployPlan)
 def deploy_plan(options: DeployPlan) -> Plan:
-    """Plan the changes that bring switches and servers to the design of a fabric file, and their order. Changes no device.
+    """Plan the changes that make switches and servers match the design of a fabric file, and the order of the changes. Changes no device.
 
     Raises ``InputError`` for wrong input, and ``LabError`` if the lab is not up.
     """
@@ -271,12 +273,12 @@ def deploy_drain(options: DeployDrain) -> Plan:
 
 @verb(DeployUndrain)
 def deploy_undrain(options: DeployUndrain) -> Plan:
-    """Plan the return of drained parts to service. Arguments and errors are those of ``deploy_drain``.
+    """Plan the return of drained parts to service.
 
-    Also raises ``InputError`` if none of the parts is drained.
+    - ``again``: True to accept that no part is drained. This restores switches that still have the configuration of a
+      drain because an earlier undrain was interrupted.
 
-    - ``again``: accept that no part is drained. This restores switches that still have the configuration of a drain
-      because an earlier undrain was interrupted.
+    Other arguments and errors are those of ``deploy_drain``. Also raises ``InputError`` if none of the parts is drained.
     """
     from railweave.operations.deploy.drain import plan_undrain
 
@@ -292,9 +294,9 @@ def deploy_undrain(options: DeployUndrain) -> Plan:
 def deploy_replace(options: DeployReplace) -> Plan:
     """Plan all changes after a switch, server or NIC was replaced: inventory, addresses, labels, configurations, server files.
 
-    Changes nothing itself. ``deploy_apply`` writes the inventory, and changes the switches and servers whose configuration depends on it. A
-    replaced switch that already answers gets its whole configuration. Raises ``InputError`` for an invalid name or value, and ``LabError``
-    if the lab is not up.
+    This function changes nothing itself. ``deploy_apply`` writes the inventory, and changes the switches and servers whose
+    configuration depends on it. A replaced switch that already answers gets its whole configuration. Raises ``InputError``
+    for an invalid name or value, and ``LabError`` if the lab is not up.
     """
     from railweave.operations.deploy.planning import plan_replacement
 
@@ -311,8 +313,8 @@ def deploy_replace(options: DeployReplace) -> Plan:
 def deploy_upgrade(options: DeployUpgrade) -> Plan:
     """Plan the installation of a release on switches, batch by batch. Changes nothing itself.
 
-    ``deploy_apply`` drains, installs, restarts, checks and undrains each batch. Raises ``InputError`` for wrong input, and ``LabError`` if
-    the lab is not up.
+    ``deploy_apply`` drains each batch, installs the release, restarts the switches, checks them and undrains them. Raises
+    ``InputError`` for wrong input, and ``LabError`` if the lab is not up.
     """
     from railweave.operations.deploy.upgrade import plan_upgrade
 
@@ -348,7 +350,7 @@ def deploy_rollback(options: DeployRollback) -> Plan:
 def deploy_apply(options: DeployApply) -> Revision:
     """Carry out a plan and return its revision.
 
-    Every device first tests its change; then each wave is changed with a rollback timer, checked and confirmed.
+    First, every device tests its change. Then each wave of devices is changed with a rollback timer, checked and confirmed.
 
     - ``idle_limit``: the traffic level below which a drained port counts as idle, and the time limit for this.
     - ``upgrade_timeouts``: the time limits for switches to install a release and to restart with it, in an upgrade.
@@ -378,7 +380,7 @@ def deploy_resume(options: DeployResume) -> Revision:
     - ``lab``, ``access``, ``secrets``, ``settle``, ``confirm_within``: see ``deploy_apply``.
     - ``wait_for``, ``wait_for_timeout``, ``idle_limit``, ``upgrade_timeouts``: see ``deploy_apply``.
 
-    Raises ``InputError`` if nothing was interrupted, and as ``deploy_apply`` does.
+    Raises ``InputError`` if nothing was interrupted, and the errors of ``deploy_apply``.
     """
     from railweave.operations.deploy import applying, journal
     from railweave.outputs.folder.rendering import read_secrets
@@ -406,10 +408,10 @@ def _settings(options: Rollout) -> ApplySettings:
 def deploy_status(options: DeployStatus) -> tuple[Revision | None, list[DeviceCondition]]:
     """Return the newest revision (None if there is none), and the actual state of each device in its plan. Changes no device.
 
-    - ``at_work``: called with a text that names the user, host and process that change the network now, if there are
-      any.
+    - ``at_work``: a function that is called if someone is changing the network now. Its argument is a text with the user,
+      host and process.
 
-    Raises ``InputError`` as ``load`` does, and ``LabError`` if the lab is not up.
+    Raises ``LabError`` if the lab is not up, and the errors of ``load``.
     """
     from railweave.operations.deploy import applying, journal
 
@@ -426,7 +428,7 @@ def deploy_status(options: DeployStatus) -> tuple[Revision | None, list[DeviceCo
 
 
 def deploy_history(fabric: Path | str) -> list[Revision]:
-    """Return all revisions of a network, the newest first."""
+    """Return all revisions of a network, beginning with the newest."""
     from railweave.operations.deploy import journal
 
     with journal.opened(Path(fabric)) as rows:

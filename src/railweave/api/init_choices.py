@@ -1,4 +1,4 @@
-"""The choices that ``init`` offers when it asks: models by name, and what each load balancing costs."""
+"""The choices that ``init`` offers when it asks questions: hardware models by name, and the cost of each kind of load balancing."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class Choice(NamedTuple):
-    """A model that a word names. ``problem``: why there is none, with a fix; empty if there is one."""
+    """The hardware model to which a word refers. If there is none, ``problem`` has the reason and a fix; otherwise it is empty."""
 
     name: str
     shown: str = ""
@@ -24,26 +24,26 @@ class Choice(NamedTuple):
 
 
 class Balance(NamedTuple):
-    """A load balancing, with its price in one line."""
+    """A kind of load balancing. ``price`` describes its behavior and its cost in one line."""
 
     word: str
     price: str
 
 
 def known(hardware: Path | str | None) -> Catalog:
-    """Return the packaged models and those of hardware files. Raises ``InputError`` if these are not valid."""
+    """Return the packaged hardware models and those of hardware files. Raises ``InputError`` if these files are not valid."""
     return packaged().with_hardware(own_hardware(path_of(hardware)).hardware)
 
 
 def servers(catalog: Catalog) -> list[str]:
-    """Return a line for each model that ``--nic`` takes: server, GPUs, NICs."""
+    """Return a line for each model that ``--nic`` accepts: server, GPUs and NICs."""
     rows = sized_servers(catalog)
     widths = [max(len(row[column]) for row in rows) for column in range(2)]
     return [f"{server:{widths[0]}}  {gpus:{widths[1]}}  {nics}" for server, gpus, nics in rows]
 
 
 def server_of(catalog: Catalog, word: str) -> Choice:
-    """Return the server model that a word names: a server, a NIC, a GPU, or part of a name."""
+    """Return the server model to which a word refers: the name of a server, a NIC or a GPU, or part of a name."""
     names = servers_named(catalog, word) if word.strip() else []
     if not names:
         return Choice("", problem="; ".join(unknown_server(catalog, word)))
@@ -52,14 +52,14 @@ def server_of(catalog: Catalog, word: str) -> Choice:
 
 
 def gpus_of(catalog: Catalog, word: str) -> int:
-    """Return the number of GPUs of the server model that a word names. Raises ``InputError`` if there is no such model."""
+    """Return the number of GPUs of the server model to which a word refers. Raises ``InputError`` if there is no such model."""
     from railweave.design.sizing.request import asked_servers
 
     return catalog.servers[asked_servers(catalog, word)[0]].gpus
 
 
 def switch_of(catalog: Catalog, word: str) -> Choice:
-    """Return the switch model that a word names: a model, a vendor, or part of a name."""
+    """Return the switch model to which a word refers: a model, a vendor, or part of a name."""
     names = switches_named(catalog, word) if word.strip() else []
     if not names:
         return Choice("", problem="; ".join(unknown_switch(catalog, word)))
@@ -67,7 +67,7 @@ def switch_of(catalog: Catalog, word: str) -> Choice:
 
 
 def balances(catalog: Catalog, gpus: int, server: str, switch: str) -> list[Balance]:
-    """Return the load balancings that a fabric of this size can have, the default first, with their prices.
+    """Return the kinds of load balancing that are possible for a fabric of this size, each with its cost. The default comes first.
 
     Raises ``InputError`` if no shape fits.
     """

@@ -1,4 +1,4 @@
-"""Labs: run a network on this machine as FRR routers, test it, and inject faults (docs/lab.md)."""
+"""Labs: run a network on this machine with FRR routers, test it, and inject faults (docs/lab.md)."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 
 @verb(LabUp)
 def lab_up(options: LabUp) -> LabStart:
-    """Start a lab of a network: every switch as an FRR router, every server as a host, each in a network namespace. Needs root.
+    """Start a lab of a network. Every switch is an FRR router and every server a host, each in a network namespace. Requires root.
 
-    - ``progress``: called with a short description of the current activity.
-    - ``announce``: called with sentences about parts that are out of service, about statements of ``running`` that a
-      lab cannot apply, and about a download before it begins.
+    - ``progress``: a function that is called with a short description of the current activity.
+    - ``announce``: a function that is called with sentences about parts that are out of service, about statements of
+      ``running`` that a lab cannot apply, and about a download before it begins.
 
     ``settled`` of the result is False if routes do not converge. Raises ``LabError`` if this machine cannot run the lab
     or the lab already exists, and the errors of ``load``.
@@ -72,7 +72,8 @@ def lab_status(options: LabStatus) -> list[Status]:
 def lab_down(options: LabDown) -> LabRemoval:
     """Remove a lab: its processes, namespaces and links, and nothing else.
 
-    If no such lab exists, nothing is removed. Raises ``LabError`` if a part of the lab cannot be removed, or without root rights.
+    If no such lab exists, nothing is removed. Raises ``LabError`` if a part of the lab cannot be removed, or if the caller
+    is not root.
     """
     from railweave.live.lab import life
 
@@ -81,10 +82,10 @@ def lab_down(options: LabDown) -> LabRemoval:
 
 @verb(LabTest)
 def lab_test(options: LabTest) -> Proof:
-    """Test assertions about a running lab, each with its evidence. Needs root.
+    """Test assertions about a running lab, and return the result and evidence of each. Requires root.
 
-    ``good`` of the result is False if an assertion fails. Raises ``InputError`` for an unknown assertion, and ``LabError`` if the lab is not
-    up or without root rights.
+    ``good`` of the result is False if an assertion fails. Raises ``InputError`` for an unknown assertion, and ``LabError``
+    if the lab is not up or the caller is not root.
     """
     from railweave.live.lab.proof import prove
 
@@ -101,11 +102,11 @@ def lab_test(options: LabTest) -> Proof:
 
 @verb(LabFault)
 def lab_fault(options: LabFault) -> InjectedFaults:
-    """Inject faults into a running lab, and measure their effect. Needs root.
+    """Inject faults into a running lab, and measure their effect. Requires root.
 
-    ``announce`` is called with a sentence if a part of the scenario is ignored. ``good`` of the result is False if the
-    network did not react to a fault as designed. Raises ``InputError`` for an invalid fault, and ``LabError`` if the
-    lab is not up or without root rights.
+    ``announce`` is a function that is called with a sentence if a part of the scenario is ignored. ``good`` of the result
+    is False if the network did not react to a fault as designed. Raises ``InputError`` for an invalid fault, and
+    ``LabError`` if the lab is not up or the caller is not root.
     """
     from railweave.live.lab.faults.scenario import injected
 
@@ -124,10 +125,10 @@ def lab_fault(options: LabFault) -> InjectedFaults:
 
 @verb(LabFib)
 def lab_fib(options: LabFib) -> WrittenTables:
-    """Write the forwarding tables that the kernels of a running lab use into a file, for ``fib`` of ``simulate``. Needs root.
+    """Write the forwarding tables that the kernels of a running lab use into a file, for the argument ``fib`` of ``simulate``. Requires root.
 
-    ``differences`` of the result are the routes that differ from the computed tables. Raises ``LabError`` if the lab is not up or without
-    root rights.
+    ``differences`` of the result are the routes that differ from the computed tables. Raises ``LabError`` if the lab is not
+    up or the caller is not root.
     """
     from railweave.live.lab import fib, life
 
@@ -138,9 +139,9 @@ def lab_fib(options: LabFib) -> WrittenTables:
 
 @verb(LabExport)
 def lab_export(options: LabExport) -> ExportedLab:
-    """Write a network as a topology that containerlab starts with images of the vendors' operating systems.
+    """Write a network as a topology file, with which containerlab starts images of the vendors' operating systems.
 
-    Raises ``LabError`` for an operating system without an image, and as ``load`` does.
+    Raises ``LabError`` for an operating system without an image, and the errors of ``load``.
     """
     from railweave.live.lab.containerlab import exported
 
@@ -155,7 +156,7 @@ def lab_export(options: LabExport) -> ExportedLab:
 def lab_access(options: LabAccess) -> Path:
     """Start an SSH server for every device of a running lab, on the loopback address. Return the path of their ``access.yaml``.
 
-    Raises ``LabError`` if the lab is not up, if no SSH server is installed, or without root rights.
+    Raises ``LabError`` if the lab is not up, if no SSH server is installed, or if the caller is not root.
     """
     from railweave.live.lab import life, logins
 

@@ -36,15 +36,15 @@ def questions_of(
     device: Sequence[str] = (),
     hardware: Path | str | None = None,
 ) -> dict[str, tuple[Question, ...]]:
-    """Return the queries to each device of a network about its state, by name. Contacts no device.
+    """Return the queries about its state to each device of a network, by device name. Contacts no device.
 
-    - ``only``: query only these devices.
-    - ``servers``: query servers too.
-    - ``tables``: True queries complete routing tables, False only example routes and the number of routes. None queries
-      complete tables only of fabrics with at most 512 prefixes.
+    - ``only``: the names of the devices to query. Default: all.
+    - ``servers``: True to query servers too.
+    - ``tables``: True to query complete routing tables, False to query only example routes and the number of routes. None
+      means complete tables only for fabrics with at most 512 prefixes.
     - ``device``, ``hardware``: see ``load``.
 
-    Raises ``InputError`` for an unknown name, and as ``load`` does.
+    Raises ``InputError`` for an unknown name, and the errors of ``load``.
     """
     from railweave.live.collect.access_file import read_access
     from railweave.live.collect.plan import plan
@@ -55,9 +55,9 @@ def questions_of(
 
 @verb(Collect)
 def collect(options: Collect) -> CollectResult:
-    """Query the configuration and state of every switch, and write the answers as a capture. Changes no device.
+    """Query the configuration and state of every switch, and write the answers as a capture (a folder). Changes no device.
 
-    - ``progress``: called with a short description of the current activity.
+    - ``progress``: a function that is called with a short description of the current activity.
 
     A device that does not answer is listed in the result. Raises ``InputError`` for wrong input or if the folder
     contains anything but a capture, ``OutputError`` if the folder cannot be written, and the errors of ``load``.
@@ -103,8 +103,8 @@ def states(
     - ``capture``: a folder of device answers, as ``collect`` writes it.
     - ``device``, ``hardware``: see ``load``.
 
-    ``notes`` of each state lists the answers that could not be read. Raises ``InputError`` if the folder is not a capture, and as ``load``
-    does.
+    ``notes`` of each state lists the answers that could not be read. Raises ``InputError`` if the folder is not a capture,
+    and the errors of ``load``.
     """
     from railweave.model.state.capture import read_capture
     from railweave.systems.reading import read_states
@@ -117,16 +117,16 @@ def states(
 def check(options: Check) -> CheckResult:
     """Compare the running network with the design: the answers of its devices with the required state of each (docs/check.md).
 
-    - ``progress``: called with a short description of the current activity.
+    - ``progress``: a function that is called with a short description of the current activity.
 
     Parts that are planned, drained or failed under ``status:`` of the fabric file are not expected. Servers are
     expected if they were queried. If ``source`` is a fabric file, each finding names its line in the file. ``good`` of
-    the result is False if a finding is an error. Raises ``InputError`` if the folder is not a capture, has no device of
-    this network, or if an id is unknown. Raises the errors of ``load`` too.
+    the result is False if a finding is an error. Raises ``InputError`` if the folder is not a capture, if it has no device
+    of this network, or if an id is unknown. Raises the errors of ``load`` too.
     """
     capture = options.capture
     from railweave.live.check.check import Criteria
-    from railweave.live.check.check import check as run  # brings every reader with it
+    from railweave.live.check.check import check as run  # imports every reader
     from railweave.model.state.capture import read_capture
 
     if (capture is not None) + options.live + options.lab != 1:
@@ -173,7 +173,7 @@ def check(options: Check) -> CheckResult:
         captured = read_capture(Path(capture))
         if captured.meta.lab is not None:
             from railweave.live.lab.check import (
-                check_capture as run,  # its slice and its timers, with what a lab cannot say
+                check_capture as run,  # its slice and its timers, and what a lab cannot answer
             )
         return run(network, captured, criteria, progress=options.progress)
 
@@ -201,11 +201,11 @@ def fill_inventory(options: FillInventory) -> FilledInventory:
 def fleet_check(options: FleetCheck) -> FleetCheckResult:
     """Run ``railweave host check`` on servers over SSH, and summarize the results (docs/checks.md).
 
-    - ``generic``: without a design; ``source`` names the servers, which are compared with each other.
-    - ``progress``: called with a short description of the current activity.
+    - ``generic``: True if there is no design. ``source`` then names the servers, which are compared with each other.
+    - ``progress``: a function that is called with a short description of the current activity.
 
     A server that does not answer is listed in the result. Servers that ``status:`` of the fabric file marks as absent
-    are not queried. Raises ``InputError`` for wrong input, and as ``load`` does.
+    are not queried. Raises ``InputError`` for wrong input, and the errors of ``load``.
     """
     from railweave.live.fleet.checked import check_servers, compare_servers
 
@@ -238,7 +238,8 @@ def fleet_check(options: FleetCheck) -> FleetCheckResult:
 def fleet_mesh(options: FleetMesh) -> MeshResult:
     """Let servers send packets of the designed MTU to each other on every path color, and report which packets were answered (docs/checks.md).
 
-    ``hosts`` are the servers that send; the targets may be other servers. Arguments and errors are those of ``fleet_check``.
+    ``hosts`` are the servers that send; the targets may be other servers. Other arguments and errors are those of
+    ``fleet_check``.
     """
     from railweave.live.fleet.meshed import mesh_servers
 

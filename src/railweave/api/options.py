@@ -1,8 +1,9 @@
-"""Options declared once, as fields of a typed value. The command line, the Python functions and both references derive from them.
+"""Options that are declared once, as fields of a typed value. The command line, the Python functions and both references are derived from them.
 
-A verb's options are a frozen dataclass whose fields are ``Annotated`` with an ``Argument`` or an ``Opt``. A field without either exists
-only in Python. ``verb`` converts a function of this value to a function of arguments; ``cli.command`` makes a command of it. The
-values of all verbs are in ``api.verbs``, which imports almost nothing, so that the command line starts quickly.
+The options of a verb (a step such as ``build``) are a frozen dataclass whose fields are ``Annotated`` with an ``Argument`` or an ``Opt``. A field without
+either exists only in Python. ``verb`` converts a function of such a value to a function of separate arguments;
+``cli.command`` makes a command of the latter. The values of all verbs are in ``api.verbs``, which imports almost
+nothing, so that the command line starts quickly.
 """
 
 from __future__ import annotations
@@ -26,13 +27,15 @@ Result_co = TypeVar("Result_co", covariant=True)
 
 @dataclass(frozen=True)
 class Opt:
-    """An option of a verb: its help, and its form on the command line.
+    """An option of a verb: its help text, and its form on the command line.
 
     - ``name``: the option's name, if it differs from the field's name with hyphens.
     - ``letter``: its one-letter form.
+    - ``metavar``: the placeholder for its value in the help text.
     - ``least`` and ``most``: the limits of a number.
+    - ``envvar``: the environment variable that can set it.
     - ``words``: a function that returns values for shell completion.
-    - ``kind``: its type on the command line, if different from the field's.
+    - ``kind``: its type on the command line, if different from the field's type.
     """
 
     help: str
@@ -58,7 +61,10 @@ class Argument:
 
 @dataclass(frozen=True)
 class OptionField:
-    """A field of a class of options, as the command line and the references use it. ``default`` is ``MISSING`` if the field is required."""
+    """A field of a class of options, as the command line and the references use it.
+
+    ``default`` is ``MISSING`` if the field is required. ``shown`` is None if the field exists only in Python.
+    """
 
     field: str
     type: Any
@@ -67,21 +73,21 @@ class OptionField:
 
 
 class _Unloaded:
-    """A replacement for a type that only type checkers import."""
+    """A placeholder for a type that only type checkers import."""
 
     def __class_getitem__(cls, _: object) -> type:
         return cls
 
 
 class _Names(UserDict[str, Any]):
-    """The names of a module for its annotations. Names that only type checkers import are ``_Unloaded``."""
+    """The names of a module, to evaluate the annotations in it. A name that only type checkers import is ``_Unloaded``."""
 
     def __missing__(self, name: str) -> Any:  # noqa: ANN401  # a name may be of anything
         return getattr(builtins, name, _Unloaded)
 
 
 def declared(options: type) -> Iterator[OptionField]:
-    """Yield the fields of a class of options, in the order of its arguments."""
+    """Yield the fields of a class of options, in the order in which a function takes them as arguments."""
     homes = {
         name: names
         for home in reversed(options.__mro__)
@@ -89,7 +95,7 @@ def declared(options: type) -> Iterator[OptionField]:
         for name in vars(home).get("__annotations__", {})
     }
     for field in sorted(fields(options), key=lambda option: bool(option.kw_only)):
-        hint = eval(str(field.type), {}, homes[field.name])  # noqa: S307  # an annotation of our own
+        hint = eval(str(field.type), {}, homes[field.name])  # noqa: S307  # noqa: S307  # an annotation in railweave's own source
         shown = None
         if get_origin(hint) is Annotated:
             hint, *more = get_args(hint)
@@ -98,21 +104,21 @@ def declared(options: type) -> Iterator[OptionField]:
 
 
 class Verb(Protocol[P, Options_contra, Result_co]):
-    """A function that can be called with arguments, or with its options as one value."""
+    """A function that can be called with separate arguments, or with one value that has all options."""
 
     def __call__(self, *words: P.args, **named: P.kwargs) -> Result_co:
-        """Run the verb with arguments."""
+        """Run the verb with separate arguments."""
         ...
 
     def of(self, options: Options_contra, /) -> Result_co:
-        """Run the verb with its options as one value."""
+        """Run the verb with one value that has all options."""
         ...
 
 
 def verb(
     options: Callable[P, Any],
 ) -> Callable[[Callable[[Options_contra], Result_co]], Verb[P, Options_contra, Result_co]]:
-    """Return a decorator that converts a function of one options value to a function of the separate options."""
+    """Return a decorator that converts a function of one options value to a function of separate arguments. ``options`` is the class of the value."""
 
     def decorate(run: Callable[[Options_contra], Result_co]) -> Verb[P, Options_contra, Result_co]:
         @functools.wraps(run)
@@ -135,7 +141,7 @@ def verb(
 
 
 def annotation(parameter: inspect.Parameter) -> str:
-    """Return the type of a parameter as written, without the command-line annotation."""
+    """Return the type of a parameter as written in the source, without ``Annotated`` and its command-line part."""
     kind = ast.parse(str(parameter.annotation), mode="eval").body
     inside = kind.slice if isinstance(kind, ast.Subscript) and ast.unparse(kind.value) == "Annotated" else None
     return ast.unparse(inside.elts[0] if isinstance(inside, ast.Tuple) else kind)

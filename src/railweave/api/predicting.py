@@ -39,8 +39,8 @@ def simulate(options: Simulate) -> JobPrediction:
     traffic, ``collective``, ``size`` and ``qps`` are refused; other arguments override the file. With several
     ``seeds``, ``band`` of a collective or ``seeds_ps`` of a job shows the spread over the seeds. ``configs`` are switch
     configurations that replace the designed ones, as ``running`` returns them. With ``watch``, ``series``, ``queues``
-    and ``rates`` of the result have values over time; other results are the same without. ``progress`` is called with
-    the running collective, the number of messages that arrived, and their total number.
+    and ``rates`` of the result have values over time; other results are the same without. ``progress`` is a function that
+    is called with the running collective, the number of messages that arrived, and their total number.
 
     Times end in ``_ps`` (10^-12 s) or ``_us``, sizes in ``_bytes``, rates in ``_gbps`` (10^9 bit/s) or ``_gbytes``
     (10^9 byte/s). ``links``, ``flows``, ``series``, ``queues`` and ``rates`` of the result are columns for
@@ -59,9 +59,9 @@ def simulate(options: Simulate) -> JobPrediction:
 def simulate_sizes(options: SimulateSizes) -> list[JobPrediction]:
     """Predict the speed of a collective with each of several sizes, one after the other.
 
-    - ``each``: called with each prediction as soon as it is finished.
-    - ``say``: called with a short description of the current activity.
-    - ``announce``: called with the expected time and memory of a long run before it begins.
+    - ``each``: a function that is called with each prediction as soon as it is finished.
+    - ``say``: a function that is called with a short description of the current activity.
+    - ``announce``: a function that is called before a long run begins, with its expected time and memory.
 
     Other arguments and errors are those of ``simulate``.
     """
@@ -99,8 +99,8 @@ def simulate_sizes(options: SimulateSizes) -> list[JobPrediction]:
 def simulate_variants(options: SimulateVariants) -> Comparison:
     """Predict a collective with each value of one setting, in parallel processes, and explain which value is best.
 
-    ``compare`` is the setting with its values, as for ``--compare``: ``"lb=ecmp,dlb"``. ``progress`` is called with the number of finished
-    predictions. Other arguments and errors are those of ``simulate``.
+    ``compare`` is the setting with its values, as for ``--compare``: ``"lb=ecmp,dlb"``. ``progress`` is a function that is
+    called with the number of finished predictions. Other arguments and errors are those of ``simulate``.
     """
     from railweave.prediction.simulation.compare import comparison
     from railweave.prediction.simulation.varied import variants
@@ -126,9 +126,10 @@ def simulate_grid(options: SimulateGrid) -> Grid:
     """Predict a collective for every combination of varied values, in parallel processes (docs/predict.md, Grids).
 
     ``varied`` has the values by name, with the names of ``--compare``:
-    ``{"hosts": ["H100-[01-02]", "H100-[01-04]"], "per-host": [1, 8], "size": ["1M", "1G"]}``. Each list element is one value, so a list of
-    servers may contain commas. ``varied`` can also be text, as for ``--compare``: ``"size=1M,1G per-host=1,8"``. Other arguments are those of ``simulate``. ``measured`` is a CSV file of measured points to compare with
-    predictions. ``progress`` is called with the number of finished predictions.
+    ``{"hosts": ["H100-[01-02]", "H100-[01-04]"], "per-host": [1, 8], "size": ["1M", "1G"]}``. Each list element is one
+    value, so a list of servers may contain commas. ``varied`` can also be text, as for ``--compare``:
+    ``"size=1M,1G per-host=1,8"``. ``measured`` is a CSV file of measured points to compare with predictions. ``progress``
+    is a function that is called with the number of finished predictions. Other arguments are those of ``simulate``.
 
     ``cells`` of the result has each combination with its prediction. ``to_text`` returns a table. ``fit`` is the rate
     that a straight line through the times over sizes approaches. Scripts that call this function need
@@ -163,10 +164,11 @@ def simulate_training(options: SimulateTraining) -> TrainingPrediction:
 
     ``job`` is a job file (docs/simulation-files.md). ``changes`` are values that replace fields of its jobs, by path, such as
     ``parallel.tensor``. ``background`` is that of ``simulate``, with ``to=intra-stripe``, ``inter-stripe`` or NICs.
-    ``progress`` is called with the current activity. With several ``seeds``, ``seeds_ps`` of each job has the time of
-    each seed.
+    ``progress`` is a function that is called with the current activity. With several ``seeds``, ``seeds_ps`` of each job
+    has the time of each seed.
 
-    Times end in ``_ps`` (10^-12 s). Raises ``InputError`` for invalid input, with lines of the files, and as ``load`` does.
+    Times end in ``_ps`` (10^-12 s). Raises ``InputError`` for invalid input, with lines of the files, and the errors of
+    ``load``.
     """
     from railweave.prediction.simulation.training.export import chakra_files
     from railweave.prediction.simulation.training.variants import training_over_seeds
@@ -228,7 +230,7 @@ def simulate_training_variants(options: SimulateTrainingVariants) -> Variants:
 
 
 def _on(options: Traffic | SimulateTraining, designed: Network | None = None) -> tuple[Network, Network]:
-    """Return the whole network, and that of the fabric that is simulated. ``designed`` is the whole network, if it is at hand."""
+    """Return (the whole network, the network of the fabric that is simulated). ``designed`` is the whole network, if it was already designed."""
     from railweave.prediction.simulation.job import job_network
 
     whole = options.network() if designed is None else designed

@@ -1,4 +1,4 @@
-"""Options of verbs that work on running systems: fleets, benchmarks, tuning, deployment. See ``api.options``."""
+"""Options of verbs that work on running systems: benchmarks, tuning and deployment. See ``api.options``."""
 
 from __future__ import annotations
 
@@ -330,14 +330,14 @@ class BenchPlan(Source):
 
 @dataclass(frozen=True, kw_only=True)
 class Reaching:
-    """Options of verbs that connect to the devices of a network: its lab or access file, and hardware models."""
+    """Options of verbs that connect to the devices of a network: a lab, an access file, and hardware models."""
 
     lab: Annotated[bool, LAB] = False
     access: Annotated[Path | str | None, DEVICE_ACCESS] = None
     hardware: Annotated[Path | str | None, HARDWARE] = None
 
     def running(self, fabric: Path | str, progress: Callable[[str], None] = silent) -> RunningFabric:
-        """Return the network of a fabric file together with the access to its devices. Raises as ``running_fabric`` does."""
+        """Return the network of a fabric file together with the access to its devices. Raises the errors of ``running_fabric``."""
         from railweave.api.sites import running_fabric
 
         return running_fabric(fabric, lab=self.lab, access=self.access, hardware=self.hardware, progress=progress)
@@ -345,7 +345,7 @@ class Reaching:
 
 @dataclass(frozen=True, kw_only=True)
 class Rollout(Reaching):
-    """Options for carrying out a plan: its timers, its wait conditions and its secrets."""
+    """Options for carrying out a plan: its timers, its conditions for waiting, and its secrets."""
 
     secrets: Annotated[Path | str | None, SECRETS] = None
     confirm_within: Annotated[int, CONFIRM] = 600

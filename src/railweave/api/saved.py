@@ -1,4 +1,4 @@
-"""Configurations saved from switches: their differences from the design, and a fabric file made from them."""
+"""Configurations saved from switches: their differences from the design, and a fabric file derived from them."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ if TYPE_CHECKING:
 def drift(options: DriftOptions) -> Drift:
     """Return the differences between the configurations of switches and the design, and their effects.
 
-    - ``progress``: called with a short description of the current activity.
+    - ``progress``: a function that is called with a short description of the current activity.
 
     ``equal`` of the result is True if no captured switch differs; ``proven`` is True if, in addition, all switches were
     captured. ``lines()`` returns the differences as text. ``adopted`` lists the changes that ``adopt`` made in the
     fabric file. Secrets that devices show redacted or hashed are not compared. Raises ``InputError`` if the folder is
     not a capture, or if ``adopt`` is given and ``source`` is not a fabric file. Raises the errors of ``load`` too.
     """
-    from railweave.analysis.drift.drift import drift as differences  # brings every reader with it
+    from railweave.analysis.drift.drift import drift as differences  # imports every reader
     from railweave.analysis.drift.running import captured_texts
 
     if options.adopt and isinstance(options.source, Network):
@@ -66,7 +66,7 @@ def running(
     device: Sequence[str] = (),
     hardware: Path | str | None = None,
 ) -> dict[str, DeviceConfig]:
-    """Return the configuration of every switch by name: the saved one, or the designed one if none was saved.
+    """Return the configuration of every switch, by name. It is the saved configuration or, if none was saved, the designed one.
 
     - ``capture``: a folder of saved configurations (docs/collect.md).
     - ``device``, ``hardware``: see ``load``.
@@ -93,7 +93,10 @@ def running(
 def configs_of(
     network: Network, capture: Path | str | None, configs: Mapping[str, DeviceConfig] | None
 ) -> Mapping[str, DeviceConfig] | None:
-    """Return the switch configurations that replace the designed ones: those saved in ``capture``, or ``configs`` (which may be None) if ``capture`` is None."""
+    """Return the switch configurations that replace the designed ones. They are those saved in ``capture``; without ``capture``, they are ``configs``.
+
+    ``configs`` may be None, which means the designed configurations.
+    """
     return configs if capture is None else running(network, capture)
 
 
@@ -107,7 +110,7 @@ def adopt(
     force: bool = True,
     progress: Callable[[str], None] = silent,
 ) -> ImportedNetwork:
-    """Return an existing network as a fabric file, from configurations saved from its switches.
+    """Return an existing network as a fabric file, derived from configurations saved from its switches.
 
     - ``folder``: a folder of saved configurations (docs/collect.md), with ``DEVICE/lldp.json`` next to them if
       available.
@@ -116,15 +119,15 @@ def adopt(
     - ``hardware``: a folder of hardware files with models of your own (docs/hardware.md).
     - ``draft``: the path of the new fabric file. If no network can be designed from it, the file is written there
       anyway, to be fixed by hand.
-    - ``force``: if False, an existing fabric file, lock or inventory at ``draft`` is an error.
-    - ``progress``: called with a short description of the current activity.
+    - ``force``: True to overwrite an existing fabric file, lock or inventory at ``draft``; False to raise an error.
+    - ``progress``: a function that is called with a short description of the current activity.
 
     ``write`` of the result writes the fabric file with its lock and inventory. ``scores`` compares the design of the
     file with the saved configurations, statement by statement. ``notes`` list facts that the file cannot express.
     Raises ``InputError`` if the folder is not a capture, if a configuration cannot be read (with file and line), or if
     no network can be designed from the fabric file.
     """
-    from railweave.analysis.adopt.adopt import imported_folder, refuse_to_replace  # brings every reader with it
+    from railweave.analysis.adopt.adopt import imported_folder, refuse_to_replace  # imports every reader
     from railweave.analysis.adopt.equipment import asked_models
 
     if draft is not None and not force:
@@ -134,9 +137,9 @@ def adopt(
 
 
 def designed_for(network: Network, capture: Path | str) -> tuple[Network, dict[str, DeviceConfig] | None]:
-    """Return the network to compare a capture with, and the configurations of its switches.
+    """Return (the network with which to compare a capture, the configurations of its switches).
 
-    The configurations are those of the lab if the capture was made of a lab, else None, which means the designed
+    The configurations are those of the lab if the capture is from a lab. Otherwise they are None, which means the designed
     configurations.
     """
     from railweave.model.state.capture import read_capture
@@ -144,7 +147,7 @@ def designed_for(network: Network, capture: Path | str) -> tuple[Network, dict[s
     saved = read_capture(Path(capture))
     if saved.meta.lab is None:
         return network, None
-    from railweave.live.lab.check import plan_of  # what else drift does needs nothing of labs
+    from railweave.live.lab.check import plan_of  # only a capture of a lab needs the modules of labs
 
     plan = plan_of(network, saved)
     return plan.network, plan.configs

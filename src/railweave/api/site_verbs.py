@@ -1,4 +1,4 @@
-"""Options of verbs on labs and on networks that are watched. See ``api.options``."""
+"""Options of verbs that work on labs, or that watch networks. See ``api.options``."""
 
 from __future__ import annotations
 

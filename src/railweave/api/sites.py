@@ -1,4 +1,4 @@
-"""The access to a network whose devices are queried or changed."""
+"""Functions that return the access to a network whose devices are queried or changed."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
 
 def site_of(fabric: Path, network: Network, *, lab: bool, access: Path | str | None) -> Site:
-    """Return the access to the devices of a network, through which they are queried and changed: those of a lab, or real devices.
+    """Return the access to the devices of a network, through which they are queried and changed. The devices are real, or those of a lab.
 
-    Raises ``LabError`` if ``lab`` is given and the lab is not up, and the errors of ``read_access`` for the access
+    Raises ``LabError`` if ``lab`` is True and the lab is not up. Also raises the errors of ``read_access`` for the access
     file.
     """
     from railweave.live.collect.access_file import read_access
@@ -44,7 +44,7 @@ def running_fabric(
 ) -> RunningFabric:
     """Return the network of a fabric file together with the access to its devices, real or in a lab.
 
-    Raises ``InputError`` as ``load`` does, and ``LabError`` if ``lab`` is given and the lab is not up.
+    Raises ``LabError`` if ``lab`` is True and the lab is not up, and the errors of ``load``.
     """
     from railweave.operations.deploy.planning import RunningFabric
 
@@ -63,9 +63,9 @@ def asking_of(
     hardware: Path | str | None,
     progress: Callable[[str], None],
 ) -> RunningDevices:
-    """Return the devices of a network together with the access to them, for queries. With ``lab``, the network is the lab as started.
+    """Return the devices of a network together with the access to them, for queries. If ``lab`` is True, the network is that of the running lab.
 
-    Raises ``InputError`` as ``load`` and ``collect`` do, and ``LabError`` if ``lab`` is given and the lab is not up.
+    Raises ``LabError`` if ``lab`` is True and the lab is not up, and the errors of ``load`` and ``collect``.
     """
     from railweave.live.collect.access_file import read_access
 

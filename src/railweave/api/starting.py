@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @verb(HardwareList)
 def hardware_list(options: HardwareList) -> list[Row]:
-    """Return the hardware models that designs can use: name, description, and origin. Raises ``InputError`` for an unknown kind."""
+    """Return the hardware models that designs can use, with name, description and origin. Raises ``InputError`` for an unknown kind."""
     from railweave.model.catalog.words import SECTIONS, rows
 
     if options.section is not None and options.section not in SECTIONS:
@@ -35,7 +35,10 @@ def hardware_list(options: HardwareList) -> list[Row]:
 
 @verb(HardwareShow)
 def hardware_show(options: HardwareShow) -> list[ShownModel]:
-    """Return the models with a name, each in the form of a hardware file (docs/hardware.md). Raises ``InputError`` if there is none."""
+    """Return the hardware models with this name, each in the form of a hardware file (docs/hardware.md).
+
+    Raises ``InputError`` if there is none.
+    """
     from railweave.model.catalog.words import shown
 
     known, local = _known(options)
@@ -77,7 +80,10 @@ def init_example(name: str, folder: Path | str) -> list[Path]:
 
 
 def confirmed_by(options: Init, confirm: Callable[[tuple[str, ...]], None] | None) -> StartedFabric:
-    """Write a sized fabric as ``init_sized`` does, unless ``confirm`` raises for the preview of its addresses."""
+    """Write a sized fabric, as ``init_sized`` does.
+
+    First, ``confirm`` is called with a preview of the fabric's addresses. If it raises an error, nothing is written.
+    """
     from railweave.design.sizing.request import request_of
     from railweave.outputs.folder.starting import start_for_gpus
 
@@ -99,12 +105,12 @@ def confirmed_by(options: Init, confirm: Callable[[tuple[str, ...]], None] | Non
 
 @verb(Init)
 def init_sized(options: Init) -> StartedFabric:
-    """Write a fabric file that is sized for a number of GPUs into a new or empty folder, with an inventory to fill in.
+    """Size a fabric file for a number of GPUs, and write it into a new or empty folder, with an inventory to fill in.
 
-    Raises ``InputError`` for wrong input and if no shape fits, and ``OutputError`` if the folder cannot be written.
+    Raises ``InputError`` for wrong input or if no shape fits, and ``OutputError`` if the folder cannot be written.
     """
     return confirmed_by(options, None)
 
 
 PREDICT = "predict"
-"""The word to give instead of a number of queue pairs, so that the number is predicted."""
+"""The word that replaces the number of queue pairs if the number is to be predicted."""

@@ -1,4 +1,4 @@
-"""Searches for better values of a fabric file's fields, and the evaluators that measure them."""
+"""Searches for better values of a fabric file's fields, and rules that derive such values."""
 
 from __future__ import annotations
 
@@ -36,7 +36,11 @@ def way_of(
     secrets: Path | str | None,
     progress: Callable[[str], None],
 ) -> NetworkAccess:
-    """Return the access to the devices of a study's network, with the function that runs its benchmarks, and the secrets of its configurations."""
+    """Return the access that the trials of a study need.
+
+    It includes the access to the devices of the study's network, a function that runs benchmarks on them, and the secrets
+    of their configurations.
+    """
     from railweave.api.bench import bench_run
     from railweave.api.sites import site_of
     from railweave.operations.bench.running.pair import RANKS
@@ -74,7 +78,8 @@ def way_of(
 def tune_run(options: TuneRun) -> Result:
     """Search for better values of a fabric file's fields, or continue a search (docs/predict.md).
 
-    The study selects the evaluator: the simulator, the network itself (each trial is undone), or both.
+    The study file decides where trials are measured: in the simulator, on the network itself (each trial is undone), or in
+    both.
 
     Writes ``result.json``, ``journal.jsonl``, ``report.html`` and ``fabric.patch``, which is empty if there is no
     proposal. Raises:
@@ -95,7 +100,7 @@ def tune_run(options: TuneRun) -> Result:
     file = read_study(path)
     load(
         file.fabric, device=options.device, hardware=options.hardware
-    )  # a file that cannot be built is an error at its own lines
+    )  # if a file cannot be built, the error has the file's own lines
     source = read_source(file.fabric)
     task = Task(
         file, space_of(file, source.document, source.spec), source, path_of(options.hardware), tuple(options.device)
@@ -119,10 +124,9 @@ def tune_run(options: TuneRun) -> Result:
 
 @verb(TuneByRule)
 def tune_headroom(options: TuneByRule) -> RuleResult:
-    """Return PFC headroom, ingress thresholds and XON offsets derived from a design by rule, with each calculation (docs/predict.md).
+    """Return PFC headroom, ingress thresholds and XON offsets that rules derive from a design, with each calculation (docs/predict.md).
 
-    Raises ``InputError`` and ``SpecError`` as ``load`` does, and ``OutputError`` if ``apply`` cannot write the fabric
-    file.
+    Raises the errors of ``load``, and ``OutputError`` if ``apply`` cannot write the fabric file.
     """
     from railweave.operations.tune.by_rule import by_rule, headroom
 
@@ -132,7 +136,7 @@ def tune_headroom(options: TuneByRule) -> RuleResult:
 
 @verb(TuneByRule)
 def tune_watchdog(options: TuneByRule) -> RuleResult:
-    """Return detection and recovery times of the PFC watchdog derived from a design by rule, with each calculation (docs/predict.md).
+    """Return detection and recovery times of the PFC watchdog that a rule derives from a design, with each calculation (docs/predict.md).
 
     Arguments and errors are those of ``tune_headroom``.
     """
@@ -147,7 +151,7 @@ REHEARSED_SEEDS = 3
 
 @verb(TuneDiagnose)
 def tune_diagnose(options: TuneDiagnose) -> Diagnosis:
-    """Return the proposed change of a buffer or ECN field, as a patch, derived from the counters that increased between two captures (docs/predict.md).
+    """Return the change of a buffer or ECN field that the counters suggest, as a patch. These are the counters that increased between two captures (docs/predict.md).
 
     ``good`` of the result is False if there is a symptom, or if a counter was not seen and ``allow_unseen`` does not
     name its kind. Raises ``InputError`` if a capture is not of this network or if ``capture`` is older than ``since``,

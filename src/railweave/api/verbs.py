@@ -76,7 +76,10 @@ HTML = Opt("Also write the result as a page to this file (.html).", letter="-o")
 
 @dataclass(frozen=True)
 class Source:
-    """The network to work on: a fabric file, a build folder or a designed network, optionally with other switch models, operating systems or hardware files."""
+    """The network to work on: a fabric file, a build folder or a designed network.
+
+    ``device`` and ``hardware`` optionally replace its switch models and operating systems, and add hardware models.
+    """
 
     source: Annotated[
         Network | Path | str, Argument("Fabric file (YAML), or a folder that `railweave build` wrote.", "fabric")
@@ -324,14 +327,14 @@ class Traffic(Source):
     def asked(self, network: Network, collective: str | None, size: int | str | None) -> dict[str, Any]:
         """Return the options as keyword arguments for the simulation. ``network`` is the designed network.
 
-        Raises ``InputError`` if a setting is not KEY=VALUE.
+        Raises ``InputError`` if a setting does not have the form KEY=VALUE.
         """
         from railweave.outputs.folder.sources import path_of
         from railweave.prediction.simulation.settings import by_name
 
         configs = self.configs
         if self.running is not None:
-            from railweave.api.saved import running  # brings renderers with it
+            from railweave.api.saved import running  # imports renderers
 
             configs = running(network, self.running)
         return {
@@ -446,7 +449,7 @@ class SimulateTraining(Source):
     def asked(self, whole: Network) -> dict[str, Any]:
         """Return the options as keyword arguments of ``predict_training``. ``whole`` is the designed network.
 
-        Raises ``InputError`` if a setting is not KEY=VALUE.
+        Raises ``InputError`` if a setting does not have the form KEY=VALUE.
         """
         from railweave.outputs.folder.sources import path_of
         from railweave.prediction.simulation.question import background

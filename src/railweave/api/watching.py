@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 def watch(options: Watch) -> None:
     """Sample the state of every switch until SIGINT or SIGTERM, and serve it as web pages, metrics and JSON. Changes no device.
 
-    - ``ready``: called with the watched network before the first sample. Each function in its list ``heard`` is called
-      with the anomalies that change.
-    - ``progress``: called with a short description of the current activity.
+    - ``ready``: a function that is called with the watched network before the first sample. It may append functions to the
+      network's list ``heard``; each of them is called with the anomalies that change.
+    - ``progress``: a function that is called with a short description of the current activity.
 
-    Raises ``InputError`` for wrong input, ``OutputError`` if the store cannot be written, and as ``load`` and ``collect`` do.
+    Raises ``InputError`` for wrong input, ``OutputError`` if the store cannot be written, and the errors of ``load`` and ``collect``.
     """
     from railweave.operations.watch import starting
 

@@ -228,7 +228,7 @@ class Built:
 
     network: Network
     findings: list[Finding]
-    """The findings of design, rendering and the fast checks, errors first. ``verify`` runs also the slow checks."""
+    """The findings of design, rendering and the fast checks, errors first. ``verify`` also runs the slow checks."""
     changed: list[str]
     """The files that are new, changed or removed, by path in the folder."""
     files: int
