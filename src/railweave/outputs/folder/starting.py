@@ -62,7 +62,7 @@ class StartedFabric:
     - ``written``: the paths of the files, the fabric file first.
     - ``notes``: sentences about the number of queue pairs.
     - ``predicted``: True if this number was chosen by prediction.
-    - ``costs``: the cost of each shape that fits, by its title; empty without prices.
+    - ``costs``: the cost of each shape that fits, by its title; empty if no prices are given.
     - ``preview``: examples of addresses, if the operator has given ranges or names.
     - ``findings``: the errors and warnings that ``build`` will report.
     """

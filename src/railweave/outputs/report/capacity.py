@@ -28,7 +28,7 @@ class RailCapacity:
 
     - ``down_gbps`` and ``up_gbps``: the bandwidth to servers and to spines in Gb/s, summed over all of the leaves.
     - ``oversubscription`` and ``one_spine_down``: the oversubscription of the worst leaf, with all spines and with one spine
-      down (None without uplinks, or if no spine is left).
+      down (None if the leaf has no uplinks, or if no spine is left).
     - ``uplinks_used``: the smallest and the largest number of uplinks that a leaf uses towards another leaf of the same
       rails.
     - ``spines``: the smallest and the largest number of spines of these uplinks.

@@ -39,7 +39,7 @@ class Stripe:
 class Figures:
     """The totals of a network or of one fabric.
 
-    - ``oversubscription``: the oversubscription of the worst leaf; None without spines.
+    - ``oversubscription``: the oversubscription of the worst leaf; None if there are no spines.
     - ``fabric_links``: the number of links between leaves and spines.
     - ``upper_links``: the number of links between spines and the tier above.
     - ``long_links``: the number of links between sites.

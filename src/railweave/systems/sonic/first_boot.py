@@ -33,7 +33,7 @@ def section(place: Place, script: str) -> dict[str, Any]:
 
 
 def with_image(place: Place) -> tuple[dict[str, Any], dict[str, str]]:
-    """Return (sections of ``ztp.json``, scripts by file name) that check and install the image. Both are empty without an image."""
+    """Return (sections of ``ztp.json``, scripts by file name) that check and install the image. Both are empty if there is no image."""
     if place.image is None:
         return {}, {}
     file = "/tmp/railweave-image.bin"  # noqa: S108 - on the switch, which has no other users yet

@@ -38,7 +38,7 @@ def tenant_rules() -> str:
 
 
 def tenant_legend(fabric: Fabric, wide: float) -> tuple[str, float]:
-    """Return (markup, height) of the list of tenants with their letters, in as many lines as needed; empty without tenants."""
+    """Return (markup, height) of the list of tenants with their letters, in as many lines as needed; empty if there are no tenants."""
     entries: list[str] = []
     x, y = 0.0, 0.0
     for name, (letter, css_class) in letters(fabric).items():

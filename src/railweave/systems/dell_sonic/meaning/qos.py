@@ -129,7 +129,7 @@ def _model(config: DeviceConfig, qos: QosConfig) -> SwitchModel | None:
 
 
 def _pool(config: DeviceConfig, qos: QosConfig) -> int | None:
-    """Return the headroom of the buffer pool in bytes, or None without lossless classes. ``buffer init lossless`` sets the other values of the pool."""
+    """Return the headroom of the buffer pool in bytes, or None if there are no lossless classes. ``buffer init lossless`` sets the other values of the pool."""
     model = _model(config, qos)
     if model is None:
         return None

@@ -258,7 +258,7 @@ def _clock(answers: Answers) -> Clock | None:
 
 
 def _commit(open_sessions: Value) -> Commit:
-    """Return whether a change waits for confirmation. EOS does not show who made the last change."""
+    """Return the state of commits: whether a change waits for confirmation. EOS does not show who made the last change."""
     waits = "pendingCommitTimer" in column("sessions/*/state")(open_sessions)
     return Commit(pending=open_sessions.get("commitTimerSessionName").there or waits)
 

@@ -32,7 +32,7 @@ EXTERNAL, INTERNAL = 0, -1
 class PeerFamily:
     """The statements about a neighbor or a peer group in an address family.
 
-    - ``active``: True if a statement activates the family, False if a statement deactivates it, None without a statement.
+    - ``active``: True if a statement activates the family, False if a statement deactivates it, None if there is no statement.
     - ``imports``, ``exports``: the route-maps for received and for sent routes.
     - ``reflected``: True if the neighbor is a client of the route reflector.
     - ``stored``: True if received routes are also kept as they were before the import policy.

@@ -43,14 +43,14 @@ def input_filter(config: DeviceConfig, port: Interface, gateway: Gateway | None)
 
 
 def firewall(config: DeviceConfig) -> Statement | None:
-    """Return ``firewall`` with the filter for selective load balancing, in every address family that needs it. None without such load balancing."""
+    """Return ``firewall`` with the filter for selective load balancing, in every address family that needs it. Return None if the device has no such load balancing."""
     if not config.balancing.selective:
         return None
     return block("firewall", [_filter(config, family) for family in _bound(config)])
 
 
 def field_profile(config: DeviceConfig) -> Statement | None:
-    """Return ``system packet-forwarding-options``, which reserves chip space for user-defined fields in filters. None without selective load balancing.
+    """Return ``system packet-forwarding-options``, which reserves chip space for user-defined fields in filters. Return None if the device has no selective load balancing.
 
     A change of this statement restarts the forwarding engine (description in the published 23.4R2 models).
     """

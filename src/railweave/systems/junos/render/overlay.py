@@ -91,7 +91,7 @@ def _name(direction: str, vrf: Vrf, peer: ExternalPeer) -> str:
 
 
 def external_groups(vrf: Vrf) -> Statement | None:
-    """Return ``protocols bgp`` of a VRF: a group for each external router, with a session for each link to it. None without external routers."""
+    """Return ``protocols bgp`` of a VRF: a group for each external router, with a session for each link to it. Return None if there are no external routers."""
     routers = dict.fromkeys(external.router for external in vrf.external)
     return block(
         "bgp", [_group(vrf, [external for external in vrf.external if external.router == name]) for name in routers]
@@ -184,7 +184,7 @@ EXPORT = "tenant-prefixes"
 
 
 def overlay_group(config: DeviceConfig) -> Statement | None:
-    """Return the group of overlay sessions between loopbacks, or None without an overlay.
+    """Return the group of overlay sessions between loopbacks, or None if there is no overlay.
 
     The next hop of a route stays the leaf that originated the route (RFC 9136).
     """
@@ -367,7 +367,7 @@ def tunnel_source(config: DeviceConfig) -> Statement | None:
 
 
 def composite_next_hop(config: DeviceConfig) -> Statement | None:
-    """Return the statement that lets type-5 next hops of one leaf share their common part (Juniper validated design, leaf1). None without VRFs."""
+    """Return the statement that lets type-5 next hops of one leaf share their common part (Juniper validated design, leaf1). Return None if there are no VRFs."""
     if not config.vrfs:
         return None
     return block("chained-composite-next-hop", block("ingress", leaf("evpn")))

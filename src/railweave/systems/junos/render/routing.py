@@ -56,7 +56,7 @@ LOAD_BALANCE_POLICY = "load-balance"
 
 
 def bgp(config: model.DeviceConfig) -> Statement | None:
-    """Return ``protocols bgp``: a group for each path color and, on leaves, the prefixes to advertise with each color. None without BGP."""
+    """Return ``protocols bgp``: a group for each path color and, on leaves, the prefixes to advertise with each color. Return None if BGP does not run."""
     if config.bgp is None:
         return None
     underlay = config.bgp
@@ -189,7 +189,7 @@ def _from(match: model.Match) -> list[Statement | None]:
 
 
 def routing_options(config: model.DeviceConfig) -> Statement | None:
-    """Return ``routing-options``: the router id, the AS number, and several next hops in the forwarding table. None without a routing protocol."""
+    """Return ``routing-options``: the router id, the AS number, and several next hops in the forwarding table. Return None if no routing protocol runs."""
     running = config.bgp or config.isis
     if running is None:
         return None

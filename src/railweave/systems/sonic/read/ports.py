@@ -185,7 +185,7 @@ def _lengths(tables: Rows) -> dict[str, int]:
 
 
 def _macsec(tables: Rows, row: Row) -> Macsec | None:
-    """Return the MACsec settings of a port, or None without MACsec. The zeros that pad the name of the key are removed."""
+    """Return the MACsec settings of a port, or None if the port does not use MACsec. The zeros that pad the name of the key are removed."""
     if not row.text("macsec"):
         return None
     profile = tables.row("MACSEC_PROFILE", row.text("macsec"))
