@@ -62,7 +62,7 @@ NOT_IN_RELEASE = warning(
 _BOTH_ENDS = re.compile(
     r"(?i)(?<![\w-])(mtu|ecn|explicit-congestion-notification|drop-profiles?|wred[-_]?\w*)(?![\w-])"
 )
-"""Words of statements that must be the same at both ends of a link, such as the MTU, in the forms of all systems."""
+"""The words, in all systems, that occur in statements whose value must be the same at both ends of a link, for example the MTU."""
 
 
 def extra_findings(device: str, lines: Sequence[str], routing: tuple[str, ...]) -> list[Finding]:

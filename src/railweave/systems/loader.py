@@ -46,7 +46,7 @@ USED_BY_FUNCTION = {"changes": "trees", "lint": "mistakes"}
 """The parts that railweave uses through a function of the folder, because their arguments differ between systems. Each part is mapped to that function."""
 
 FUNCTIONS = ("trees", "beneath", "configurations", "mistakes", "quoted", "started_daemons", "by_hand")
-"""Functions that the ``__init__`` of a folder may have. No module may have one of these names, because importing it would replace the function."""
+"""Functions that the ``__init__`` of a folder may have. No module may have one of these names, because importing such a module would replace the function."""
 
 
 def _refuse_read_policies(config: DeviceConfig) -> None:
@@ -158,7 +158,7 @@ class System:
         return self._answer("beneath", {}, config)
 
     def lint(self, config: DeviceConfig) -> list[Finding]:
-        """Return findings about mistakes that neither the types of the model nor external validators detect. Default: none."""
+        """Return findings about mistakes that neither the types of ``DeviceConfig`` nor external validators detect. Default: none."""
         return self._answer("mistakes", [], config)
 
     def quoted(self, file: str, text: str) -> str:

@@ -251,7 +251,7 @@ class DeviceDiff:
     added: dict[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
     changes: tuple[FileChange, ...] = ()
     systems: tuple[str, str] = ("", "")
-    """The operating systems before and after. Empty if the switch does not exist at that time."""
+    """The operating systems before and after the change. An entry is empty if the switch does not exist at that time."""
 
     @property
     def reason(self) -> str:

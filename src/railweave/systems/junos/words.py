@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 FAMILIES: dict[str, Family] = {"inet": "ipv4", "inet6": "ipv6"}
 
 NO_ADDRESS = Address("0.0.0.0")  # noqa: S104 - nothing is bound
-"""The address that the model gets if the text lacks a required address."""
+"""The address that ``DeviceConfig`` gets if the text lacks a required address."""
 
 _SPEED = re.compile(r"(\d{1,4})g", re.IGNORECASE)
 

@@ -176,7 +176,7 @@ class Nic(TypedDict):
     firmware: dict[str, str]
     """wanted settings in the NIC's flash, by their names in the vendor's tool"""
     firmware_per_function: NotRequired[list[str]]
-    """flash settings that each function of the card has separately; the tool reads that of the NIC's function"""
+    """flash settings that each PCI function of the card has separately; the vendor's tool reads those of the NIC's function"""
     addresses: list[Address]
     """addresses of the NIC, one per path"""
     tenant: NotRequired[str]

@@ -108,9 +108,9 @@ def in_use(balancing: Balancing, objects: Collection[str | None], profiles: Coll
 
 
 def unheld_ars(balancing: Balancing, sections: Iterable[Section]) -> Iterator[Section]:
-    """Yield the lines of objects and port profiles that the model cannot represent.
+    """Yield the lines of objects and port profiles that ``DeviceConfig`` cannot represent.
 
-    The model has one value for all of them, and these lines set a different value.
+    ``DeviceConfig`` has one value for all of them, and these lines set a different value.
     """
     objects, profiles = balancing.objects.values(), balancing.port_profiles.values()
     counted = ArsObject(*(_last((getattr(ars, name) for ars in objects), None) for name in ("mode", "idle", "flows")))

@@ -86,7 +86,7 @@ def _discards(rule: ServerPortRule) -> list[Entry]:
 def protected(
     config: DeviceConfig, lists: Lists, lines: Mapping[str, Lines], sections: Sequence[Section]
 ) -> tuple[DeviceConfig, list[Section]]:
-    """Return (the configuration, extended by the rules in its access lists; the lines that the model cannot represent)."""
+    """Return (the configuration, extended by the rules in its access lists; the lines that ``DeviceConfig`` cannot represent)."""
     every: dict[Key, tuple[Entry, ...]] = {("ipv4", name): entries.entries for name, entries in lists.ipv4.items()}
     every |= {("ipv6", name): entries.entries for name, entries in lists.ipv6.items()}
     uses = [use for terminal in lists.terminals for use in terminal.lists]

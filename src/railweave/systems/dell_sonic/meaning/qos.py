@@ -412,7 +412,7 @@ def _watchdog(qos: Qos, at_ports: Sequence[PortQos]) -> Watchdog | None:
 def unheld(
     qos: Qos, lines: Mapping[str, Lines], sections: Iterable[Section], config: DeviceConfig
 ) -> Iterator[Section]:
-    """Yield the statements whose value the model cannot represent. ``sections`` are the sections at the top level."""
+    """Yield the statements whose value ``DeviceConfig`` cannot represent. ``sections`` are the sections at the top level."""
     expected = qos_of(config)
     yield from _unheld_entries(qos, lines, config, expected)
     printed = [*QOS.printed(preparation_of(config)), *QOS.printed(expected), *BALANCING.printed(balancing_of(config))]
@@ -431,13 +431,13 @@ def unheld(
 
 
 _PLAIN = ("buffer ", "priority-flow-control ", "ip load-share hash ")
-"""The beginnings of statements that railweave prints in exactly the same words if the model represents them."""
+"""The beginnings of statements that railweave prints in exactly the same words if ``DeviceConfig`` represents them."""
 
 
 def _unheld_entries(qos: Qos, lines: Mapping[str, Lines], config: DeviceConfig, expected: Qos) -> Iterator[Section]:
-    """Yield the map entries that the model cannot represent: in the model, their packets have a different queue, group or priority.
+    """Yield the map entries that ``DeviceConfig`` cannot represent: in ``DeviceConfig``, their packets have a different queue, group or priority.
 
-    In the configuration text, a traffic class may have any number. In the model, it has the number of its queue.
+    In the configuration text, a traffic class may have any number. In ``DeviceConfig``, it has the number of its queue.
     """
     at_ports = [lines[port.name].qos for port in config.interfaces]
     queues, classes = _targets(qos, at_ports, "tc-queue"), {*_targets(qos, at_ports, "dscp-tc").values()}

@@ -356,7 +356,7 @@ def _config(taking: SectionReader) -> DeviceConfig:
 
 
 def _give_back_shut(taking: SectionReader, transit: set[int]) -> None:
-    """Mark ``shutdown`` below a VLAN that exists only for a VRF's VNI as not understood."""
+    """Mark as not understood: ``shutdown`` below a VLAN that exists only for a VRF's VNI."""
     for line in select(taking.sections, "interface Vlan <vlan>", "shutdown"):
         if line["vlan"].isdecimal() and int(line["vlan"]) in transit:
             taking.leave(line)

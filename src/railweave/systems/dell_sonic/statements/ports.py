@@ -283,7 +283,7 @@ SPLITS = Statements(
     ),
     disrupts=(),
 )
-"""The statements about split ports. They are printed before the statements about channels. A whole port that runs slower has ``speed`` instead."""
+"""The statements about split ports. They are printed before the statements about channels. A port that is not split, but runs below its highest speed, has a ``speed`` statement instead."""
 
 SHARED = Statements(
     Shared,

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 SEVERITIES = ("emergency", "alert", "critical", "error", "warning", "notice", "info", "any")
 LEVELS = ("emergencies", "alerts", "critical", "errors", "warnings", "notifications", "informational", "debugging")
-"""EOS's words for the severities in ``SEVERITIES``, in the same order. EOS has one level for all servers, so the lowest severity that a server wants decides."""
+"""EOS's words for the severities in ``SEVERITIES``, in the same order. EOS has one level for all servers, so the most detailed level that a server needs applies."""
 
 
 def _lldp(wanted: Management, address: str) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """Reader of Arista EOS's running configuration, whether railweave or someone else wrote it.
 
 The module of each subject marks the lines that it understands. ``reads`` in ``system.yaml`` lists known settings that
-the model does not represent.
+``DeviceConfig`` does not represent.
 """
 
 from __future__ import annotations

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from railweave.systems.frr.statements.bgp import Peer as AnyPeer
 
 NO_ADDRESS = Address("0.0.0.0")  # noqa: S104 - no program listens on it
-"""The address that the model gets if the text lacks a required address."""
+"""The address that ``DeviceConfig`` gets if the text lacks a required address."""
 SYNTAX = frr.Syntax(
     "eos",
     bfd=(("neighbor <name> bfd",), ("neighbor <name> bfd interval **",)),

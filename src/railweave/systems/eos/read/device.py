@@ -113,7 +113,7 @@ MOST_LSAS = 12_000
 
 
 def ospf(stanzas: Stanzas, ports: Mapping[str, Port], loopback: Address) -> tuple[Ospf | None, list[SelectedLine]]:
-    """Return (the OSPF configuration or None, the lines about OSPF). The model cannot represent OSPF on VLAN interfaces."""
+    """Return (the OSPF configuration or None, the lines about OSPF). ``DeviceConfig`` cannot represent OSPF on VLAN interfaces."""
     taking = stanzas.taking
     header = taking.last("router ospf <id>")
     if header is None:
@@ -238,7 +238,7 @@ def device(taking: SectionReader, model: str, release: str) -> DeviceConfig:
     routed = isis(taking, stanzas, interfaces, _router_id(interfaces), [port.name for port in cabled], gateways)
     maps |= overlay.maps_of(speaker) if speaker else set()
     speaks = bgp(taking, speaker, lists, maps) if speaker else None
-    if speaks and speaks.groups:  # the model cannot represent BGP and OSPF together
+    if speaks and speaks.groups:  # `DeviceConfig` cannot represent BGP and OSPF together
         for line in lines:
             taking.leave(line)
         under = None
@@ -318,7 +318,7 @@ def _enabled(taking: SectionReader, tenants: set[str]) -> dict[str, set[Family]]
 
 
 def _silent(stanzas: Stanzas, routing: Process | None) -> None:
-    """Mark statements that disable router advertisements on a link with neighbor discovery as not understood."""
+    """Mark as not understood: statements that disable router advertisements on a link with neighbor discovery."""
     names = routing.found_on if routing else set[str]()
     for form in ("ipv6 nd ra disabled", "ipv6 nd ra disabled all"):
         for name, line in stanzas.each(form):

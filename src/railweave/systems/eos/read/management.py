@@ -48,7 +48,7 @@ def _login(taking: SectionReader) -> Login | None:
     limit = taking.last("aaa authentication policy lockout failure <attempts> duration <seconds>")
     idle = list(taking.each("management console", "idle-timeout <minutes>"))
     idle += taking.each("management ssh", "idle-timeout <minutes>")
-    if len({line["minutes"] for line in idle}) > 1:  # the model has one limit for both
+    if len({line["minutes"] for line in idle}) > 1:  # `DeviceConfig` has one limit for both
         for line in idle:
             taking.leave(line)
     if limit is None:
@@ -94,7 +94,7 @@ def _servers(taking: SectionReader, word: str, port_word: str) -> Iterator[Login
 
 
 def _edge_ports(taking: SectionReader, stanzas: Stanzas) -> EdgePorts | None:
-    """Return the protection of server ports, or None if no port has any. The model has one storm-control limit for all kinds of traffic and all ports.
+    """Return the protection of server ports, or None if no port has any. ``DeviceConfig`` has one storm-control limit for all kinds of traffic and all ports.
 
     A line with a different limit for the same port is marked as not understood.
     """

@@ -149,7 +149,7 @@ def shared_mac(taking: SectionReader) -> str:
 
 
 MAC_VRF = "evpn-1"
-"""The name of the bridging instance in the model. EOS itself has a separate instance for each VLAN, without a name."""
+"""The name of the bridging instance in ``DeviceConfig``. EOS itself has a separate instance for each VLAN, without a name."""
 
 _EXTERNAL = "external router "
 _LOOPBACK = "Loopback"
@@ -212,7 +212,7 @@ def overlay(
     shared = [peer for peer in named if _on_link(sessions, peer) and sessions.unicast(peer)]
     between = [peer for peer in named if peer not in shared]
     for peer in between:
-        if sessions.unicast(peer):  # the model cannot represent IPv4 and IPv6 routes on the session
+        if sessions.unicast(peer):  # `DeviceConfig` cannot represent IPv4 and IPv6 routes on the session
             leave_family(
                 taking, sessions, peer, ("ipv4", "ipv6"), "neighbor <name> activate", "neighbor <name> route-map * *"
             )
@@ -337,7 +337,7 @@ def vrfs(
     ways = sum(map(process.sessions.evpn, process.sessions.peers))
     for name, sessions in process.vrfs.items():
         here = sessions.here
-        sessions.leave_bfd({*here.neighbors}, taking)  # a VRF in the model has no BFD
+        sessions.leave_bfd({*here.neighbors}, taking)  # a VRF in `DeviceConfig` has no BFD
         external: list[model.ExternalPeer] = []
         for peer in sessions.peers:
             session = sessions.links[peer.name]

@@ -121,7 +121,7 @@ def vrfs(taking: SectionReader) -> set[str]:
 
 
 def _leave_unheld(stanzas: Stanzas, interfaces: Mapping[str, Port]) -> None:
-    """Mark VLAN tags on ports that are not subinterfaces, and references to undefined VRFs, as not understood."""
+    """Mark as not understood: VLAN tags on ports that are not subinterfaces, and references to undefined VRFs."""
     defined = vrfs(stanzas.taking)
     for _, line in stanzas.each("vrf <name>"):
         if line["name"] not in defined:

@@ -213,7 +213,7 @@ def _queues(taking: SectionReader) -> dict[int, int]:
 
 
 def _marked(taking: SectionReader, dscps: Mapping[int, tuple[int, ...]]) -> None:
-    """Mark the statements that set the DSCP of tunnel headers as understood if each class uses its own first DSCP."""
+    """Mark as understood: the statements that set the DSCP of tunnel headers, if each class uses its own first DSCP."""
     for line in taking.each("qos map traffic-class <groups...> to dscp <value>"):
         groups, value = numbers(",".join(line["groups"].split()), QUEUES), number(line["value"], 0, _DSCPS - 1)
         if groups is None or any(value != min(dscps.get(group, ()), default=None) for group in groups):
@@ -296,7 +296,7 @@ class _Thresholds:
                     self._queues[queue] = value
 
     def leave_others(self, groups: Collection[int], queues: Collection[int]) -> None:
-        """Mark the thresholds of priority groups and queues that no class uses as not understood."""
+        """Mark as not understood: the thresholds of priority groups and queues that no class uses."""
         for way, place, line in self._lines:
             if place not in (groups if way == "ingress" else queues):
                 self._taking.leave(line)

@@ -188,7 +188,7 @@ SEVERITIES = {
 
 
 def trap_level(wanted: Management) -> str | None:
-    """Return the level of remote logging, or None if there is no log server. EOS has one level for all servers, so the lowest severity that a server wants decides."""
+    """Return the level of remote logging, or None if there is no log server. EOS has one level for all servers, so the most detailed level that a server needs applies."""
     order = list(SEVERITIES)
     levels = [order.index(syslog.severity) for syslog in wanted.syslog]
     return SEVERITIES[order[max(levels)]] if levels else None

@@ -157,7 +157,7 @@ _TIMERS = re.compile(r"(\d{1,6}) (?:min-rx|min_rx) (\d{1,6}) multiplier (\d{1,3}
 
 
 def _timers(text: str) -> Bfd:
-    """Return the BFD timers in a text. Raises ``ValueError`` if the intervals of the two directions differ, because the model has one interval."""
+    """Return the BFD timers in a text. Raises ``ValueError`` if the intervals of the two directions differ, because ``DeviceConfig`` has one interval."""
     match = _TIMERS.fullmatch(text)
     every, times = (int(match[1]), int(match[3])) if match and match[1] == match[2] else (0, 0)
     if not (0 < every <= 100_000 and 0 < times <= 255):
@@ -177,7 +177,7 @@ def _ipv4(text: str) -> Address:
 
 
 def noted(form: str, source: str, reason: str, when: Callable[[Any], bool]) -> Row:
-    """Return the row of a constant statement that railweave prints. When the statement is read, it has no effect on the model, for the given ``reason``."""
+    """Return the row of a constant statement that railweave prints. When the statement is read, it has no effect on ``DeviceConfig``, for the given ``reason``."""
     return replace(fixed(form, source, when), reason=reason)
 
 

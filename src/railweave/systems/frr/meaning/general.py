@@ -31,7 +31,7 @@ def passes(general: General) -> bool:
 
 
 def give_back_general(reader: SectionReader) -> None:
-    """Mark statements as not understood if the model cannot represent their effect.
+    """Mark statements as not understood if ``DeviceConfig`` cannot represent their effect.
 
     Such statements disable forwarding for an address family in use, or filter routes.
     """

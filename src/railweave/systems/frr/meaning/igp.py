@@ -70,7 +70,7 @@ def _watched(igp: Igp, ports: Mapping[str, Port]) -> set[str | None]:
 
 
 def give_back_isis(igp: Igp, ports: Mapping[str, Port], reader: SectionReader) -> None:
-    """Mark statements about IS-IS that the model cannot represent as not understood.
+    """Mark statements about IS-IS that ``DeviceConfig`` cannot represent as not understood.
 
     They put an interface into an undefined instance, or set BFD that differs between interfaces.
     """
@@ -151,7 +151,7 @@ def _on_ospf(router: RouterOspf, port: Port) -> OnOspf:
 def give_back_ospf(reader: SectionReader) -> None:
     """Mark all statements of OSPF as not understood.
 
-    This function is called if OSPF runs on no interface, or if the device also has BGP sessions on its links: the model can
+    This function is called if OSPF runs on no interface, or if the device also has BGP sessions on its links: ``DeviceConfig`` can
     represent only one of the two as the underlay.
     """
     for section in reader.sections:

@@ -187,7 +187,7 @@ class Lists:
 
         Route-maps of spines add the community, and route-maps of leaves reject routes with it. The result is empty if
         the route-maps of EVPN sessions pass everything, or have unknown statements. It is None if they do anything
-        else, or differ between sessions, because the model cannot represent that.
+        else, or differ between sessions, because ``DeviceConfig`` cannot represent that.
         """
         if not any(maps):
             return ""

@@ -97,15 +97,15 @@ def for_servers(port: Port) -> Advertised | None:
 
 
 def advertisements(port: Port) -> RouterAdvertisements | None:
-    """Return an interface's router advertisements for servers in the form of the model, or None if it sends none."""
+    """Return an interface's router advertisements for servers in the form of ``DeviceConfig``, or None if it sends none."""
     given = for_servers(port)
     return None if given is None else sent(given)
 
 
 def sent(given: Advertised) -> RouterAdvertisements:
-    """Return router advertisements in the form of the model. A time or limit that no statement sets has FRR's default.
+    """Return router advertisements in the form of ``DeviceConfig``. A time or limit that no statement sets has FRR's default.
 
-    The model has one set of prefix options for all prefixes. If prefixes have different options, the least frequent
+    ``DeviceConfig`` has one set of prefix options for all prefixes. If prefixes have different options, the least frequent
     values are returned, so that a deviation stays visible.
     """
     each = [replace(told, prefix=None) for told in {told.prefix: told for told in given.prefixes}.values()]

@@ -35,7 +35,7 @@ LOOPBACK = re.compile(r"lo\d*|dummy\d*")
 """A pattern of the names of Linux loopbacks. The first address of the first loopback is the address of the device."""
 
 _MANAGEMENT = re.compile(r"eth0|mgmt\d*")
-"""A pattern of the names of management ports. The model cannot represent a management port that is shut down."""
+"""A pattern of the names of management ports. ``DeviceConfig`` cannot represent a management port that is shut down."""
 _VLAN = re.compile(r"(?:irb\.|vlan|br|Vlan)(\d{1,4})", re.IGNORECASE)
 
 
@@ -114,7 +114,7 @@ def _config(routing: Routing) -> DeviceConfig:
 
 
 def _interface(port: Port, kind: Literal["fabric", "external"]) -> Interface:
-    """Return the interface that a port has in the model.
+    """Return the interface that a port has in ``DeviceConfig``.
 
     - ``fabric``: a port to a switch. In railweave's files, its description contains the peer and the peer's port.
     - ``external``: a port to an external router. Its name contains the VLAN tag.

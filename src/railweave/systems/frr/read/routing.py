@@ -215,7 +215,7 @@ class Sessioned:
             for line in statements_of(main.here, taking, *main.syntax.imports):
                 if not policies.passes_all(line["map"]):  # the route computation ignores import filters of EVPN
                     taking.leave(line)
-            if vrf:  # a VRF in the model has no BFD and no AS number of its own, and is not shut down
+            if vrf:  # a VRF in `DeviceConfig` has no BFD and no AS number of its own, and is not shut down
                 main.leave_bfd(main.here.neighbors, taking)
                 for form in ("bgp shutdown **", "shutdown **") if main.here.shut else ():
                     for line in statements_of(main.here, taking, form):
@@ -355,7 +355,7 @@ class Routing(Sessioned):
     def ospf(self, bgp: Bgp | None) -> Ospf | None:
         """Return the OSPF configuration, or None if OSPF does not run. ``bgp`` is the BGP configuration of the default VRF.
 
-        If BGP also has sessions on links, OSPF is marked as not understood, because the model cannot represent both.
+        If BGP also has sessions on links, OSPF is marked as not understood, because ``DeviceConfig`` cannot represent both.
         """
         if bgp is not None and bgp.groups and self._ospf is not None:
             give_back_ospf(self.taking)

@@ -73,7 +73,7 @@ def statements_of(router: Router, taking: SectionReader, *forms: str) -> Iterato
 
 
 class Sessions:
-    """The sessions of a BGP instance, and functions that return the values that the model needs.
+    """The sessions of a BGP instance, and functions that return the values that ``DeviceConfig`` needs.
 
     ``open_`` is True if external sessions without a route-map pass every route.
     """
@@ -186,7 +186,7 @@ class Sessions:
         return self._profiles.get(peer.profile or "") or default()
 
     def key(self, peer: Peer) -> Authentication | None:
-        """Return the password of a session as the model's authentication, or None if it has no password."""
+        """Return the password of a session as an ``Authentication``, or None if it has no password."""
         return Authentication(peer.password) if peer.password else None
 
     def underlay(self) -> list[Peer]:
@@ -222,7 +222,7 @@ class Sessions:
 
 
 def bgp(sessions: Sessions, policies: Lists, taking: SectionReader, without: Collection[str]) -> model.Bgp:
-    """Return the BGP configuration of the model. ``without`` are the names of route-maps that it leaves out, because only the overlay and VRFs use them."""
+    """Return the BGP configuration in the form of ``DeviceConfig``. ``without`` are the names of route-maps that it leaves out, because only the overlay and VRFs use them."""
     here = sessions.here
     on_links = sessions.underlay()
     groups, bfd = with_bfd(*_groups(sessions, on_links, taking))

@@ -159,7 +159,7 @@ def _ends(stack: list[_Open], line: str, column: int) -> bool:
 
 
 def _opens(stack: list[_Open], line: str) -> bool:
-    """Return True if a line opens a section at its place."""
+    """Return True if a line opens a section inside the innermost open section."""
     if not stack:
         return bool(_OPENS.match(line))
     word = stack[-1].word

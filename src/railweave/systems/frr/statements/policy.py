@@ -84,7 +84,7 @@ class MapEntry:
     - ``communities`` and ``large_communities``: communities that the route gets, in addition to its own if ``additive``
       or ``large_additive`` is true.
     - ``prepends``: AS numbers before the route's path.
-    - ``shared_by``: the ARS object by which traffic is shared among the route's next hops.
+    - ``shared_by``: the object of adaptive routing (ARS) that distributes traffic to the route's next hops.
     """
 
     name: str

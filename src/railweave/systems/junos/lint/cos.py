@@ -70,7 +70,7 @@ def forwarding_class_form(root: Words) -> Iterator[str]:
     fix="give each class its own queue",
 )
 def queue_shared(root: Words) -> Iterator[str]:
-    """A lossless class shares its queue with no other class (follows from the effect of PFC)."""
+    """A lossless class shares its queue with no other class (this follows from the effect of PFC)."""
     classes = root.at(COS, "forwarding-classes", "class").below
     for name, words in classes.items():
         if words.inside("no-loss") is None:
@@ -177,7 +177,7 @@ def _bits(value: str, count: int) -> bool:
 
 @check("junos-code-point-twice", why="a packet can be in only one class", fix="list the code point in only one class")
 def code_point_twice(root: Words) -> Iterator[str]:
-    """A classifier assigns each code point to only one class (follows from its meaning)."""
+    """A classifier assigns each code point to only one class (this follows from the meaning of a classifier)."""
     for kind in CODE_POINT_BITS:
         for name, classifier in root.at(COS, "classifiers", kind).below.items():
             seen: dict[str, str] = {}
@@ -207,7 +207,7 @@ def classifier_empty(root: Words) -> Iterator[str]:
 
 @check("junos-cos-interface", why="commit rejects these together on one interface", fix="keep one of them")
 def cos_interface(root: Words) -> Iterator[str]:
-    """An interface has a classifier or a forwarding class, one scheduler map, and one rewrite rule for each header, but not several of them.
+    """An interface does not combine a classifier with a forwarding class, several kinds of scheduling, or several rewrite rules for one header.
 
     Source: ``junos:must`` of class-of-service/interfaces/interface and of its ``rewrite-rules``.
     """

@@ -89,7 +89,7 @@ def pfc_kind(root: Words) -> Iterator[str]:
     fix="name the queue of the `no-loss` class, and use its pfc-priority as code point",
 )
 def pfc_queue(root: Words) -> Iterator[str]:
-    """The output of a congestion notification profile pauses only queues of lossless classes, at their PFC priority (follows from its meaning)."""
+    """The output of a congestion notification profile pauses only queues of lossless classes, at their PFC priority (this follows from the meaning of PFC)."""
     lossless = {
         forwarding_class.inside("queue-num"): forwarding_class.inside("pfc-priority")
         for forwarding_class in root.at(COS, "forwarding-classes", "class").below.values()
@@ -110,7 +110,7 @@ def pfc_queue(root: Words) -> Iterator[str]:
     fix="classify the code point into a `no-loss` class",
 )
 def pfc_class(root: Words) -> Iterator[str]:
-    """A code point that a profile pauses at ingress belongs to a lossless class (follows from its meaning)."""
+    """A code point that a profile pauses at ingress belongs to a lossless class (this follows from the meaning of PFC)."""
     by_account = any(profile.has("input", "pfc-account") for _, profile in _profiles(root))
     lossless = {
         name

@@ -25,7 +25,7 @@ class Words:
     below: dict[str, Words] = field(default_factory=dict[str, "Words"])
 
     def add(self, words: Iterable[str]) -> Words:
-        """Add a path below this word, and return its last word."""
+        """Add a path below this word, and return the last word of the path."""
         at = self
         for word in words:
             at = at.below.setdefault(word, Words())

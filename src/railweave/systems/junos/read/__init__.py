@@ -189,7 +189,7 @@ def _loopback_addresses(named: Mapping[str, Port], elsewhere: Container[str]) ->
 
 
 def _leave_loopbacks(top: Word, elsewhere: Container[str], held: Collection[Prefix]) -> None:
-    """Mark loopback addresses that the configuration does not represent as not understood.
+    """Mark as not understood: loopback addresses that the ``DeviceConfig`` does not have (``held`` are those that it has).
 
     Addresses for use inside the switch (127.0.0.0/8, ::1) are exempt.
     """

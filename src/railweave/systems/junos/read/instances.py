@@ -90,7 +90,7 @@ def with_loopback(tenant: Vrf, instance: Instance, ports: Mapping[str, Port]) ->
 
 
 def _of_tenant(options: PolicyOptions, name: str) -> None:
-    """Read a policy for type-5 routes. The model represents only policies that select routes by their origin; others are recorded in ``more``."""
+    """Read a policy for type-5 routes. ``DeviceConfig`` represents only policies that select routes by their origin; others are recorded in ``more``."""
     word = options.policies.get(name)
     if word is not None and not all(map(_is_plain, (word.at_path("term") or Word("")).below.values())):
         options.more[name] = None
@@ -169,7 +169,7 @@ def _members(names: Iterable[Word], options: PolicyOptions) -> Iterator[str]:
 def _external(
     instance: Instance, options: PolicyOptions, ports: Mapping[str, Port], owners: Owners
 ) -> Iterator[ExternalPeer]:
-    leave_bfd(watching(instance.groups))  # a VRF in the model has no BFD
+    leave_bfd(watching(instance.groups))  # a VRF in `DeviceConfig` has no BFD
     for group in instance.groups:
         accept = tuple(_listed(options, group.imports))
         advertise = tuple(_listed(options, group.exports))

@@ -202,7 +202,7 @@ def _frame(port: Port, unit: Unit | None, *, gateway: bool) -> int:
 
 
 def _used(port: Port, kind: Kind) -> list[Unit | None]:
-    """Return the units of a port that the model represents: all units with addresses on a port to an external router, otherwise the first unit."""
+    """Return the units of a port that ``DeviceConfig`` represents: all units with addresses on a port to an external router, otherwise the first unit."""
     units = list(port.units.values())
     if kind == "external":
         return [unit for unit in units if unit.addresses] or [None]

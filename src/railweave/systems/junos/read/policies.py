@@ -19,7 +19,7 @@ _LARGE = re.compile(r"large:\d+:\d+:\d+")
 _STANDARD = re.compile(r"\d+:\d+")
 _COLOR = re.compile(r"color:\d+:\d+")
 _PROTOCOLS: dict[str, Literal["direct", "bgp"]] = {"direct": "direct", "bgp": "bgp", "evpn": "bgp"}
-"""The origin of routes in the model, by the protocol's name in Junos. EVPN routes count as BGP routes."""
+"""The origin of routes in ``DeviceConfig``, by the protocol's name in Junos. EVPN routes count as BGP routes."""
 AND = " && "
 """The text between the names of policies that must all accept a route."""
 EVERY = {"inet": ("every IPv4 prefix", Prefix("0.0.0.0/0")), "inet6": ("every IPv6 prefix", Prefix("::/0"))}
@@ -35,7 +35,7 @@ class PolicyOptions:
     - ``own_lists``: the prefixes that terms list themselves (``route-filter``), by policy and term.
     - ``entry_lists``: those of ``own_lists`` whose filters are of several kinds, as lists of separate entries.
     - ``networks``: the prefixes of units.
-    - ``more``: the policies of VRFs and of the overlay that contain more than the model can represent.
+    - ``more``: the policies of VRFs and of the overlay that contain more than ``DeviceConfig`` can represent.
     """
 
     word: Word
@@ -225,7 +225,7 @@ def _as_numbers(text: str) -> tuple[int, ...]:
 
 
 def _values(options: PolicyOptions, name: str) -> list[str]:
-    """Return the names of the model's communities for a community, which are one for each of its values."""
+    """Return the names of the communities in ``DeviceConfig`` that represent a named community: one for each of its values."""
     word = options.communities.get(name)
     count = len(word.below["members"].below) if word is not None and "members" in word.below else 1
     return [_numbered(name, at) for at in range(count)]

@@ -223,7 +223,7 @@ def _names(bound: dict[str, Word], word: str) -> set[str]:
 
 
 def _leave_undefined(place: Word, defined: Word | None) -> None:
-    """Mark references from ports to undefined maps and classifiers as not understood."""
+    """Mark as not understood: references from ports to undefined maps and classifiers."""
     for name in place.below.values():
         if defined is None or name.text not in defined.below:
             name.leave()
@@ -287,7 +287,7 @@ def _dscps(cos: Word, names: set[str]) -> dict[str, tuple[int, ...]]:
 def _points(entry: Word) -> list[int]:
     points: list[int] = []
     for loss in entry.entries("loss-priority"):
-        if loss.text != "low":  # the model has no field for drop precedence
+        if loss.text != "low":  # `DeviceConfig` has no field for drop precedence
             loss.leave()
             continue
         for point in loss.entries("code-points"):
@@ -383,7 +383,7 @@ def _buffers(cos: Word) -> Buffers:
 
 
 def _rewrites(cos: Word, classes: Mapping[str, TrafficClass]) -> None:
-    """Mark the rewrite rules that write the first DSCP of each class as understood; in the model, ``overlay.tunnel_dscp`` represents them.
+    """Mark the rewrite rules that write the first DSCP of each class as understood; in ``DeviceConfig``, ``overlay.tunnel_dscp`` represents them.
 
     Other rewrite rules are not understood.
     """

@@ -208,7 +208,7 @@ def routing_options(config: model.DeviceConfig) -> Statement | None:
 
 
 def forwarding_options(config: model.DeviceConfig) -> Statement | None:
-    """Return ``forwarding-options``: dynamic load balancing and hash fields, and DSCPs of tunnels if the model needs them. None if empty."""
+    """Return ``forwarding-options``: dynamic load balancing and hash fields, and DSCPs of tunnels if the switch model needs them. Return None if empty."""
     intent = config.balancing
     fields = [leaf("layer-3") if intent.hash.layer3 else None, leaf("layer-4") if intent.hash.layer4 else None]
     return block(

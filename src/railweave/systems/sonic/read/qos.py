@@ -130,7 +130,7 @@ def _by_queue(tables: Rows, table: str) -> list[tuple[int, list[Row]]]:
 
 
 def _plain(row: Row) -> None:
-    """Mark the fields of a buffer profile that hold no setting of their own as understood: its pool, the static threshold, and a size of 0."""
+    """Mark as understood those fields of a buffer profile that hold no setting of their own: its pool, the static threshold, and a size of 0."""
     if _name(row.text("pool")) not in {LOSSY, EGRESS_LOSSLESS, EGRESS_LOSSY, LOSSLESS}:
         row.leave("pool")
     row.text("static_th")
@@ -267,7 +267,7 @@ def qos(
 
 
 def _global(tables: Rows) -> None:
-    """Mark the global DSCP map, which applies to packets that no port's map covers, as understood."""
+    """Mark the global DSCP map as understood. It applies to packets that no port's map covers."""
     for row in tables.rows("PORT_QOS_MAP"):
         if row.key == "global":
             row.text("dscp_to_tc_map")
