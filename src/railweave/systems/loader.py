@@ -137,7 +137,7 @@ class System:
 
     @property
     def validators(self) -> Sequence[Validator]:
-        """The external tools that validate the system's files: ``VALIDATOR`` of the module ``validator``. Empty if there are none."""
+        """The external tools that validate the system's files: ``VALIDATOR`` of the module ``validator``. The result may be empty."""
         part = self.part("validator")
         return () if part is None else (cast("Validator", part.VALIDATOR),)
 

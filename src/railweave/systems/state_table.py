@@ -81,7 +81,7 @@ def _words(vrf: str, prefix: str = "") -> dict[str, str]:
 
 
 def end_of(peer: tuple[str, str | None]) -> str | None:
-    """Return the identifier of a neighbor: its port if the neighbor is known by a port, otherwise its address; None if both are missing.
+    """Return the identifier of a neighbor: its port if the neighbor is known by a port, otherwise its address, or None if both are missing.
 
     ``peer`` is the pair (address, port).
     """

@@ -344,7 +344,7 @@ class NetworkDiff(JsonObject):
         return lines
 
     def cable_lines(self) -> list[str]:
-        """Return the technician's tasks as CSV with a header line. Empty if no cable needs to be touched."""
+        """Return the technician's tasks as CSV with a header line. The result is empty if no cable needs to be touched."""
         return work_csv(self.cable_work).splitlines() if self.cable_work else []
 
     def junos_lines(self) -> list[str]:

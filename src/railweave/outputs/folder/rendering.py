@@ -108,9 +108,9 @@ class RenderedFiles(NamedTuple):
     open_secrets: int
     """The number of files that contain references to secrets instead of their values."""
     open_names: frozenset[str]
-    """The names of secrets that files refer to and that have no value. Empty if no file of secrets is given."""
+    """The names of secrets that files refer to and that have no value. The set is empty if no file of secrets is given."""
     used_names: frozenset[str]
-    """The names of all secrets to which devices refer. Empty if no file of secrets is given."""
+    """The names of all secrets to which devices refer. The set is empty if no file of secrets is given."""
 
 
 class _Folder(NamedTuple):

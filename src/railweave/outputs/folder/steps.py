@@ -126,7 +126,7 @@ def outputs(
     - ``written``: a function that waits for the runbooks and the body of the report, and returns them.
     - ``rendered``: functions that wait for the rendering of servers and of switches.
     - ``checked``: the findings of the checks.
-    - ``secrets``: the secrets; None if no file of secrets is given.
+    - ``secrets``: the secrets, or None if no file of secrets is given.
     - ``fabric``: the path of the fabric file.
     """
     progress("finishing the files of switches and servers")

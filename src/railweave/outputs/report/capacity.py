@@ -134,7 +134,7 @@ def _color_without_a_spine(fabric: Fabric, cables: list[Cable]) -> float | None:
 
 
 def _color_bandwidth(fabric: Fabric, cables: list[Cable]) -> list[int]:
-    """Return the bandwidth of each path color on a leaf in Gb/s. Empty if the leaf has no uplinks with a path color."""
+    """Return the bandwidth of each path color on a leaf in Gb/s. The result is empty if the leaf has no uplinks with a path color."""
     by_color = dict.fromkeys((color.index for color in fabric.colors), 0)
     for cable in cables:
         if cable.kind == "fabric" and cable.color is not None:
@@ -259,7 +259,7 @@ def _span(bounds: tuple[int, int]) -> str:
 def failures_decision(
     network: Network, fabric: Fabric, routes: Routes, capacities: list[RailCapacity]
 ) -> Decision | None:
-    """Return the decision about failures: the effects of losing an uplink, a spine, a leaf or a NIC. None if the fabric has no leaf."""
+    """Return the decision about failures: the effects of losing an uplink, a spine, a leaf or a NIC. Return None if the fabric has no leaf."""
     leaves = [switch for switch in network.switches if switch.fabric == fabric.name and switch.role == "leaf"]
     if not leaves:
         return None

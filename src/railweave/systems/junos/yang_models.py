@@ -124,7 +124,7 @@ class SchemaNode:
 
     @cached_property
     def keys(self) -> tuple[str, ...]:
-        """The names of a list's keys, in order. Empty for other nodes."""
+        """The names of a list's keys, in order. For other nodes, there are none."""
         handles = self.handle.keys() if self.kind == "list" else ()
         return tuple(str(handle.name()) for handle in handles)
 

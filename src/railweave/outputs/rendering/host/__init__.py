@@ -32,7 +32,7 @@ def rt_tables_conf(config: HostConfig) -> str:
 
 
 def nccl_env_files(config: HostConfig) -> dict[str, str]:
-    """Return ``nccl.env`` by path: a single file, or a file in a folder for each tenant. Empty for a server without GPUs."""
+    """Return ``nccl.env`` by path: a single file, or a file in a folder for each tenant. The result is empty for a server without GPUs."""
     if not config.gpus:
         return {}
     if not config.tenant_jobs:

@@ -33,7 +33,7 @@ def by_kernel(config: HostConfig) -> list[HostNic]:
 
 
 def kernel_mode_files(config: HostConfig) -> dict[str, str]:
-    """Return the texts of the files for NICs whose router advertisements the kernel handles, by name. Empty if networkd handles all of them."""
+    """Return the texts of the files for NICs whose router advertisements the kernel handles, by name. The result is empty if networkd handles all of them."""
     if not by_kernel(config):
         return {}
     return {

@@ -33,7 +33,7 @@ KINDS = {"server": "server to leaf", "fabric": "switch to switch"}
 
 
 def cable_lengths_decision(network: Network, fabric: Fabric) -> Decision | None:
-    """Return the decision about cable lengths: the margin of each kind of cable inside a site. None if the fabric has no such cables."""
+    """Return the decision about cable lengths: the margin of each kind of cable inside a site. Return None if the fabric has no such cables."""
     cables = [cable for cable in network.cables if cable.fabric == fabric.name and not network.between_sites(cable)]
     fullest = [
         switch_headroom

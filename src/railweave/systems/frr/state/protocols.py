@@ -196,7 +196,7 @@ def route(vrf: str, prefix: str, entries: Value, known: Value | None) -> protoco
 
 
 def _drops(hop: Value) -> str:
-    """Return how a next hop drops packets: with an error message to the sender, or silently (``Null0``, blackhole). Empty if it does not."""
+    """Return how a next hop drops packets: with an error message to the sender, or silently (``Null0``, blackhole). The result is empty if the next hop does not drop packets."""
     words = {"reject": "reject", "adminProhibited": "prohibit", "admin-prohibited": "prohibit"}
     return next((word for key, word in words.items() if hop.get(key).flag()), "blackhole")
 

@@ -150,7 +150,7 @@ def _login(system: System) -> Login | None:
 
 
 def _aaa(system: System, users: dict[str, User]) -> Aaa | None:
-    """Return the login servers in use, and remove the template for their users from ``users``. None if there are no servers."""
+    """Return the login servers in use, and remove the template for their users from ``users``. Return None if there are no servers."""
     tacacs, radius = (
         tuple(
             LoginServer(

@@ -39,7 +39,7 @@ ASSOCIATION = "interconnect"
 
 
 def macsec(config: DeviceConfig) -> Statement | None:
-    """Return ``macsec``: one connectivity association with the pre-shared key, bound to every link between sites. None if no link is encrypted."""
+    """Return ``macsec``: one connectivity association with the pre-shared key, bound to every link between sites. Return None if no link is encrypted."""
     ports = [port for port in config.interfaces if port.macsec is not None]
     wanted = ports[0].macsec if ports else None
     if wanted is None:
@@ -57,12 +57,12 @@ def macsec(config: DeviceConfig) -> Statement | None:
 
 
 def security(config: DeviceConfig) -> Statement | None:
-    """Return ``security``: keys of BGP sessions, and MACsec; None if empty."""
+    """Return ``security``: keys of BGP sessions, and MACsec, or None if it would be empty."""
     return block("security", key_chain(config), macsec(config))
 
 
 def chassis(config: DeviceConfig) -> Statement | None:
-    """Return ``chassis``: the maximum size of next-hop groups, and buffer monitoring. None if empty."""
+    """Return ``chassis``: the maximum size of next-hop groups, and buffer monitoring. Return None if it would be empty."""
     monitor = config.qos is not None and config.qos.buffer_monitor
     return block(
         "chassis",

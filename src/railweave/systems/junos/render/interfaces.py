@@ -121,7 +121,7 @@ def _family(address: Addressed) -> str:
 
 
 def interfaces(config: DeviceConfig) -> Statement | None:
-    """Return ``interfaces``: breakouts, ports, gateways (the unit number is the VLAN), management port and loopback. None if empty."""
+    """Return ``interfaces``: breakouts, ports, gateways (the unit number is the VLAN), management port and loopback. Return None if it would be empty."""
     ports = {port.name: port for port in config.interfaces}
     order = sorted(ports, key=port_order)
     splits = {split.port: split for split in config.splits}
@@ -317,7 +317,7 @@ def _gateway(gateway: Gateway) -> Statement | None:
 
 
 def vlans(config: DeviceConfig) -> Statement | None:
-    """Return ``vlans``: a VLAN for each layer-2 segment of servers, with its gateway. None if empty. VLANs that EVPN extends are in the EVPN instance."""
+    """Return ``vlans``: a VLAN for each layer-2 segment of servers, with its gateway. Return None if it would be empty. VLANs that EVPN extends are in the EVPN instance."""
     bare = [block((bare_name(number),), leaf("vlan-id", number)) for number in config.bare_vlans()]
     return block("vlans", [vlan(gateway) for gateway in config.gateways if gateway.vlan and not gateway.mac], bare)
 
@@ -334,7 +334,7 @@ def vlan(gateway: Gateway, vni: int | None = None) -> Statement | None:
 
 
 def router_advertisement(config: DeviceConfig) -> Statement | None:
-    """Return ``protocols router-advertisement``; None if empty.
+    """Return ``protocols router-advertisement``, or None if it would be empty.
 
     Advertisements to servers contain prefixes. Advertisements on links where BGP discovers its neighbors contain none.
     """

@@ -359,7 +359,7 @@ def target_communities(config: DeviceConfig) -> list[Statement | None]:
 
 
 def tunnel_source(config: DeviceConfig) -> Statement | None:
-    """Return ``switch-options`` with the source of tunnels over IPv6. None for tunnels over IPv4: the validated configuration has no such source."""
+    """Return ``switch-options`` with the source of tunnels over IPv6. Return None for tunnels over IPv4: the validated configuration has no such source."""
     overlay = config.overlay
     if overlay is None or not overlay.endpoints or overlay.loopback.family == "ipv4":
         return None

@@ -128,7 +128,7 @@ def _discovery(group: model.BgpGroup, sessions: list[model.Session]) -> Statemen
 
 
 def policy_options(config: model.DeviceConfig) -> Statement | None:
-    """Return ``policy-options``: prefix lists, policies, communities and AS lists. None if empty."""
+    """Return ``policy-options``: prefix lists, policies, communities and AS lists. Return None if it would be empty."""
     underlay = config.bgp
     balancing = policies(config, LOAD_BALANCE_POLICY)
     if underlay is None:
@@ -208,7 +208,7 @@ def routing_options(config: model.DeviceConfig) -> Statement | None:
 
 
 def forwarding_options(config: model.DeviceConfig) -> Statement | None:
-    """Return ``forwarding-options``: dynamic load balancing and hash fields, and DSCPs of tunnels if the switch model needs them. Return None if empty."""
+    """Return ``forwarding-options``: dynamic load balancing and hash fields, and DSCPs of tunnels if the switch model needs them. Return None if it would be empty."""
     intent = config.balancing
     fields = [leaf("layer-3") if intent.hash.layer3 else None, leaf("layer-4") if intent.hash.layer4 else None]
     return block(

@@ -204,7 +204,7 @@ _VRF = Fields(protocols.VrfState, "name!=context-name route_distinguisher=route-
 
 
 def _targets(instance: Value) -> tuple[str, ...] | None:
-    """Return the route targets of an instance, which the answer lists in brackets or one by one. None if the answer has none of this kind."""
+    """Return the route targets of an instance, which the answer lists in brackets or one by one. Return None if the answer has none of this kind."""
     return tuple(re.findall(r"target:([\w.:]+)", " ".join(column("[]")(instance)))) or None
 
 

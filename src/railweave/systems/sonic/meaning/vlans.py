@@ -170,7 +170,7 @@ def _gateway(port: Port, description: str, mtu: int | None) -> DeviceGateway:
 def mac_vrf(
     from_frr: MacVrf | None, vxlan: Tunnels, bgp: Bgp | None, interfaces: Collection[Interface]
 ) -> MacVrf | None:
-    """Return the bridging instance: the VLANs that have a VNI, with the route targets that FRR has for them. None if no VLAN has a VNI."""
+    """Return the bridging instance: the VLANs that have a VNI, with the route targets that FRR has for them. Return None if no VLAN has a VNI."""
     known = {vlan.vni: vlan for vlan in from_frr.vlans} if from_frr else {}
     if not known and not vxlan.bridged:
         return None
