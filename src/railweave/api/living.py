@@ -36,7 +36,7 @@ def questions_of(
     device: Sequence[str] = (),
     hardware: Path | str | None = None,
 ) -> dict[str, tuple[Question, ...]]:
-    """Return the queries about its state to each device of a network, by device name. Contacts no device.
+    """Return the queries that ask each device of a network for its state, by device name. Contacts no device.
 
     - ``only``: the names of the devices to query. Default: all.
     - ``servers``: True to query servers too.

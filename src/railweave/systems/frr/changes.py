@@ -97,7 +97,7 @@ _LINES = LineRules(
     ),
 )
 RULES = with_disruptions(_LINES, tables("frr").values())
-"""The rules of lines, including the disruptions that the statement tables give, and those of statements without a row."""
+"""The rules of lines, with the disruptions that the rows of statement tables describe, and those of statements without a row."""
 
 
 def config_tree(sections: Iterable[Section]) -> SectionTree:

@@ -226,7 +226,7 @@ def vrfs(answer: Value, instances: Value) -> dict[str, protocols.VrfState]:
 
 
 def vnis(answer: Value) -> dict[int, protocols.VniState]:
-    """Return the VNIs of VRFs. VNIs of VLANs are left out, because no answer about them was available to try."""
+    """Return the VNIs of VRFs. VNIs of VLANs are left out, because the reader could not be tested with an answer about them."""
     known = vrfs(answer, answer.made(None)).values()
     return {vrf.vni: protocols.VniState(vrf.vni, 3, vrf.name) for vrf in known if vrf.vni is not None}
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass
 class Lines:
-    """FRR lines, each with the table fields from which it was made. A field counts as understood if its line is understood."""
+    """FRR lines that were made from table fields. A field counts as understood if the line that was made from it is understood."""
 
     sections: list[Section] = field(default_factory=list[Section])
     sources: list[tuple[Section, Row, tuple[str, ...]]] = field(

@@ -289,7 +289,7 @@ def _map(tables: Rows, table: str, bound: dict[str, Row]) -> dict[int, int]:
 
 
 def _queues(tables: Rows) -> dict[int, _Queue]:
-    """Return the settings of each queue on most ports. Ports with different settings have them marked as not understood."""
+    """Return the settings that each queue has on most ports. Different settings on other ports are marked as not understood."""
     by_queue = _by_queue(tables, "QUEUE")
     return {queue: _Queue(*_usual(rows, "scheduler", "wred_profile")) for queue, rows in by_queue}
 
@@ -379,7 +379,7 @@ def _marking(row: Row) -> Marking | None:
 
 
 def _watchdog(tables: Rows, bound: dict[str, Row]) -> Watchdog | None:
-    """Return the watchdog settings of most ports with PFC. Ports with different settings have them marked as not understood."""
+    """Return the watchdog settings of most ports with PFC. Different settings on other ports are marked as not understood."""
     poll = tables.row("PFC_WD", "GLOBAL").number("POLL_INTERVAL")
     rows = [row for row in tables.rows("PFC_WD") if row.key != "GLOBAL"]
     for row in bound.values():
