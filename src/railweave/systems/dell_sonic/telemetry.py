@@ -1,4 +1,4 @@
-"""gNMI telemetry of Enterprise SONiC by Dell: the OpenConfig paths to which public readers subscribe."""
+"""gNMI telemetry of Enterprise SONiC by Dell: the OpenConfig paths to which publicly available programs subscribe."""
 
 from __future__ import annotations
 

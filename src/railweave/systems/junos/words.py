@@ -113,14 +113,14 @@ class Word:
         return here
 
     def at_path(self, *words: str) -> Word | None:
-        """Return the word at the end of a path below this word, or None if the path does not exist. The word is not taken."""
+        """Return the word at the end of a path below this word, or None if the path does not exist. The word is not marked as understood."""
         here: Word | None = self
         for text in words:
             here = here.below.get(text) if here is not None else None
         return here
 
     def take(self, kind: Kind = "understood") -> Word:
-        """Take this word: mark it as understood, or with another ``kind`` such as ``irrelevant`` (without effect)."""
+        """Mark this word as understood, or with a different ``kind`` such as ``irrelevant`` (without effect). This is called taking the word."""
         self.kind = kind
         if self.origin is not None and self.origin.kind != "understood":
             self.origin.kind = kind
@@ -135,13 +135,13 @@ class Word:
             word.leave()
 
     def take_all(self, kind: Kind = "understood") -> None:
-        """Take this word and all words below it, with the mark ``kind``."""
+        """Mark this word and all words below it as understood, or with a different ``kind``."""
         self.take(kind)
         for word in self.below.values():
             word.take_all(kind)
 
     def flag(self, *words: str) -> bool:
-        """Take the word at the end of a path. Return True if the path exists."""
+        """Return True if a path exists, and mark the word at its end as understood."""
         word = self.at_path(*words)
         if word is None:
             return False
@@ -149,22 +149,22 @@ class Word:
         return True
 
     def block(self, *words: str) -> Word:
-        """Take the word at the end of a path and return it. If the path does not exist, return an empty word."""
+        """Return the word at the end of a path, and mark it as understood. If the path does not exist, return an empty word."""
         word = self.at_path(*words)
         return word.take() if word is not None else Word("")
 
     def entries(self, *words: str) -> Iterator[Word]:
-        """Yield every word that follows a path. Each is the name of an entry, and is taken when it is yielded."""
+        """Yield every word that follows a path, which is the name of an entry. Each word is marked as understood when it is yielded."""
         place = self.at_path(*words)
         for word in list(place.below.values()) if place is not None else ():
             yield word.take()
 
     def names(self, *words: str) -> tuple[str, ...]:
-        """Return the values of the list at a path, and take them."""
+        """Return the values of the list at a path, and mark them as understood."""
         return tuple(word.text for word in self.entries(*words))
 
     def holds(self, *words: str) -> Word | None:
-        """Return the value in effect after a path, without taking it, or None if no value follows.
+        """Return the value in effect after a path, or None if no value follows. The value is not marked as understood.
 
         If several values follow, the last one applies, but a value that is written at the place itself overrides inherited
         values.
@@ -176,15 +176,15 @@ class Word:
         return written[-1] if written else next(iter(word.below.values()))
 
     def value(self, *words: str) -> str | None:
-        """Return the value that follows a path, and take it. Return None if no value follows."""
+        """Return the value that follows a path, and mark it as understood. Return None if no value follows."""
         return self.read(str, *words)
 
     def number(self, *words: str) -> int | None:
-        """Return the number that follows a path, and take it. Return None if no number follows."""
+        """Return the number that follows a path, and mark it as understood. Return None if no number follows."""
         return self.read(whole, *words)
 
     def read(self, meaning: Callable[[str], T], *words: str) -> T | None:
-        """Return the value that follows a path, converted by ``meaning``, and take it.
+        """Return the value that follows a path, converted by ``meaning``, and mark it as understood.
 
         Return None if no value follows, or if ``meaning`` raises ``ValueError``. In the latter case, the value is not
         understood.

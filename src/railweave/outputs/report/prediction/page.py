@@ -381,7 +381,7 @@ def run_section(job_step: JobStep, job: JobPrediction, *, with_tiles: bool) -> s
 
 
 def _without_flows(value: dict[str, Any]) -> dict[str, Any]:
-    """Return the JSON of a result without the entries of single queue pairs. The page shows these as a curve."""
+    """Return the JSON of a result without the entries of single queue pairs. The page shows these entries as a curve."""
     kept = {key: inner for key, inner in value.items() if key not in {"flows", "wall_s"}}
     if "steps" in kept:
         kept["steps"] = [_without_flows(step) for step in kept["steps"][:MOST_ROWS]]

@@ -152,7 +152,7 @@ def _bound(top: Word, ports: Mapping[str, Port], wanted: Callable[[str], bool]) 
 def _rules(
     word: Word, family: Family, plane: Literal["network", "management"], filters: Filters
 ) -> Iterator[ControlRule]:
-    """Yield the rules of terms that accept packets. The last term of such a filter drops all other packets."""
+    """Yield a rule for each term of a filter that accepts packets. The last term of the filter drops all other packets."""
     word.take()
     terms = list(word.entries("term"))
     for term in terms:
