@@ -73,6 +73,14 @@ def test_what_protects_logins_and_sessions_is_read_back(
         check(protected(config(name, device), algorithm))
 
 
+def test_an_option_of_a_login_server_without_its_value_is_not_understood() -> None:
+    files = SYSTEM.files(protected(config("h100-rlb", "stripe1-leaf1"), "md5"))
+    assert files[FILE].count(" timeout 3 key") == 2
+    for line, new in ((" timeout 3 key", " vrf timeout 3 key"), (" timeout 3 key", " timeout key")):
+        found = eos.read({**files, FILE: files[FILE].replace(line, new, 1)})
+        assert [unread.path.split()[0] for unread in found.not_understood] == ["tacacs-server"]
+
+
 def test_rules_of_the_control_plane_let_the_same_packets_pass() -> None:
     for name, device in (("evpn-functional", "leaf1"), ("evpn-server-isolation", "spine1")):
         guarded_network = guarded(network(name))

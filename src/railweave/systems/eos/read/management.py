@@ -82,15 +82,15 @@ def _aaa(taking: SectionReader) -> Aaa | None:
 def _servers(taking: SectionReader, word: str, port_word: str) -> Iterator[LoginServer]:
     for line in taking.each(f"{word} host <host> **"):
         words = line.line.split()[3:]
-        options = dict(zip(words[::2], words[1::2], strict=False)) if "key" not in words else {}
+        before, key = words, list[str]()
         if "key" in words:
             before, key = words[: words.index("key")], words[words.index("key") + 1 :]
-            options = dict(zip(before[::2], before[1::2], strict=False)) | {"key": key[-1] if key else ""}
+        options = dict(zip(before[::2], before[1::2], strict=False))
         timeout = number(options.get("timeout", str(_TIMEOUT)), 1, 1000)
         port = number(options[port_word], 1, 65535) if port_word in options else None
-        if timeout is None or options.keys() - {"vrf", "timeout", "key", port_word} or len(words) % 2 != len(words) % 2:
+        if timeout is None or options.keys() - {"vrf", "timeout", port_word} or len(before) % 2:
             taking.leave(line)
-        yield LoginServer(line["host"], reference(options.get("key", "")), port, timeout or _TIMEOUT)
+        yield LoginServer(line["host"], reference(key[-1] if key else ""), port, timeout or _TIMEOUT)
 
 
 def _edge_ports(taking: SectionReader, stanzas: Stanzas) -> EdgePorts | None:
