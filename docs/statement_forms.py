@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from itertools import groupby
 from typing import TYPE_CHECKING
 
 from railweave.model.catalog import catalog
@@ -11,20 +10,16 @@ from railweave.systems import systems
 from railweave.systems.forms import WAYS, forms_of
 
 if TYPE_CHECKING:
-    from railweave.systems.forms import Document, Form, Forms
+    from railweave.systems.forms import Document, Forms
 
 HEAD = """## Statements, their sources, and how each was checked
 
 `native` says that a system has a feature, not that a switch took its statements: no switch has loaded what railweave writes, unless
-a row says so. On the first leaf and spine, look at the forms that only a document has, or nothing, and at those whose limits are not
-public; runbooks list them ("First of its kind only"). A *form* is a statement without its names and numbers, with the
-headers above it. Each form that an operating system's files are made of has a row here: the document that it is from, and what has
-read it. A statement that is rendered without a row fails a test (`tests/systems/test_forms.py`). Rows are in `forms.yaml` of the
-system's folder.
-
-The words of a form: `<name>` is one word, `<number>` digits and the signs that join them, `<numbers>` some of these, `<address>` an
-address, a prefix or a MAC address, `<source>` also `any` and `host` with an address, `<set>` a word or words in braces, `<text>` the rest
-of the line; `<a|b>` is one of the words, and `[words]` may be absent.
+a row says so. A *form* is a statement without its names and numbers, with the headers above it. The file
+`src/railweave/systems/SYSTEM/forms.yaml` has a row for each form of which a system's files are made: the document that it is from, and
+what has read it. A statement that is rendered without a row fails a test (`tests/systems/test_forms.py`). The tables below count these
+rows, name the documents, and list the forms to look at first on a real switch: those that only a document has, or nothing, and those
+whose limits are not public. Runbooks list them too ("First of its kind only").
 
 """
 
@@ -68,12 +63,9 @@ def _part(nos: str, forms: Forms) -> str:
     lines += [
         f"| {_titled(key, one)} | {one.kind} | {one.release} | {one.date} |" for key, one in forms.documents.items()
     ]
-    for about, rows in groupby(forms.forms, key=lambda one: one.about):
-        lines += [f"\n#### {about}\n", "| form | source | checked |", "|---|---|---|"]
-        lines += [f"| {_code(one.text)} | {_sources(one)} | {', '.join(one.ways)} |" for one in rows]
     looked_at = [one for one in forms.forms if one.look_for]
     if looked_at:
-        lines += ["\n### What to look at first on a real switch\n", "| form | look for | known |", "|---|---|---|"]
+        lines += ["\nTo look at first on a real switch:\n", "| form | look for | known |", "|---|---|---|"]
         lines += [f"| {_code(one.text)} | {_cell(one.look_for)} | {_cell(one.known)} |" for one in looked_at]
     return "\n".join([*lines, ""])
 
@@ -81,12 +73,6 @@ def _part(nos: str, forms: Forms) -> str:
 def _titled(key: str, one: Document) -> str:
     title = f"[{one.title}]({one.link})" if one.link else one.title
     return f"`{key}`: {title}"
-
-
-def _sources(one: Form) -> str:
-    if not one.sources:
-        return one.known or "none"
-    return "; ".join(f"`{key}`{f': {_cell(place)}' if place else ''}" for key, place in one.sources.items())
 
 
 def _code(text: str) -> str:
