@@ -13,7 +13,7 @@ from railweave.live.check.counting import compared, not_asked
 from railweave.live.check.identity import changed_lines, rerouted_by
 from railweave.live.check.living import EVERYTHING
 from railweave.model.findings import Finding
-from railweave.model.state.host_state import read_host
+from railweave.model.state.host_state import HostAddress, HostRoute, HostState, read_host
 from railweave.model.state.protocols import NextHop, PacketFilter, Route
 from railweave.systems import system
 from tests.live.check.matrix import clean, wanted
@@ -206,6 +206,32 @@ def test_a_port_out_of_its_bridge_explains_the_addresses_that_its_server_lacks()
         subject.network, made, states | {nic.peer: out}, servers_expected={name: expected_server}, hosts={name: host}
     )
     assert [(finding.id, finding.where) for finding in errors(living)] == [("port-not-bridged", f"{nic.peer} {port}")]
+
+
+def test_a_server_that_advertises_a_prefix_explains_addresses_of_it_its_own_too() -> None:
+    subject, made, states = wanted("two-planes", "frr")
+    peers = sorted(
+        (nic.leaf, server.name) for server in subject.network.servers for nic in server.nics if nic.rail == 1
+    )
+    sender, receiver = [name for leaf, name in peers if leaf == peers[0][0]][:2]
+    expected = {name: expected_host(subject.network, name) for name in (sender, receiver)}
+    nics = {name: next(nic for nic in each.nics if nic.peer == peers[0][0]) for name, each in expected.items()}
+    hosts: dict[str, HostState] = {}
+    router = "fe80::a8bb:ccff:fedd:ee01"
+    for name, each in expected.items():
+        host = read_host(name, {"host": json.dumps(document(each))})
+        netdev = nics[name].netdev
+        given = HostAddress(netdev, "2001:db8:666::1" if name == sender else "2001:db8:666::2", 64)
+        hosts[name] = replace(host, addresses=(*(host.addresses or ()), given))
+    netdev, interfaces = nics[sender].netdev, hosts[sender].interfaces or {}
+    own = replace(interfaces[netdev], mac="aa:bb:cc:dd:ee:01")
+    hosts[sender] = replace(hosts[sender], interfaces={**interfaces, netdev: own})
+    way = HostRoute(254, "default", nics[receiver].netdev, router)
+    hosts[receiver] = replace(hosts[receiver], routes=(*(hosts[receiver].routes or ()), way))
+    living = NetworkStates(subject.network, made, states, servers_expected=expected, hosts=hosts)
+    strange = [finding for finding in errors(living) if "2001:db8:666" in finding.what]
+    assert [finding.id for finding in strange] == ["advertisements-rogue"]
+    assert f"come in from {sender} " in strange[0].what
 
 
 def test_a_frozen_daemon_explains_paths_that_are_unknown_beyond_it() -> None:

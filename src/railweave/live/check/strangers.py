@@ -218,11 +218,12 @@ def _on_nics(living: NetworkStates) -> Iterator[Deviation]:
                     continue
                 routers = _routers(state, assigned.interface)
                 router = next((router for router in routers if _mac_of(living, nic.peer, router) in macs), "")
+                prefix = str(ipaddress.ip_network(f"{address}/{assigned.prefix_length or 64}", strict=False))
                 if router:
-                    prefix = ipaddress.ip_network(f"{address}/{assigned.prefix_length or 64}", strict=False)
-                    taken.setdefault((str(prefix), router), []).append((wanted, nic.name, address))
+                    taken.setdefault((prefix, router), []).append((wanted, nic.name, address))
                     continue
-                parts: frozenset[Part] = frozenset([("gateways", nic.peer)])  # which may advertise another prefix
+                # The gateway may advertise another prefix; a server that advertises one has an address of it, too.
+                parts: frozenset[Part] = frozenset([("gateways", nic.peer), ("prefix", prefix)])
                 text = f"{nic.name} has {address}, which the design does not have"
                 yield Deviation(NIC_STRAY, wanted.device, text, wanted.because, nic.name, needs=parts)
     for (prefix, router), holders in taken.items():
@@ -234,9 +235,9 @@ def _on_nics(living: NetworkStates) -> Iterator[Deviation]:
             f"router advertisements of {prefix} come in from {server} {nic.name} ({router}); "
             f"by them {wanted.device} {name} has {address}{more}"
         )
-        breaks: frozenset[Part] = frozenset(("nic", f"{host.device} {port} {given}") for host, port, given in holders)
+        given: frozenset[Part] = frozenset(("nic", f"{host.device} {port} {address}") for host, port, address in holders)
         because = living.expected[nic.leaf].identity.because if nic.leaf in living.expected else ()
-        yield Deviation(ROGUE, nic.leaf, text, because, nic.leaf_port, breaks=breaks)
+        yield Deviation(ROGUE, nic.leaf, text, because, nic.leaf_port, breaks=given | {("prefix", prefix)})
 
 
 def _macs(living: NetworkStates) -> dict[str, tuple[str, Nic]]:
