@@ -32,6 +32,7 @@ from railweave.live.lab.running import Running
 from railweave.operations.deploy.gate import Check
 from railweave.operations.deploy.plan import Plan
 from railweave.operations.deploy.rollout import StoppedError
+from railweave.operations.deploy.waves import UNUSED
 from railweave.writing import write_file
 from tests.conftest import frr_root
 from tests.live.fleet.lab_servers import needs_sshd
@@ -111,6 +112,10 @@ def test_a_change_of_design_comes_onto_the_routers_and_back(tmp_path: Path) -> N
         assert grown.silent["gpu-3"].startswith("the lab was brought up without it")
         # With fewer uplinks the ports of servers move: of those that the lab has, and of no other.
         assert set(grown.changed) == {"stripe1-leaf1", "stripe1-leaf2", "gpu-1", "gpu-2"}
+        rows = {row.attached[0]: row for wave in grown.waves for row in wave.effect.ports}
+        assert set(rows) == {f"gpu-{server}:gpu{nic}_eth" for server in (1, 2) for nic in (0, 1)}
+        assert all(row.certain and row.later for row in rows.values())
+        assert not any(UNUSED in wave.risks for wave in grown.waves)
         absent = {nic.leaf_port for nic in api.load(fabric).server("gpu-3").nics}
         assert absent
         assert not any(re.search(rf"\b{port}\b", line) for line in grown.lines() for port in absent)

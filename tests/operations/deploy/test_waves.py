@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 
 from railweave.analysis.checks.subject import Subject
+from railweave.analysis.drift.running import running_configs
+from railweave.analysis.routing.control_plane import ControlPlane
 from railweave.model.device.host import host_config
 from railweave.model.network.model import Network
 from railweave.operations.deploy.changes import DeviceChange, Disruptive
@@ -107,11 +109,18 @@ def test_what_moves_nothing_is_called_so_and_is_computed(tmp_path: Path) -> None
     assert wave.risks == ("no effect on traffic, computed for 1 state of the network",)
 
 
-def test_a_port_that_the_design_does_not_use_any_more_is_said_to_carry_nothing_of_it(tmp_path: Path) -> None:
+def test_a_port_that_neither_the_switch_nor_the_design_uses_is_said_to_carry_nothing(tmp_path: Path) -> None:
     path = tmp_path / "new.yaml"
-    old = designed(tmp_path / "old.yaml", SMALL)
-    new = designed(path, SMALL.replace("gpu-[1-2]", "gpu-[1-1]"))
-    plan = make_plan(path, new, Answers(texts(old)))
-    assert {wave.risks[0] for wave in plan.waves} == {"what it disrupts carries nothing of the design"}
-    assert not any(wave.effect.cuts or wave.effect.risks for wave in plan.waves)
-    assert all(one.disrupts for one in plan.changed.values())
+    new = designed(path, SMALL)
+    running = texts(new)
+    spare = "interfaces { et-0/0/40 { description spare; mtu 9000; } }\n"
+    running["spine1"] = {file: f"{text}\n{spare}" for file, text in running["spine1"].items()}
+    change = DeviceChange(
+        "spine1",
+        "junos",
+        commands={"junos.conf": ("delete interfaces et-0/0/40",)},
+        disrupts=(Disruptive("interfaces / et-0/0/40", "the interface", "it goes", "-", ("et-0/0/40",)),),
+    )
+    configs = running_configs(new, running)
+    (wave,) = waves(new, ControlPlane(configs.values()), {"spine1": change}, most=1)
+    assert wave.risks == ("what it disrupts carries nothing, neither now nor by the design",)

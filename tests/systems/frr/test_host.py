@@ -49,7 +49,7 @@ def shown(config: DeviceConfig) -> str:
             }
             link |= {"vxlanId": {vni: {"mcastGroup": "0.0.0.0"}}, "vtepIp": local} if kind == "vxlan" else {}  # noqa: S104
         else:
-            key = {"mtu": "mtu", "master": "masterInterface", "vrf": "vrfName"}[node.name[2]]
+            key = {"mtu": "mtu", "master": "masterInterface", "vrf": "vrfName", "alias": "OsDescription"}[node.name[2]]
             link[key] = int(value) if key == "mtu" else value
     return json.dumps(links)
 
@@ -169,3 +169,22 @@ def test_a_bridge_keeps_its_address_when_its_tunnel_is_made_again(leaf: DeviceCo
     assert len(addresses) == 2
     assert addresses[0] == addresses[1] != "00:00:00:00:00:00"
     assert "local 10.0.0.1" in done.stdout
+
+
+def test_the_description_of_a_servers_port_is_the_alias_of_its_link(leaf: DeviceConfig) -> None:
+    port = next(port for port in leaf.interfaces if port.kind == "server" and not port.outside)
+    design = host.designed(leaf)[LINKS]
+    line = f"link {port.name} alias {port.description}"
+    assert line in design
+    there = host.changes(LINKS, design.replace(f"{line}\n", ""), design)
+    assert there == [f"on {port.name} ip link set dev {port.name} alias '{port.description}'"]
+    assert host.changes(LINKS, design, design.replace(f"{line}\n", "")) == [
+        f"on {port.name} ip link set dev {port.name} alias ''"
+    ]
+
+
+def test_an_alias_that_a_shell_would_take_apart_is_not_read(leaf: DeviceConfig) -> None:
+    links = json.loads(shown(leaf))
+    links["et-60"]["OsDescription"] = "it's $(reboot)"
+    nodes = host.parsed(LINKS, json.dumps(links)).nodes
+    assert not any(node.name == ("link", "et-60", "alias") for node in nodes)

@@ -18,6 +18,7 @@ from railweave.live.fleet.host_tree import without_amiss
 from railweave.model.catalog import catalog
 from railweave.model.config.tree import UNKNOWN_DISRUPTION
 from railweave.model.network.status import reachable
+from railweave.operations.deploy.attached import attached, lines, lost, with_running_cables
 from railweave.operations.deploy.changes import SERVER, DeviceChange, change, partial_change, server_change
 from railweave.operations.deploy.moments import NOTHING, ROUTES, STAGES, UNKNOWN, Moments, kind_of, stages
 from railweave.operations.deploy.plan import Plan
@@ -69,11 +70,13 @@ class PlanConfigs:
         there = {name: {**texts, **changes[name].target} for name, texts in here.items() if name in changes}
         self._running, self._target, self._changes = here, there, changes
         self._states = running_states(designed, here, states[0])
-        self.before = designed | _configs(self._states)
+        self._cabled, self.before = with_running_cables(network, designed | _configs(self._states))
         reached = {name for name in there if changes[name].as_designed}
         self._later = running_states(designed, {name: there[name] for name in there.keys() - reached}, states[1])
         self.after = designed | _configs(self._later)
         self.after |= {name: self.before[name] for name in here.keys() - there.keys()}
+        self.attached = attached(network, self.before)
+        """The far end of each port that carries traffic before the plan."""
 
     def _stated(self) -> list[str]:
         """Return, as lines, the route imports between tenants that the fabric file requests."""
@@ -110,7 +113,7 @@ class PlanConfigs:
         A wave that cuts a tenant, VNI or fabric that ``allow_cut`` does not name is refused; None allows all cuts.
         """
         devices = [wave.devices for wave in waves]
-        effects = Moments(self.network, self.before, self.after, devices).effects()
+        effects = Moments(self._cabled, self.before, self.after, devices).effects()
         cuts = [
             {name: cut.until for cut in effect.cuts if cut.until for name in cut.names(self.network)}
             for effect in effects
@@ -132,14 +135,28 @@ class PlanConfigs:
             ]
             unknown = [(name, text) for name in wave.devices for text in self._unknown(name, effect)]
             effects = replace(effect.effects, tenants={**effect.effects.tenants, **self._moving(wave.devices)})
-            interrupted = self._interrupted(wave.devices)
-            known = wave.with_effect(replace(effect, effects=effects, unknown=tuple(unknown), interrupted=interrupted))
+            ports = tuple(
+                port
+                for name in wave.devices
+                if name in self._target
+                for port in lost(self.network, name, self.before[name], self.after[name], self.attached)
+            )
+            interrupted = self._interrupted(wave.devices, {(port.device, port.port) for port in ports})
+            servers = (nic.partition(":")[0] for port in ports if port.kind == "server" for nic in port.attached)
+            known = replace(wave, servers=tuple(dict.fromkeys((*wave.servers, *servers)))).with_effect(
+                replace(effect, effects=effects, unknown=tuple(unknown), interrupted=interrupted, ports=ports)
+            )
             computed.append(replace(known, refused=(*wave.refused, *refused)))
         return tuple(computed)
 
-    def _interrupted(self, devices: Sequence[str]) -> dict[str, tuple[str, ...]]:
-        """Return the sessions and services that the changes of these devices interrupt, each with the devices. Ports without a designed cable are left out."""
+    def _interrupted(self, devices: Sequence[str], gone: Collection[tuple[str, str]]) -> dict[str, tuple[str, ...]]:
+        """Return what the changes of these devices interrupt, with the devices.
+
+        Ports are left out that carry nothing, neither before the plan nor by the design. So are the ports ``gone``, whose
+        traffic is lost for good.
+        """
         cabled = {(end.device, end.port) for cable in self.network.cables for end in (cable.a, cable.b)}
+        cabled = (cabled | self.attached.keys()) - set(gone)
         interrupted: dict[str, dict[str, None]] = {}
         for name in devices:
             for each in self._changes[name].disrupts if name in self._changes else ():
@@ -152,11 +169,11 @@ class PlanConfigs:
         """Return the tenants that NICs on ports of these leaves leave or join. The result maps each tenant to the leaves."""
         old, new = tenants(self.network, self.before), tenants(self.network, self.after)
         leaves: dict[str, dict[str, None]] = {}
-        for cable in self.network.cables:
-            if cable.kind == "server" and cable.b.device in devices:
-                pair = [of.get(cable.a.device, {}).get(cable.a.port, "") for of in (old, new)]
+        for leaf, server, nic in self._places():
+            if leaf in devices:
+                pair = [of.get(server, {}).get(nic, "") for of in (old, new)]
                 for tenant in filter(None, pair if pair[0] != pair[1] else ()):
-                    leaves.setdefault(tenant, {})[cable.b.device] = None
+                    leaves.setdefault(tenant, {})[leaf] = None
         return {tenant: tuple(names) for tenant, names in leaves.items()}
 
     def _unknown(self, device: str, effect: WaveEffect) -> Iterator[str]:
@@ -225,7 +242,7 @@ class PlanConfigs:
         networks = [self.before, *stages(self.before, self.after), self.after]
         pairs = [(number, old, new) for number, (old, new) in enumerate(pairwise(networks), 1)]
         for _, old, new in pairs:
-            for effect in Moments(self.network, old, new, devices).effects(meanwhile=False) if old != new else ():
+            for effect in Moments(self._cabled, old, new, devices).effects(meanwhile=False) if old != new else ():
                 if _avoidable(effect) or any(cut.until for cut in effect.cuts):
                     numbered = any(
                         _renumbered(self.before[name], self.after[name])
@@ -241,7 +258,16 @@ class PlanConfigs:
     def _leaves(self, server: str, old: Tenants, new: Tenants) -> set[str]:
         """Return the leaves on which NICs of a server move from one VRF to a different one."""
         nics = _moved(server, old, new)
-        return {cable.b.device for cable in self.network.cables_of(server) if cable.a.port in nics}
+        return {leaf for leaf, name, nic in self._places() if name == server and nic in nics}
+
+    def _places(self) -> Iterator[tuple[str, str, str]]:
+        """Yield (leaf, server, NIC) for each NIC, on its present leaf and on the leaf that it has in the design."""
+        for (leaf, _), far in self.attached.items():
+            if far.kind == "server" and far.device:
+                yield leaf, far.device, far.port
+        for cable in self.network.cables:
+            if cable.kind == "server":
+                yield cable.b.device, cable.a.device, cable.a.port
 
     def told(self, waves: Sequence[Wave]) -> tuple[Wave, ...]:
         """Return the waves, with lines about servers that move between tenants and with reasons to refuse a wave.
@@ -336,19 +362,19 @@ def tenants(network: Network, configs: Mapping[str, DeviceConfig]) -> Tenants:
     """Return the VRF of each NIC of each server, according to the configuration of its leaf."""
     by_server: Tenants = {}
     ports = {name: _vrfs_of_ports(config) for name, config in configs.items() if config.vrfs}
-    for cable in network.cables:
-        link = ports.get(cable.b.device, {}).get(cable.name) if cable.kind == "server" else None
-        if link:
-            by_server.setdefault(cable.a.device, {})[cable.a.port] = link
+    for (leaf, port), far in attached(network, {name: configs[name] for name in ports}).items():
+        vrf = ports[leaf].get(port)
+        if vrf and far.kind == "server" and far.device:
+            by_server.setdefault(far.device, {})[far.port] = vrf
     return by_server
 
 
 def _vrfs_of_ports(config: DeviceConfig) -> dict[str, str]:
-    """Return the VRF of each leaf port that has one, by the name of the cable on the port."""
+    """Return the VRF of each enabled leaf port that has one."""
     by_vlan = {gateway.vlan_name: gateway.vrf for gateway in config.gateways if gateway.vlan is not None}
     by_port = {gateway.port: gateway.vrf for gateway in config.gateways if gateway.port}
     return {
-        interface.link: vrf
+        interface.name: vrf
         for interface in config.interfaces
         if interface.enabled
         and (vrf := by_port.get(interface.name) or by_vlan.get(interface.vlan or "") or interface.vrf)
@@ -455,6 +481,10 @@ def make_plan(
 
     def plan_change(name: str) -> _Planned:
         config, texts = designed.configs[name], dict(chosen[name])
+        if system(config.nos).transaction is None:
+            made, now = change(name, config.nos, texts, {}, None), saved({name: config}, {name: texts}, why=False)[name]
+            taken = tuple(_taken_by_hand(network, config, now.config))
+            return _Planned(replace(made, refused=(*made.refused, *taken)), now, None)
         rendered = _rendered(config)
 
         def compared(these: Mapping[str, str], *, why: bool = True) -> DeviceCheck:
@@ -554,7 +584,15 @@ def _ordered(
     if limits.one_wave:
         return moments.computed((Wave(tuple(changed), limits.one_wave),), limits.allow_cut)
     together = moments.together if overlay else ()
-    ordered = waves(network, control, changed, most=limits.most, canary=limits.canary, together=together)
+    ordered = waves(
+        network,
+        control,
+        changed,
+        most=limits.most,
+        canary=limits.canary,
+        together=together,
+        carrying=moments.attached,
+    )
     if limits.acknowledged is not None:
         ordered = tuple(moments.unknown_devices(wave, limits.acknowledged) for wave in ordered)
     return moments.computed(moments.told(ordered) if overlay else ordered, limits.allow_cut)
@@ -591,6 +629,17 @@ def _outside(nos: str) -> tuple[str, ...]:
             name if kind == ROUTES else kind for name, kind in kinds.items() if kind not in {NOTHING, UNKNOWN}
         )
     )
+
+
+def _taken_by_hand(network: Network, config: DeviceConfig, running: DeviceConfig | None) -> Iterator[str]:
+    """Yield, as lines, the ports that the design takes from a switch that railweave does not change.
+
+    ``running``: its present configuration; None if its texts cannot be read.
+    """
+    if running is not None:
+        ends = attached(network, {config.name: running})
+        for line in lines(list(lost(network, config.name, running, config, ends))):
+            yield f"its differences from the design take ports from devices. {line}"
 
 
 def _rendered(config: DeviceConfig) -> dict[str, str]:

@@ -23,6 +23,7 @@ from railweave.errors import UnsettledError
 from railweave.json_values import JsonObject
 from railweave.model.config.quantities import ETHERNET_HEADER
 from railweave.model.device.fields import differences
+from railweave.operations.deploy import attached
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -113,6 +114,7 @@ class WaveEffect(JsonObject):
     - ``interrupted``: the interruptions while the changes of this wave are made, such as sessions that reset, each with
       the devices.
     - ``subjects``: changed subjects that do not appear in routes, such as MTU, with the devices.
+    - ``ports``: ports and sessions that lose their use for good, with what is attached to them.
     - ``unknown``: changes whose disruption is unknown, as (device, statement). In results of ``Moments``, the name of
       the changed field takes the place of the statement.
     """
@@ -124,6 +126,7 @@ class WaveEffect(JsonObject):
     subjects: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, "tuple[str, ...]"])
     unknown: tuple[tuple[str, str], ...] = ()
     interrupted: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, "tuple[str, ...]"])
+    ports: tuple[attached.LostPort, ...] = ()
 
     @classmethod
     def of_json(cls, document: Mapping[str, Any]) -> WaveEffect:
@@ -142,6 +145,7 @@ class WaveEffect(JsonObject):
             named(document["subjects"]),
             tuple((device, statement) for device, statement in document["unknown"]),
             named(document.get("interrupted", {})),  # plans of earlier releases lack it
+            tuple(attached.LostPort.of_json(port) for port in document.get("ports", ())),
         )
 
     def lines(self) -> list[str]:
@@ -149,6 +153,7 @@ class WaveEffect(JsonObject):
         after = self.effects
         return [
             *_cut(self.cuts),
+            *attached.lines(self.ports),
             *_at_risk(self.risks),
             *([after.unsettled] if after.unsettled else []),
             *(

@@ -339,7 +339,8 @@ class Plan:
             text = [*changes, *self.drain.lines]
             text += [] if self.changed else ["no switch changes"]
         elif not self.changed:
-            text = ["nothing to change: every device that answered runs its design"] if self.devices else []
+            same = self.devices and not any(change.refused for change in self.devices)
+            text = ["nothing to change: every device that answered runs its design"] if same else []
         else:
             text = []
         if self.changed:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from railweave.analysis.routing.table import UNREACHABLE
 from railweave.counting import counted, several
 from railweave.json_values import to_json
+from railweave.operations.deploy.attached import TIERS, attached
 from railweave.operations.deploy.changes import DeviceChange, loses_only
 from railweave.operations.deploy.moments import WaveEffect
 
@@ -15,13 +16,12 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from railweave.analysis.routing.control_plane import ControlPlane
-    from railweave.model.network.devices import End, Switch
+    from railweave.model.network.devices import Switch
     from railweave.model.network.model import Network
+    from railweave.operations.deploy.attached import Attached
 
-_ROLES = ("super-spine", "dci", "spine", "leaf")
-"""The order in which roles change. Leaves come last, because they open the sessions to the other roles."""
-UNUSED = "what it disrupts carries nothing of the design"
-"""The line about risk of a wave that disrupts only ports without a designed cable."""
+UNUSED = "what it disrupts carries nothing, neither now nor by the design"
+"""The risk line of a wave that disrupts only ports that no running configuration uses and that no designed cable is on."""
 UNDISTURBED = "no effect on traffic, computed for {}"
 """The line about risk of a wave whose effect was computed and is empty. The placeholder is the number of computed states of the network."""
 NOT_COMPUTED = "effect on traffic not computed: {}"
@@ -106,7 +106,9 @@ class Risk:
 
     - ``uplinks``: the smallest share of its uplink capacity that a leaf keeps, 0 to 1.
     - ``worst``: the leaf that keeps the least.
-    - ``nics``, ``cut``: the share (0 to 1) and the number of NICs that are cut off from their leaf.
+    - ``nics``, ``cut``: the share (0 to 1) of the NICs that have a port now, and the number of NICs, that are cut off from
+      their leaf.
+    - ``outside``: the devices outside the fabric whose ports are out, each with the switch and port.
     - ``lost``: the number of lost routes, counted by switch and prefix.
     """
 
@@ -115,6 +117,7 @@ class Risk:
     nics: float
     cut: int
     lost: int
+    outside: tuple[str, ...] = ()
 
     @property
     def unavailable(self) -> float:
@@ -128,6 +131,8 @@ class Risk:
             lines.append(f"{self.worst} keeps {self.uplinks:.0%} of its uplink capacity")
         if self.cut:
             lines.append(f"{counted(self.cut, 'NIC')} ({self.nics:.0%} of all) cannot be reached")
+        if self.outside:
+            lines.append(f"devices outside the fabric cannot be reached: {', '.join(self.outside)}")
         if self.lost:
             lines.append(f"{counted(self.lost, 'route')} of other leaves are gone meanwhile")
         return lines
@@ -142,6 +147,7 @@ def waves(
     canary: bool = True,
     together: Sequence[frozenset[str]] = (),
     at_once: int | None = None,
+    carrying: Attached | None = None,
 ) -> tuple[Wave, ...]:
     """Order changed devices into waves: a single device first, then devices of one plane, path color or rail.
 
@@ -155,7 +161,9 @@ def waves(
     - ``canary``: True to begin with a wave of a single device.
     - ``together``: sets of devices that must share a wave.
     - ``at_once``: the largest number of devices in a wave; None means no limit.
+    - ``carrying``: the far ends of the ports that carry traffic before the plan; None: those of the design.
     """
+    service = _in_service(network, attached(network, control.configs) if carrying is None else carrying)
     bound = _joined(together)
     disrupted = {name: _out(device_change) for name, device_change in changes.items() if device_change.disrupts}
     all_waves: list[Wave] = []
@@ -169,16 +177,16 @@ def waves(
         if canary and not all_waves and len(changes) > 1 and left:
             first = left.pop(0)
             alone = "one device alone first" if len(first) == 1 else "one server alone first, on all its leaves"
-            all_waves.append(_wave(network, control, first, alone, disrupted, most))
+            all_waves.append(_wave(control, service, first, alone, disrupted, most))
         wave: list[str] = []
         for some in left:
             full = at_once is not None and len(wave) + len(some) > at_once
-            if wave and (full or _risk(network, control, _of(disrupted, (*wave, *some))).unavailable > most):
-                all_waves.append(_wave(network, control, tuple(wave), why, disrupted, most))
+            if wave and (full or _risk(control, service, _of(disrupted, (*wave, *some))).unavailable > most):
+                all_waves.append(_wave(control, service, tuple(wave), why, disrupted, most))
                 wave = []
             wave += some
         if wave:
-            all_waves.append(_wave(network, control, tuple(wave), why, disrupted, most))
+            all_waves.append(_wave(control, service, tuple(wave), why, disrupted, most))
     return tuple(all_waves)
 
 
@@ -192,8 +200,8 @@ def _of(disrupted: Mapping[str, frozenset[str]], names: Collection[str]) -> dict
     return {name: ports for name, ports in disrupted.items() if name in names}
 
 
-def _is_out(end: End, out: Mapping[str, frozenset[str]]) -> bool:
-    return end.device in out and (not out[end.device] or end.port in out[end.device])
+def _is_out(device: str, port: str, out: Mapping[str, frozenset[str]]) -> bool:
+    return device in out and (not out[device] or port in out[device])
 
 
 def _joined(sets: Sequence[frozenset[str]]) -> dict[str, set[str]]:
@@ -209,13 +217,13 @@ def _groups(network: Network, changes: Mapping[str, DeviceChange]) -> Iterator[t
     groups: dict[tuple[int, str], list[str]] = {}
     for switch in network.switches:
         if switch.name in changes:
-            groups.setdefault((_ROLES.index(switch.role), _common(network, switch)), []).append(switch.name)
+            groups.setdefault((TIERS.index(switch.role), _common(network, switch)), []).append(switch.name)
     for server in network.servers:
         if server.name in changes:
             where = (
                 (-1, "servers, before their paths go")
                 if loses_only(changes[server.name])
-                else (len(_ROLES), "servers, now that their paths are there")
+                else (len(TIERS), "servers, now that their paths are there")
             )
             groups.setdefault(where, []).append(server.name)
     for (_, why), names in sorted(groups.items(), key=lambda group: group[0][0]):
@@ -243,48 +251,103 @@ def _common(network: Network, switch: Switch) -> str:
 
 
 def _wave(
-    network: Network,
     control: ControlPlane,
+    service: _Service,
     names: tuple[str, ...],
     why: str,
     disrupted: Mapping[str, frozenset[str]],
     most: float,
 ) -> Wave:
     out = _of(disrupted, names)
-    risk = _risk(network, control, out, routes=True)
+    risk = _risk(control, service, out, routes=True)
     refused = (
         (f"{risk.unavailable:.0%} of it would be out at once, and --max-unavailable is {most:.0%}",)
         if risk.unavailable > most
         else ()
     )
-    drained = [
-        server.name
-        for server in network.servers
-        if server.name in names or any(_is_out(cable.b, out) for cable in network.cables_of(server.name))
-    ]
+    drained = {
+        server
+        for (server, _), places in service.nics.items()
+        if server and (server in names or any(_is_out(*place, out) for place in places))
+    }
     risks = (*risk.lines(),) or (UNUSED,) if out else ()
-    return Wave(names, why, risks, refused, tuple(drained))
+    return Wave(names, why, risks, refused, tuple(server for server in service.servers if server in drained))
 
 
-def _risk(network: Network, control: ControlPlane, out: Mapping[str, frozenset[str]], *, routes: bool = False) -> Risk:
+class _Uplink(NamedTuple):
+    """A link of a switch to a higher tier, with its ends (device, port). The far end is empty if it is unknown."""
+
+    device: str
+    speed_gbps: int
+    ends: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True)
+class _Service:
+    """The links and ports that are in service before a plan.
+
+    - ``uplinks``: the links between switches.
+    - ``nics``: the switch ports on which each NIC, given as (server, NIC), is now; none for a NIC of the design that has
+      no port yet. The server is empty if neither the configuration nor the design names it.
+    - ``outside``: the ports to devices outside the fabric, with these devices.
+    - ``servers``: the names of all servers in order.
+    """
+
+    uplinks: tuple[_Uplink, ...]
+    nics: Mapping[tuple[str, str], tuple[tuple[str, str], ...]]
+    outside: Mapping[tuple[str, str], str]
+    servers: tuple[str, ...]
+
+
+def _in_service(network: Network, now: Attached) -> _Service:
+    """Return what is in service. ``now``: the far ends of the ports that carry traffic before the plan."""
+    uplinks: list[_Uplink] = []
+    nics: dict[tuple[str, str], dict[tuple[str, str], None]] = {}
+    absent: set[tuple[str, str]] = set()
+    lower: dict[tuple[str, str], int] = {}
+    for cable in network.cables:
+        ends = tuple((end.device, end.port) for end in (cable.a, cable.b))
+        if cable.name in network.absent:
+            absent.update(ends)
+        elif cable.kind == "server":
+            nics.setdefault(ends[0], {})
+        else:
+            lower[ends[0]] = cable.speed_gbps
+    tiers = {switch.name: TIERS.index(switch.role) for switch in network.switches}
+    for place, far in now.items():
+        end = far.device, far.port
+        if place in absent:
+            continue
+        if far.kind == "server":
+            nics.setdefault(end if far.device else ("", " ".join(place)), {})[place] = None
+        elif far.kind == "fabric" and (tiers[place[0]] > tiers.get(far.device, -1) or place in lower):
+            uplinks.append(_Uplink(place[0], far.speed_gbps or lower.get(place, 0), (place, end)))
+    outside = {
+        place: f"{far.device or 'an unnamed device'} on {' '.join(place)}"
+        for place, far in now.items()
+        if far.kind == "external" and place not in absent
+    }
+    servers = dict.fromkeys([*(server.name for server in network.servers), *(name for name, _ in nics if name)])
+    return _Service(tuple(uplinks), {nic: tuple(places) for nic, places in nics.items()}, outside, tuple(servers))
+
+
+def _risk(control: ControlPlane, service: _Service, out: Mapping[str, frozenset[str]], *, routes: bool = False) -> Risk:
     """Return the loss while devices, or some of their ports, are out. With ``routes``, also count lost routes, which is slower.
 
     ``out`` has, for each device, the ports that are out of service; empty for the whole device.
     """
     every: dict[str, float] = {}
     alive: dict[str, float] = {}
-    nics = cut = 0
-    for cable in network.cables:
-        if cable.name in network.absent:
-            continue
-        if cable.kind == "server":
-            nics += 1
-            cut += _is_out(cable.b, out) or _is_out(cable.a, out)
-        elif out.get(cable.a.device) != frozenset():
-            every[cable.a.device] = every.get(cable.a.device, 0) + cable.speed_gbps
-            alive[cable.a.device] = (
-                alive.get(cable.a.device, 0) + (not (_is_out(cable.a, out) or _is_out(cable.b, out))) * cable.speed_gbps
-            )
+    for device, speed, ends in service.uplinks:
+        if out.get(device) != frozenset():
+            every[device] = every.get(device, 0) + speed
+            alive[device] = alive.get(device, 0) + (not any(_is_out(*end, out) for end in ends)) * speed
+    nics = sum(map(bool, service.nics.values()))
+    cut = sum(
+        bool(places) and (_is_out(*nic, out) or any(_is_out(*place, out) for place in places))
+        for nic, places in service.nics.items()
+    )
+    outside = tuple(name for place, name in service.outside.items() if _is_out(*place, out))
     worst = min(every, key=lambda name: alive[name] / every[name], default="")
     lost = 0
     gone = [name for name, ports in out.items() if not ports and name in control.configs]
@@ -292,4 +355,4 @@ def _risk(network: Network, control: ControlPlane, out: Mapping[str, frozenset[s
         before, after = control.routes(), control.routes(gone)
         for device, fib in after.fibs.items():
             lost += int(((fib.group == UNREACHABLE) & (before.fibs[device].group != UNREACHABLE)).sum())
-    return Risk(alive[worst] / every[worst] if worst else 1.0, worst, cut / nics if nics else 0.0, cut, lost)
+    return Risk(alive[worst] / every[worst] if worst else 1.0, worst, cut / nics if nics else 0.0, cut, lost, outside)

@@ -1,4 +1,4 @@
-"""Settings of the Linux host below FRRouting that the design decides: links (MTU, bridges, VXLAN, VRFs) and kernel parameters.
+"""Settings of the Linux host below FRRouting that the design decides: links (MTU, bridges, VXLAN, VRFs, aliases) and kernel parameters.
 
 ``frr.conf`` cannot contain these settings (``render.gaps``). ``designed`` returns them as separate texts. ``ROWS`` has, for
 each kind of statement, the command that sets it, the command that removes it, and the order of the commands. The running
@@ -139,8 +139,13 @@ ROWS: Mapping[str, Row] = {
     "vrf": Row(("to_vrf {link} '{value}'", _UP), "to_vrf {link} ''", late=False),
     "master": Row(("join {link} {value}",), "leave {link}", late=False),
     "mtu": Row(("on {link} ip link set dev {link} mtu {value}",)),
+    "alias": Row(("on {link} ip link set dev {link} alias '{value}'",), "on {link} ip link set dev {link} alias ''", late=False),
 }  # fmt: skip
-"""The other statements about links, by key, in the order of their commands."""
+"""The other statements about links, by key, in the order of their commands.
+
+The alias of a server's port has its description, which ``frr.conf`` has only for the ports between switches. A plan reads from it which
+NIC loses a port.
+"""
 THEN_DAEMONS = "# then frr.conf"
 """The line that separates the commands before ``frr.conf`` changes from those after it.
 
@@ -274,7 +279,7 @@ def _put(name: Name, nodes: Mapping[Name, tuple[str, ...]]) -> Iterator[str]:
             yield command.format(link=name[1], vrf=vrf, vni=vni, local=local, bridge=bridge, mtu=mtu)
     else:
         for command in ROWS[name[2]].put:
-            yield command.format(link=name[1], value=values[0])
+            yield command.format(link=name[1], value=" ".join(values))
 
 
 def designed(config: DeviceConfig) -> dict[str, str]:
@@ -311,6 +316,8 @@ def _ports(config: DeviceConfig) -> Iterator[tuple[str, str, str]]:
         if port.vlan in bridges:
             yield port.name, "master", bridges[port.vlan]
         yield port.name, "mtu", str(routed.get(port.name, port.mtu - ETHERNET_HEADER))
+        if port.kind == "server" and port.description:
+            yield port.name, "alias", port.description
 
 
 def _tunnels(config: DeviceConfig) -> Iterator[tuple[str, str, str]]:
@@ -411,6 +418,8 @@ def _shown(name: str, link: Mapping[str, Any], vrf: str) -> Iterator[tuple[str, 
     if link.get("masterInterface"):
         yield name, "master", str(link["masterInterface"])
     yield name, "mtu", str(link["mtu"])
+    if re.fullmatch(r"[\w./: ,-]+", alias := " ".join(str(link.get("OsDescription") or "").split())):
+        yield name, "alias", alias
 
 
 def printed(nodes: Sequence[Node]) -> str:
@@ -426,7 +435,8 @@ def changes(file: str, now: str, then: str) -> list[str]:
 def applied(config: DeviceConfig, file: str, text: str) -> DeviceConfig:
     """Return a configuration that was read from ``frr.conf``, extended by the settings in the host's text ``file``.
 
-    These are the MTUs of ports and gateways, the ports of servers with their VLANs, and the fields of the ECMP hash.
+    These are the MTUs of ports and gateways, the ports of servers with their VLANs and descriptions, and the fields of the
+    ECMP hash.
     """
     values = {node.name[1:]: " ".join(node.values) for node in parsed(file, text).nodes}
     if file.rpartition("/")[2] == PARAMETERS:
@@ -452,7 +462,7 @@ def applied(config: DeviceConfig, file: str, text: str) -> DeviceConfig:
             name,
             "",
             "server",
-            "",
+            values.get((name, "alias"), ""),
             "",
             "",
             0,
