@@ -92,6 +92,11 @@ _ANY = ("remove", "add", "replace")
 _STAYS = "RFC 4271, section 9.1: policies select among the routes that a session has brought"
 _RETRAINS = "IEEE 802.3: both ends must run the same rate and code, so the link goes down and trains again"
 
+_HELLOS = "ISO/IEC 10589, 9.5 to 9.7: every hello has its sender's identifier, circuit type and holding time"
+_SIGNED = "RFC 5304, section 2: a PDU with a wrong digest is discarded"
+_ON_ISIS = r"(?P<of>interface \S+ / isis) "
+"""A pattern of statements about an interface on which IS-IS runs. An interface without it has no adjacency that a change could disrupt."""
+
 _LINES = LineRules(
     replaced=(
         *ONE_VALUE,
@@ -209,6 +214,80 @@ _LINES = LineRules(
             _BGP + r"(address-family \S+ / )?" + _PEER,
             UNKNOWN_DISRUPTION,
             "whether the BGP session stays up",
+            "no source is known",
+            _ANY,
+        ),
+        Disruption(r"router isis \S+$", "every IS-IS adjacency", "the process goes", _HELLOS, ("remove",), itself=True),
+        Disruption(
+            r"(?P<of>router isis \S+) / net ",
+            "every IS-IS adjacency",
+            "they reset if the system identifier changes",
+            _HELLOS,
+            _ANY,
+        ),
+        Disruption(
+            r"(?P<of>router isis \S+) / (no )?is-type( level-1$)?",
+            "every IS-IS adjacency",
+            "they may reset: their level changes",
+            _HELLOS,
+            _ANY,
+        ),
+        Disruption(
+            r"(?P<of>router isis \S+) / authentication ",
+            "routes of IS-IS",
+            "link-state PDUs with a different key are discarded until all switches have the key",
+            _SIGNED,
+            _ANY,
+        ),
+        Disruption(
+            r"router isis \S+ / (router-id|maximum-paths|log-adjacency-changes|is-hostname|timers|set-overload-bit|spf-interval)|"
+            r"router isis \S+ / address-family \S+ unicast / (maximum-paths|bfd)",
+            "",
+            "the adjacencies stay",
+            "RFC 5305, sections 3 and 4: link-state PDUs have it, hellos do not",
+            _ANY,
+        ),
+        Disruption(r"interface \S+ / isis enable", "IS-IS adjacency", "it goes", _HELLOS),
+        Disruption(
+            _ON_ISIS + r"passive",
+            "IS-IS adjacency",
+            "it goes: no hellos are sent",
+            'EOS user manual, "isis passive"',
+            ("add",),
+        ),
+        Disruption(_ON_ISIS + r"circuit-type", "IS-IS adjacency", "it may reset: its level changes", _HELLOS, _ANY),
+        Disruption(
+            _ON_ISIS + r"network",
+            "IS-IS adjacency",
+            "it resets",
+            "ISO/IEC 10589, 9.5 to 9.7: links of two switches have other hellos than LANs",
+            _ANY,
+        ),
+        Disruption(
+            _ON_ISIS + r"authentication ",
+            "IS-IS adjacency",
+            "it goes after the holding time, and comes up when both ends have the key",
+            _SIGNED,
+            _ANY,
+        ),
+        Disruption(
+            r"interface \S+ / (no )?isis (metric|priority|hello|hello-interval|hello-multiplier|lsp)( |$)",
+            "",
+            "the adjacency stays",
+            f"RFC 5305, section 3: metrics are in link-state PDUs; {_HELLOS}",
+            _ANY,
+        ),
+        Disruption(
+            r"interface \S+ / isis bfd",
+            "",
+            "the adjacency stays",
+            "RFC 5882, section 3.2: the administrative end of a BFD session is no failure",
+            _ANY,
+        ),
+        Disruption(
+            r"(?P<of>interface \S+ / isis|router isis \S+)( |$)",
+            UNKNOWN_DISRUPTION,
+            "whether the IS-IS adjacencies stay up",
             "no source is known",
             _ANY,
         ),

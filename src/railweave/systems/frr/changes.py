@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from railweave.model.config.row_changes import with_disruptions
 from railweave.model.config.section_tree import LineRules, SectionTree, section_tree
-from railweave.systems.frr.statements.effects import ACTIVATED, SHUT, UNDESCRIBED
+from railweave.systems.frr.statements.effects import ACTIVATED, HELD, ISIS_UNDESCRIBED, SHUT, UNDESCRIBED, WITHOUT_LEVEL
 from railweave.systems.frr.tree import closer
 from railweave.systems.statement_tables import tables
 
@@ -94,6 +94,10 @@ _LINES = LineRules(
         replace(SHUT[0], statement=rf"{SHUT[0].statement}interface (lo|dummy)[^/]* / shutdown$"),
         replace(ACTIVATED[0], statement=rf"{ACTIVATED[0].statement}router bgp "),
         UNDESCRIBED,
+        replace(HELD[0], statement=r"interface [^/]+ / (no )?isis (hello|priority|csnp-interval|psnp-interval)"),
+        replace(HELD[0], statement=r"router isis [^/]+ / (set-overload-bit|lsp-|spf-|max-lsp-lifetime|hostname )"),
+        *WITHOUT_LEVEL,
+        ISIS_UNDESCRIBED,
     ),
 )
 RULES = with_disruptions(_LINES, tables("frr").values())

@@ -86,6 +86,9 @@ _BGP = r"(routing-instances / \S+ / )?protocols / bgp / "
 _ANY = ("remove", "add", "replace")
 _RESETS = "Juniper documentation, Understanding BGP Session Resets"
 _GROUP = _BGP + r"(?P<of>group [^/]+) / (.* / )?"
+_HELLOS = "ISO/IEC 10589, 9.5 to 9.7: every hello has its sender's identifier, circuit type and holding time"
+_SIGNED = "RFC 5304, section 2: a PDU with a wrong digest is discarded"
+_ON_ISIS = r"protocols / isis / (?P<of>interface \S+) / (level \d+ / )?"
 _PORT = r"(?P<of>(?P<port>et-[\d/:]+)|\S+)"
 
 DISRUPTIONS = (
@@ -155,6 +158,85 @@ DISRUPTIONS = (
         "every BGP session",
         "they reset",
         "Juniper documentation, graceful-restart (Protocols BGP)",
+        _ANY,
+    ),
+    Disruption(r"protocols / isis$", "every IS-IS adjacency", "the process goes", _HELLOS, ("remove",)),
+    Disruption(r"protocols / isis / interface \S+$", "IS-IS adjacency", "it goes", _HELLOS, ("remove",)),
+    Disruption(
+        _ON_ISIS + r"(passive|disable)( |$)",
+        "IS-IS adjacency",
+        "it goes: no hellos are sent",
+        "Juniper documentation, passive and disable (Protocols IS-IS)",
+        ("add",),
+    ),
+    Disruption(
+        r"protocols / isis / (?P<of>interface \S+ / level 2|level 2) / disable$",
+        "IS-IS adjacency",
+        "it goes: level 2 ends",
+        "Juniper documentation, disable (Protocols IS-IS)",
+        ("add",),
+    ),
+    Disruption(
+        _ON_ISIS + r"point-to-point$",
+        "IS-IS adjacency",
+        "it resets",
+        "ISO/IEC 10589, 9.5 to 9.7: links of two switches have other hellos than LANs",
+        _ANY,
+    ),
+    Disruption(
+        _ON_ISIS + r"hello-authentication-",
+        "IS-IS adjacency",
+        "it goes after the holding time, and comes up when both ends have the key",
+        _SIGNED,
+        _ANY,
+    ),
+    Disruption(
+        r"protocols / (?P<of>isis) / level \d / authentication-",
+        "routes of IS-IS",
+        "link-state PDUs with a different key are discarded until all switches have the key, and hellos where they have no key of their own",
+        f"Juniper documentation, hello-authentication-key (Protocols IS-IS); {_SIGNED}",
+        _ANY,
+    ),
+    Disruption(
+        r"interfaces / (?P<of>lo0) / unit \S+ / family iso / address ",
+        "every IS-IS adjacency",
+        "they reset if the system identifier changes",
+        _HELLOS,
+        ("remove", "replace"),
+    ),
+    Disruption(
+        r"protocols / isis / (.* / )?(metric|wide-metrics-only)( |$)",
+        "",
+        "the adjacency stays",
+        "RFC 5305, section 3: metrics are in link-state PDUs, not in hellos",
+        _ANY,
+    ),
+    Disruption(
+        r"protocols / isis / (.* / )?(hello-interval|hold-time|hello-padding|priority|overload|lsp-\S+|spf-options|traceoptions)( |$)",
+        "",
+        "the adjacency stays",
+        _HELLOS,
+        _ANY,
+    ),
+    Disruption(
+        r"protocols / isis / (.* / )?bfd-liveness-detection( |$)",
+        "",
+        "the adjacency stays",
+        "RFC 5880, section 6.8.3: timers change within the BFD session; RFC 5882, section 3.2: its administrative end is no failure",
+        _ANY,
+    ),
+    Disruption(
+        r"protocols / isis / ((interface \S+ / )?level 1( |$)|(interface \S+ / )?(level \d+|family \S+)$|interface \S+$)",
+        "",
+        "a new interface disrupts no other; level 1 is unused",
+        _HELLOS,
+        _ANY,
+    ),
+    Disruption(
+        r"protocols / (?P<of>isis) / ",
+        UNKNOWN_DISRUPTION,
+        "whether the IS-IS adjacencies stay up",
+        "no source is known",
         _ANY,
     ),
     Disruption(

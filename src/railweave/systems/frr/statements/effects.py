@@ -105,3 +105,90 @@ EMPTIED = (
         ("remove",),
     ),
 )
+
+_ADJACENCY = r"(?=(?P<of>interface \S+(?: vrf \S+)? / isis) )"
+"""A pattern of IS-IS statements about an interface. An interface without IS-IS has no adjacency that a change could disrupt."""
+_PROCESS = r"(?=(?P<of>router isis \S+) / )"
+_CIRCUIT = "FRRouting/frr isisd/isis_circuit.c, isis_circuit_circ_type_set and isis_circuit_passive_set"
+_HELLOS = "ISO/IEC 10589, 9.5 to 9.7: every hello has its sender's identifier, circuit type and holding time"
+HELD = (Disruption("", "", "the adjacency stays", _HELLOS, ANY),)
+"""Changes of timers: the receiver takes the holding time from each hello."""
+FLOODED = (
+    Disruption(
+        "", "", "the adjacency stays", "RFC 5305, section 3: metrics are in link-state PDUs, not in hellos", ANY
+    ),
+)
+LOGGED = (Disruption("", "", "the adjacency stays", "FRR manual, ISIS", ANY),)
+ENABLED = (
+    Disruption(
+        "",
+        "IS-IS adjacency",
+        "it goes with the last address family of the interface",
+        "FRRouting/frr isisd/isis_nb_config.c, lib_interface_isis_destroy",
+        ("remove", "replace"),
+    ),
+)
+QUIET = (Disruption(_ADJACENCY, "IS-IS adjacency", "it goes: no hellos are sent", _CIRCUIT, ("add",)),)
+LEVELLED = (Disruption("", "", "the adjacency at level 2 stays", "seen on FRR 10.3: level 1 beside level 2", ANY),)
+SHAPED = (Disruption(_ADJACENCY, "IS-IS adjacency", "it resets", _CIRCUIT, ANY),)
+SIGNED = (
+    Disruption(
+        _ADJACENCY,
+        "IS-IS adjacency",
+        "it goes after the holding time, and comes up when both ends have the key",
+        "RFC 5304, section 2: a PDU with a wrong digest is discarded",
+        ANY,
+    ),
+)
+BFD_WATCHED = (
+    Disruption(
+        "",
+        "",
+        "the adjacency stays",
+        "RFC 5880, section 6.8.3: timers change within the BFD session; RFC 5882, section 3.2: its administrative end is no failure",
+        ANY,
+    ),
+)
+ISIS_INSTANCE = (Disruption("", "every IS-IS adjacency", "the process goes", _HELLOS, ("remove",)),)
+NAMED = (
+    Disruption(
+        _PROCESS,
+        "every IS-IS adjacency",
+        "they reset if the system identifier changes",
+        f"{_HELLOS}; seen on FRR 10.3: with another area only, adjacencies at level 2 stay",
+        ANY,
+    ),
+)
+DATABASE_KEYED = (
+    Disruption(
+        _PROCESS,
+        "routes of IS-IS",
+        "link-state PDUs with a different key are discarded until all switches have the key",
+        "RFC 5304, section 2: a PDU with a wrong digest is discarded",
+        ANY,
+    ),
+)
+WITHOUT_LEVEL = (
+    Disruption(
+        r"(?P<of>interface \S+(?: vrf \S+)? / isis) circuit-type level-1$",
+        "IS-IS adjacency",
+        "it goes: the interface has level 1 only",
+        _HELLOS,
+        ANY,
+    ),
+    Disruption(
+        r"(?P<of>router isis \S+) / is-type level-1$",
+        "every IS-IS adjacency",
+        "they go: the switch has level 1 only",
+        _HELLOS,
+        ANY,
+    ),
+)
+ISIS_UNDESCRIBED = Disruption(
+    r"(?=(?P<of>interface \S+(?: vrf \S+)? / isis|router isis \S+)( |$))",
+    UNKNOWN_DISRUPTION,
+    "whether the IS-IS adjacencies stay up",
+    "no source is known",
+    ANY,
+)
+"""Statements about IS-IS that no row describes."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from railweave.model.config.addresses import Address
 from railweave.model.config.codecs import choice, defines, number, refers, whole
 from railweave.model.config.statements import Codec, Statements, each, fixed, line, passed
-from railweave.systems.frr.statements import FAMILY, PREFIX, SECRET, TEXT, WORD
+from railweave.systems.frr.statements import FAMILY, PREFIX, SECRET, TEXT, WORD, effects
 
 if TYPE_CHECKING:
     from railweave.model.config.addresses import Family, Prefix
@@ -90,14 +90,28 @@ BFD = "FRR manual, BFD, IS-IS BFD Configuration"
 AREA = Codec(r"(?:\d{1,3}\.){3}\d{1,3}|\d+", _area, word=r"[\d.]+", says="number")
 ROUTER_ID = Codec(r"(?:\d{1,3}\.){3}\d{1,3}", lambda text: Address(str(IPv4Address(text))), word=r"\S+", says="address")
 ISIS_ON_PORT = (
-    each("<family> router isis <it>", "instances", ON_ISIS, by="family", family=FAMILY, it=refers("router isis")),
-    line("isis passive", ON_ISIS, sets={"passive": True}),
-    fixed("isis circuit-type level-2-only", ON_ISIS, when=_runs),
-    fixed("isis network point-to-point", ON_ISIS, when=_runs),
-    line("isis metric <metric>", ON_ISIS, metric=number(0, 16777215)),
-    line("isis password md5 <key>", ON_ISIS, also=("isis password clear <key>",), key=SECRET),
-    line("isis bfd", BFD, sets={"bfd": True}),
-    line("isis bfd profile <profile>", BFD, profile=refers("bfd profile")),
+    each(
+        "<family> router isis <it>",
+        "instances",
+        ON_ISIS,
+        by="family",
+        disrupts=effects.ENABLED,
+        family=FAMILY,
+        it=refers("router isis"),
+    ),
+    line("isis passive", ON_ISIS, sets={"passive": True}, disrupts=effects.QUIET),
+    fixed("isis circuit-type level-2-only", ON_ISIS, when=_runs, disrupts=effects.LEVELLED),
+    fixed("isis network point-to-point", ON_ISIS, when=_runs, disrupts=effects.SHAPED),
+    line("isis metric <metric>", ON_ISIS, disrupts=effects.FLOODED, metric=number(0, 16777215)),
+    line(
+        "isis password md5 <key>",
+        ON_ISIS,
+        also=("isis password clear <key>",),
+        disrupts=effects.SIGNED,
+        key=SECRET,
+    ),
+    line("isis bfd", BFD, sets={"bfd": True}, disrupts=effects.BFD_WATCHED),
+    line("isis bfd profile <profile>", BFD, disrupts=effects.BFD_WATCHED, profile=refers("bfd profile")),
 )
 OSPF_ON_PORT = (
     line("ip ospf area <area>", ON_OSPF, usual="", area=AREA),
@@ -114,18 +128,20 @@ IGP = Statements(
             ISIS,
             RouterIsis,
             (
-                line("net <net>", ISIS, usual="", net=WORD),
-                fixed("is-type level-2-only", ISIS),
-                fixed("metric-style wide", ISIS),
-                fixed("log-adjacency-changes", ISIS),
+                line("net <net>", ISIS, usual="", disrupts=effects.NAMED, net=WORD),
+                fixed("is-type level-2-only", ISIS, disrupts=effects.LEVELLED),
+                fixed("metric-style wide", ISIS, disrupts=effects.FLOODED),
+                fixed("log-adjacency-changes", ISIS, disrupts=effects.LOGGED),
                 line(
                     "domain-password md5 <key>",
                     ISIS,
+                    disrupts=effects.DATABASE_KEYED,
                     also=("domain-password clear <key>", "area-password md5 <key>", "area-password clear <key>"),
                     key=SECRET,
                 ),
             ),
             by="name",
+            disrupts=effects.ISIS_INSTANCE,
             name=defines("router isis"),
         ),
         each(
