@@ -11,7 +11,16 @@ from railweave.analysis.expect import Expected
 from railweave.live.check import NetworkStates
 from railweave.model.device.expected import Port
 from railweave.model.state.device_state import Alarm, Clock, DeviceState, Watchdog
-from railweave.model.state.ports import InterfaceState, Lane, Optic, PfcCounters, PortQueues, PriorityGroup, Queue
+from railweave.model.state.ports import (
+    NO_MAC,
+    InterfaceState,
+    Lane,
+    Optic,
+    PfcCounters,
+    PortQueues,
+    PriorityGroup,
+    Queue,
+)
 from railweave.model.state.protocols import (
     BfdSession,
     BgpSession,
@@ -211,6 +220,7 @@ _of_gateway(
     lambda one: replace(one, addresses=("fc00:dead::1/64", *(one.addresses or ())[1:])),
 )
 _of_gateway("interfaces.oper_up of a gateway", "gateway-down", lambda one: replace(one, oper_up=False))
+_of_gateway("interfaces.mac of a gateway", "gateway-mac-absent", lambda one: replace(one, mac=NO_MAC))
 
 
 def _of_optic(name: str, rules: str, change: Callable[[Optic], Optic]) -> None:
@@ -399,6 +409,16 @@ def _no_vni(dice: random.Random, living: NetworkStates) -> Fault | None:
         return None
     vni = dice.choice(list(state.vnis))
     return _fault(state, "", "vrf-differs", vnis={key: one for key, one in state.vnis.items() if key != vni})
+
+
+@kind("vnis.router_mac")
+def _no_router_mac(dice: random.Random, living: NetworkStates) -> Fault | None:
+    _, state = _device(dice, living)
+    if not state.vnis:
+        return None
+    vni = dice.choice(list(state.vnis))
+    wrong = replace(state.vnis[vni], router_mac=NO_MAC)
+    return _fault(state, "", "tenant-mac-differs", vnis={**state.vnis, vni: wrong})
 
 
 @kind("evpn.type5_prefixes: another tenant's")

@@ -217,8 +217,8 @@ CAUSES = (
     (strangers.ORIGIN, forwarding.ROUTE_DROPS, forwarding.FILTER),
     (forwarding.VRF_MISSING, forwarding.VRF_DIFFERS),
     (sessions.MISSING, sessions.DOWN, sessions.AS, ADJACENCY),
-    (forwarding.GATEWAY_ADDRESS, forwarding.GATEWAY_DOWN),
-    (forwarding.VRF_MISSING, forwarding.VRF_DIFFERS),
+    (forwarding.GATEWAY_ADDRESS, forwarding.GATEWAY_DOWN, forwarding.GATEWAY_MAC),
+    (forwarding.VRF_MISSING, forwarding.VRF_DIFFERS, forwarding.TENANT_MAC),
 )
 """The rules whose findings can explain other findings, with the deepest cause first. A rule explains only findings of later rules."""
 _DEPTH = {rule.id: depth for depth, rules in enumerate(CAUSES) for rule in rules}

@@ -13,6 +13,7 @@ from railweave.live.check.sessions import carried
 from railweave.model.config.addresses import WORDS, Family
 from railweave.model.device.build import device_config
 from railweave.model.findings.registry import Rule
+from railweave.model.state.ports import NO_MAC
 from railweave.model.state.question import DEFAULT_VRF
 from railweave.systems import system
 
@@ -168,6 +169,15 @@ GATEWAY_DOWN = Rule(
     fix="check the server ports of this interface",
     asked=(".addressing.server_link",),
 )
+GATEWAY_MAC = Rule(
+    "gateway-mac-absent",
+    "error",
+    "living",
+    "A server-facing interface has no MAC address.",
+    why="servers send nothing to their gateway: no neighbor entry leads to it",
+    fix="give the interface a MAC address (on Linux, `ip link set dev BRIDGE address MAC`)",
+    asked=(".addressing.server_link",),
+)
 NO_ADVERTISEMENTS = Rule(
     "advertisements-not-sent",
     "error",
@@ -203,6 +213,15 @@ VRF_DIFFERS = Rule(
     why="the VRF's routes do not reach other leaves, or leak to a different tenant",
     fix="restore the designed configuration",
     asked=(".tenants.{tenant}.{field}", ".overlay.{field}"),
+)
+TENANT_MAC = Rule(
+    "tenant-mac-differs",
+    "error",
+    "living",
+    "The bridge of a tenant's VNI has no MAC address, or EVPN announces a different one.",
+    why="packets of the tenant from other leaves are dropped on this leaf, although all sessions are up",
+    fix="give the bridge the announced MAC address (on Linux, `ip link set dev BRIDGE address MAC`)",
+    asked=OF_TENANT,
 )
 FOREIGN = Rule(
     "foreign-prefix",
@@ -241,6 +260,7 @@ def forwarding(living: NetworkStates) -> Iterator[Deviation]:
             yield from _gateway(gateway, state, used=any(port.kind == "server" for port in expected.ports))
         for tenant in expected.tenants:
             yield from _tenant(tenant, state)
+            yield from _router_mac(tenant, state)
             yield from _foreign(tenant, state, owners)
 
 
@@ -522,6 +542,9 @@ def _gateway(wanted: Gateway, state: DeviceState, *, used: bool) -> Iterator[Dev
             yield Deviation(
                 GATEWAY_DOWN, wanted.device, f"{wanted.name} is down", wanted.because, wanted.name, breaks=broken
             )
+        elif interface.mac == NO_MAC and used:
+            description = f"{wanted.name} has no MAC address"
+            yield Deviation(GATEWAY_MAC, wanted.device, description, wanted.because, wanted.name, breaks=broken)
     if wanted.advertisements is not None and state.advertising is not None:
         sending = of_port(state.advertising, wanted.name)
         if sending is None or sending.sent == 0:
@@ -589,6 +612,26 @@ def _tenant(wanted: Tenant, state: DeviceState) -> Iterator[Deviation]:
     elif state.vnis is not None and state.vnis[wanted.vni].up is False:
         description = f"VRF {wanted.vrf}: VNI {wanted.vni} is down"
         yield Deviation(VRF_DIFFERS, wanted.device, description, wanted.because, breaks=broken, field="vni")
+
+
+def _router_mac(wanted: Tenant, state: DeviceState) -> Iterator[Deviation]:
+    """Yield a finding if packets of a tenant's tunnels have a destination that the bridge of its VNI does not have.
+
+    Other leaves send them to the announced router MAC address (RFC 9135, section 8.1).
+    """
+    vni = (state.vnis or {}).get(wanted.vni)
+    if vni is None or vni.up is False:  # a VNI that is down is a finding of its own
+        return
+    bridge = (state.interfaces or {}).get(vni.bridge or "")
+    mac, announced = bridge.mac if bridge else None, vni.router_mac
+    if NO_MAC in {mac, announced} or (mac and announced and mac != announced):
+        has = "no MAC address" if mac == NO_MAC else f"MAC address {mac}" if mac else "an unknown MAC address"
+        description = (
+            f"VRF {wanted.vrf}: {vni.bridge or 'the bridge'} of VNI {wanted.vni} has {has}, "
+            f"EVPN announces {'none' if announced in {None, NO_MAC} else announced}"
+        )
+        broken: frozenset[Part] = frozenset([("vrf", f"{wanted.device} {wanted.vrf}")])
+        yield Deviation(TENANT_MAC, wanted.device, description, wanted.because, breaks=broken)
 
 
 def _targets(verb: str, has: Sequence[str] | None, should: Sequence[str]) -> list[str]:

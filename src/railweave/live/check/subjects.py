@@ -543,7 +543,7 @@ SWITCH = (
         "gateways of servers",
         lambda expected: expected.gateways,
         _gateway,
-        (forwarding.GATEWAY_ADDRESS, forwarding.GATEWAY_DOWN),
+        (forwarding.GATEWAY_ADDRESS, forwarding.GATEWAY_DOWN, forwarding.GATEWAY_MAC),
         field="interfaces.*.addresses",
     ),
     Subject(
@@ -590,6 +590,7 @@ SWITCH = (
         "VNIs of VRFs",
         lambda expected: expected.tenants,
         lambda _, answers: answers.state.vnis is not None,
+        (forwarding.TENANT_MAC,),
         field="vnis",
     ),
     Subject(

@@ -32,6 +32,10 @@ class Fec:
     pre_fec_ber: float | None = None
 
 
+NO_MAC = "00:00:00:00:00:00"
+"""The MAC address of an interface that has none, such as a Linux bridge that has lost its last port."""
+
+
 @dataclass(frozen=True, slots=True)
 class InterfaceState:
     """A port, or another interface with a state: its admin and operational state, its properties and its traffic.

@@ -241,13 +241,19 @@ class VrfState:
 
 @dataclass(frozen=True, slots=True)
 class VniState:
-    """A VXLAN network identifier. ``layer`` is 2 for a VNI with a VLAN, or 3 for a VNI with a VRF."""
+    """A VXLAN network identifier. ``layer`` is 2 for a VNI with a VLAN, or 3 for a VNI with a VRF.
+
+    - ``router_mac``: the MAC address that EVPN announces for the VRF (RFC 9135, section 8.1).
+    - ``bridge``: the routed interface of the VRF's VNI, whose MAC address that is.
+    """
 
     vni: int
     layer: int | None = None
     vrf: str | None = None
     vlan: int | None = None
     up: bool | None = None
+    router_mac: str | None = None
+    bridge: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

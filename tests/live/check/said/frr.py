@@ -6,6 +6,7 @@ import json
 from typing import Any
 
 from railweave.model.state.device_state import DeviceState
+from railweave.model.state.ports import NO_MAC
 from railweave.model.state.protocols import BgpSession, LldpNeighbor, PacketFilter, Path, Route
 from railweave.model.state.question import about
 
@@ -38,6 +39,7 @@ def answers(state: DeviceState) -> dict[str, str]:
                 "linkDowns": one.flaps,
                 "vrfName": "default",
                 "mtu": one.mtu,
+                **({} if one.mac is None else _bridge(one.mac)),
                 **({} if one.bridged is None else {"interfaceSlaveType": "Bridge" if one.bridged else "None"}),
                 "speed": int(1000 * (one.speed_gbps or 0)),
                 **(
@@ -74,6 +76,11 @@ def answers(state: DeviceState) -> dict[str, str]:
             ]
         )
     return found
+
+
+def _bridge(mac: str) -> dict[str, str]:
+    """A bridge. Zebra leaves out an address of zeros."""
+    return {"interfaceType": "Bridge"} | ({} if mac == NO_MAC else {"hardwareAddress": mac})
 
 
 def routing(state: DeviceState) -> dict[str, str]:
@@ -162,7 +169,17 @@ def routing(state: DeviceState) -> dict[str, str]:
         )
     if state.vnis is not None:
         found["vnis"] = json.dumps(
-            [{"vni": one.vni, "type": "L3", "tenantVrf": one.vrf, "state": "Up"} for one in state.vnis.values()]
+            [
+                {
+                    "vni": one.vni,
+                    "type": "L3",
+                    "tenantVrf": one.vrf,
+                    "state": "Up",
+                    **({} if one.router_mac is None else {"routerMac": one.router_mac}),
+                    **({} if one.bridge is None else {"sviIntf": one.bridge}),
+                }
+                for one in state.vnis.values()
+            ]
         )
     overriding: dict[str, dict[str, Any]] = {}
     for one in state.routes or ():

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from railweave.model.state.device_state import Identity
 from railweave.model.state.field_maps import Fields, column, keyed
 from railweave.model.state.host_state import lldp
-from railweave.model.state.ports import InterfaceState
+from railweave.model.state.ports import NO_MAC, InterfaceState
 from railweave.model.state.protocols import RouterAdvertising
 from railweave.model.state.question import CONFIGURATION
 from railweave.systems.frr.host import LINKS, PARAMETERS, QUERIES
@@ -131,7 +131,8 @@ _INTERFACE = Fields(
 def _interfaces(zebra: Value, answer: Value) -> dict[str, InterfaceState]:
     """Return the interfaces of all VRFs, from zebra, with counters and addresses from the kernel.
 
-    Zebra's list also includes interfaces that exist only in its configuration.
+    Zebra's list also includes interfaces that are only configured. It leaves out a MAC address of zeros, which is that
+    of a bridge without ports.
     """
     made = links(answer)
     for name, interface in zebra.entries():
@@ -139,7 +140,7 @@ def _interfaces(zebra: Value, answer: Value) -> dict[str, InterfaceState]:
         made[name] = replace(
             here,
             mtu=here.mtu or kernel.mtu,
-            mac=here.mac or kernel.mac,
+            mac=here.mac or kernel.mac or (NO_MAC if interface.get("interfaceType").lower() == "bridge" else None),
             addresses=here.addresses if kernel.addresses is None else kernel.addresses,
             errors=kernel.errors,
             in_bytes=kernel.in_bytes,

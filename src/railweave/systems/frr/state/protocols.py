@@ -219,7 +219,7 @@ def vrfs(answer: Value, evpn: Value) -> dict[str, protocols.VrfState]:
 
 _VNI = Fields(
     protocols.VniState,
-    "vni! layer=type vrf=tenantVrf|vrf vlan",
+    "vni! layer=type vrf=tenantVrf|vrf vlan router_mac=routerMac:mac bridge=sviIntf",
     layer=choice({"l2": 2, "l3": 3}),
     up=lambda vni: vni.get("state").flag() if vni.get("type").lower() == "l3" else None,
 )
