@@ -167,3 +167,19 @@ def test_a_server_that_moves_to_another_vlan_loses_its_own(tmp_path: Path) -> No
         interfaces=tuple(replace(each, vlan="vn9") if each.vlan else each for each in before.interfaces),
     )
     assert not list(lost(network, before.name, before, renumbered, ends))
+
+
+def test_the_routes_that_are_gone_meanwhile_are_those_of_the_running_network(tmp_path: Path) -> None:
+    """A leaf whose uplinks the running configuration shuts carries no routes of others, whatever the design has."""
+    network = designed(tmp_path / "new.yaml", SMALL)
+    running = texts(network)
+    shut = "interfaces { et-0/0/0:0 { disable; } et-0/0/0:1 { disable; } }\n"
+    running["stripe1-leaf1"] = {file: f"{text}\n{shut}" for file, text in running["stripe1-leaf1"].items()}
+    other = running["stripe1-leaf1"]
+    changed = {file: text.replace("64512", "64513").replace("4200001001", "4200001999") for file, text in other.items()}
+    assert changed != other
+    plan = make_plan(
+        tmp_path / "new.yaml", network, Answers({**running, "stripe1-leaf1": changed}), limits=PlanLimits(1)
+    )
+    (wave,) = [wave for wave in plan.waves if "stripe1-leaf1" in wave.devices]
+    assert not any("routes of other leaves are gone" in line for line in wave.risks)

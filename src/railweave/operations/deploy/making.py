@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -77,6 +78,11 @@ class PlanConfigs:
         self.after |= {name: self.before[name] for name in here.keys() - there.keys()}
         self.attached = attached(network, self.before)
         """The far end of each port that carries traffic before the plan."""
+
+    @cached_property
+    def running(self) -> Subject:
+        """The network as it is before the plan."""
+        return Subject(self._cabled, self.before)
 
     def _stated(self) -> list[str]:
         """Return, as lines, the route imports between tenants that the fabric file requests."""
@@ -569,7 +575,7 @@ def _ordered(
     states: tuple[Mapping[str, DeviceCheck], Mapping[str, DeviceCheck]] = ({}, {}),
 ) -> tuple[Wave, ...]:
     """Return the waves of the changes, each with its computed effect. With an overlay, each is also checked for the isolation of tenants."""
-    network, control = designed.network, designed.control_plane
+    network = designed.network
     if not changed:
         return ()
     overlay = any(fabric.overlay for fabric in network.fabrics)
@@ -579,14 +585,14 @@ def _ordered(
         if overlay:
             raise
         told = NOT_COMPUTED.format("; ".join(f"{problem.place}: {problem.what}" for problem in error.problems))
-        ordered = waves(network, control, changed, most=limits.most, canary=limits.canary)
+        ordered = waves(network, designed.control_plane, changed, most=limits.most, canary=limits.canary)
         return tuple(replace(wave, risks=(*wave.risks, told)) for wave in ordered)
     if limits.one_wave:
         return moments.computed((Wave(tuple(changed), limits.one_wave),), limits.allow_cut)
     together = moments.together if overlay else ()
     ordered = waves(
         network,
-        control,
+        moments.running.control_plane,
         changed,
         most=limits.most,
         canary=limits.canary,

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from railweave.analysis.routing.table import UNREACHABLE
 from railweave.counting import counted, several
+from railweave.errors import UnsettledError
 from railweave.json_values import to_json
 from railweave.operations.deploy.attached import TIERS, attached
 from railweave.operations.deploy.changes import DeviceChange, loses_only
@@ -349,10 +350,21 @@ def _risk(control: ControlPlane, service: _Service, out: Mapping[str, frozenset[
     )
     outside = tuple(name for place, name in service.outside.items() if _is_out(*place, out))
     worst = min(every, key=lambda name: alive[name] / every[name], default="")
-    lost = 0
     gone = [name for name, ports in out.items() if not ports and name in control.configs]
-    if routes and gone:
-        before, after = control.routes(), control.routes(gone)
-        for device, fib in after.fibs.items():
-            lost += int(((fib.group == UNREACHABLE) & (before.fibs[device].group != UNREACHABLE)).sum())
+    lost = _lost_routes(control, gone) if routes and gone else 0
     return Risk(alive[worst] / every[worst] if worst else 1.0, worst, cut / nics if nics else 0.0, cut, lost, outside)
+
+
+def _lost_routes(control: ControlPlane, gone: Sequence[str]) -> int:
+    """Return the number of routes that other switches lose without these switches; 0 if the routes do not settle.
+
+    The effect of the wave then has the reason.
+    """
+    try:
+        before, after = control.routes(), control.routes(gone)
+    except UnsettledError:
+        return 0
+    return sum(
+        int(((fib.group == UNREACHABLE) & (before.fibs[device].group != UNREACHABLE)).sum())
+        for device, fib in after.fibs.items()
+    )
