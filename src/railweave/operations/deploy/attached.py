@@ -93,7 +93,7 @@ def attached(network: Network, configs: Mapping[str, DeviceConfig]) -> Attached:
     design does. A statement contradicts others if the port that it names is described differently, or if another port
     names the same NIC.
     """
-    designed = _designed_ends(network)
+    designed = designed_ends(network)
     described = _described(configs)
     times = Counter(described.values())
     ends: Attached = {}
@@ -116,7 +116,7 @@ def attached(network: Network, configs: Mapping[str, DeviceConfig]) -> Attached:
     return ends
 
 
-def _designed_ends(network: Network) -> dict[tuple[str, str], tuple[str, str]]:
+def designed_ends(network: Network) -> dict[tuple[str, str], tuple[str, str]]:
     """Return the device and port at the other end of each cable of the design, by the device and port at one end."""
     return {
         (near.device, near.port): (far.device, far.port)
@@ -166,14 +166,15 @@ def lost(
     before: DeviceConfig,
     after: DeviceConfig,
     ends: Attached,
+    ends_of_cables: Mapping[tuple[str, str], tuple[str, str]] | None = None,
 ) -> Iterator[LostPort]:
     """Yield the ports and BGP sessions that a switch has before a plan and lacks after it.
 
     A port is lost if it has no use any more, or leaves the VLAN of its server for a VLAN with different prefixes. ``ends``
-    are those of ``attached`` before the plan.
+    are those of ``attached`` before the plan, and ``ends_of_cables`` those of ``designed_ends``, if they are known.
     """
     was, will = _uses(before), _uses(after)
-    designed = _designed_ends(network)
+    designed = designed_ends(network) if ends_of_cables is None else ends_of_cables
     free = tuple(
         f"{cable.a.device}:{cable.a.port}"
         for cable in network.cables_of(device)
@@ -252,7 +253,7 @@ def with_running_cables(
     Such a cable is between two ports each of which names the other in its description. Routes are then computed over
     this cable, not over the cable that the design has on these ports.
     """
-    designed, described = _designed_ends(network), _described(configs)
+    designed, described = designed_ends(network), _described(configs)
     tiers = {switch.name: TIERS.index(switch.role) for switch in network.switches}
     colors = {
         switch.name: {cable.color for cable in network.cables_of(switch.name) if cable.kind == "fabric"}

@@ -19,7 +19,7 @@ from railweave.live.fleet.host_tree import without_amiss
 from railweave.model.catalog import catalog
 from railweave.model.config.tree import UNKNOWN_DISRUPTION
 from railweave.model.network.status import reachable
-from railweave.operations.deploy.attached import attached, lines, lost, with_running_cables
+from railweave.operations.deploy.attached import attached, designed_ends, lines, lost, with_running_cables
 from railweave.operations.deploy.changes import SERVER, DeviceChange, change, partial_change, server_change
 from railweave.operations.deploy.moments import NOTHING, ROUTES, STAGES, UNKNOWN, Moments, kind_of, stages
 from railweave.operations.deploy.plan import Plan
@@ -131,6 +131,7 @@ class PlanConfigs:
             waves = list(waves)
             waves[at_risk[0]] = replace(waves[at_risk[0]], risks=(*waves[at_risk[0]].risks, other_way))
         computed: list[Wave] = []
+        designed = designed_ends(self.network)
         for wave, effect, cut in zip(waves, effects, cuts, strict=True):
             if not any(name in self.before for name in wave.devices):
                 computed.append(replace(wave, risks=(*wave.risks, NOT_COMPUTED.format(SERVERS_ONLY))))
@@ -145,7 +146,7 @@ class PlanConfigs:
                 port
                 for name in wave.devices
                 if name in self._target
-                for port in lost(self.network, name, self.before[name], self.after[name], self.attached)
+                for port in lost(self.network, name, self.before[name], self.after[name], self.attached, designed)
             )
             interrupted = self._interrupted(wave.devices, {(port.device, port.port) for port in ports})
             servers = (nic.partition(":")[0] for port in ports if port.kind == "server" for nic in port.attached)
