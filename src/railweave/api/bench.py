@@ -166,7 +166,7 @@ def bench_compare(options: BenchCompare) -> BenchComparison:
         return reports.compare_predicted(now, options.tolerance, more, accounts, notes)
     if more:
         more = reports.of_network(before, network, options.progress, predict=False)[0] | more
-    return reports.compare_runs(before, now, options.tolerance, more, accounts)
+    return reports.compare_runs(before, now, options.tolerance, more, accounts, notes)
 
 
 def _ran_on(options: BenchReport | BenchCompare | BenchImport | BenchTriage) -> Network | None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from benchmarks.validation.published import FOLDER
 
-from railweave.api import bench_import, bench_report
+from railweave.api import bench_compare, bench_import, bench_report
 from railweave.model.network.model import Network
 from railweave.operations.bench.comparing.predicting import foretold, question_of
 from railweave.operations.bench.comparing.reported import located
@@ -102,6 +102,21 @@ def test_the_gpus_that_ran_are_predicted_not_all_of_the_servers(tmp_path: Path) 
     rates = [row.before for row in found.rows if row.key.quantity == "busbw_gbytes_per_s"]
     assert rates
     assert all(one is not None and 35 < one < 50 for one in rates)
+    assert not [note for note in found.notes if "GPU" in note]
+
+
+def test_a_report_says_that_other_gpus_ran_than_designed(tmp_path: Path) -> None:
+    """By the model of the hosts that ran; hosts that the design lacks are not compared."""
+    text = (Path(__file__).parent / "fixtures/job-two-tests-with-log.txt").read_text()
+    of_a100 = tmp_path / "a100.txt"
+    of_a100.write_text(text.replace("NVIDIA H100 80GB HBM3", "NVIDIA A100-SXM4-80GB"))
+    network, store = example("h100-rlb"), tmp_path / "two.db"
+    bench_import([of_a100], store, fabric=network)
+    report, compared = bench_report(store, fabric=network), bench_compare(store, predicted=True, fabric=network)
+    for notes in (report.notes, compared.notes):
+        (said,) = [note for note in notes if "A100-SXM4-80GB" in note]
+        assert "have H100: correct `model:`" in said
+    assert not [note for note in bench_report(store, fabric=example("sonic-mi355x")).notes if "A100" in note]
 
 
 @pytest.mark.parametrize(

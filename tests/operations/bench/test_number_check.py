@@ -73,6 +73,31 @@ def test_what_cannot_be_told_is_not_good(tmp_path: Path) -> None:
     assert "there is no prediction" in why
 
 
+@pytest.mark.parametrize(
+    ("gpu", "nic", "other"),
+    [
+        ("NVIDIA H100 80GB HBM3", "cx7", False),
+        ("A100-SXM4-40GB", "cx7", True),
+        ("NVIDIA H200", "hgx-h200", False),
+        ("NVIDIA H100 80GB HBM3", "hgx-h200", True),
+        ("NVIDIA GB200", "hgx-b200", True),
+        ("AMD Instinct MI300X OAM", "mi300x", False),
+        ("AMD Instinct MI355X", "mi300x", True),
+        ("AMD Radeon Graphics", "mi300x", False),  # a driver without the marketing name
+        ("AMD Radeon Graphics", "cx7", True),
+        ("", "cx7", False),
+    ],
+)
+def test_another_gpu_than_the_server_models_is_said(tmp_path: Path, gpu: str, nic: str, other: bool) -> None:
+    text = output(["a", "b"], 90.0).replace("NVIDIA H100", gpu)
+    result = bench_check([_file(tmp_path, text)], gpus=2, nic=nic)
+    (*said,) = (note for note in result.notes if "names the GPU" in note)
+    assert len(said) == other
+    assert not other or (gpu in said[0] and "--nic" in said[0] and f"note: {said[0]}" in result.to_text())
+    same = bench_check([_file(tmp_path, output(["a", "b"], 90.0))], gpus=2, nic=nic)
+    assert [number.outcome for number in result.numbers] == [number.outcome for number in same.numbers]
+
+
 def test_the_links_of_gpus_bind_one_server(tmp_path: Path) -> None:
     text = output(["a"], 440.0)
     assert check(tmp_path, text)[0] == ["right", "right"]

@@ -7,6 +7,7 @@ say so. Users' own hardware files have the same form (docs/hardware.md).
 from __future__ import annotations
 
 import math
+import re
 from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, Field
@@ -382,6 +383,15 @@ class ServerModel(Model):
     memory_gib: int | None = Field(default=None, ge=1, description="smallest memory in GiB with which it is delivered")
     memory_source: str = ""
     source: str
+
+    def has_gpu(self, name: str) -> bool:
+        """Return False if ``name``, as a driver or NCCL prints it (``NVIDIA H100 80GB HBM3``), is a different GPU than this model's.
+
+        A name without a model, such as ``AMD Radeon Graphics``, contradicts no model of its vendor.
+        """
+        if re.search(rf"(?<![A-Z0-9]){re.escape(self.gpu)}(?![A-Z0-9])", name, re.IGNORECASE):
+            return True
+        return self.gpu_vendor == "AMD" and re.search(r"AMD Radeon Graphics|\bgfx\d", name) is not None
 
     def card(self, kind: str, rail: int) -> tuple[str, int]:
         """Return the card of a NIC or port of set ``kind`` on a rail: (the set that has the card's first ports, index of the card from 0).

@@ -14,7 +14,7 @@ from railweave.model.catalog import in_force
 from railweave.operations.bench.nccl_tests import operation_named
 from railweave.operations.bench.read import read
 from railweave.operations.bench.triage.frameworks import dump_text
-from railweave.operations.store.records import Environment, Run, Sample, pairs
+from railweave.operations.store.records import GPUS, Environment, Run, Sample, pairs
 from railweave.operations.store.store import opened
 from railweave.prediction.collectives.channels import COLLECTIVES, Collective, channel_count
 from railweave.prediction.collectives.nccl import LISTS, NUMBERS, NcclError, Parameters, parameters
@@ -213,7 +213,7 @@ def _nccl_tests(test: NcclTests, read: ParsedText, digest: str, kept: str, given
         hosts=test.hosts or (read.log.hosts if read.log else ()),
         ranks=test.rank_count,
         settings=tuple((name, text) for name, text in settings.items() if text),
-        facts=facts_of(read.log) if read.log else (),
+        facts=(*_gpus(test), *(facts_of(read.log) if read.log else ())),
         failures=tuple(failures),
         notes=tuple(map(str, read.notes)),
         environment=replace(
@@ -222,6 +222,12 @@ def _nccl_tests(test: NcclTests, read: ParsedText, digest: str, kept: str, given
         ),
         samples=tuple(_nccl_samples(test)) + tuple(means),
     )
+
+
+def _gpus(test: NcclTests) -> tuple[tuple[str, str], ...]:
+    """Return the names of the GPUs that the ranks printed, as a pair for ``Run.facts``."""
+    names = sorted({rank.gpu for rank in test.ranks if rank.gpu})
+    return ((GPUS, ", ".join(names)),) if names else ()
 
 
 def _nccl_samples(test: NcclTests) -> Iterator[Sample]:

@@ -12,6 +12,9 @@ if TYPE_CHECKING:
 
 Pairs = tuple[tuple[str, str], ...]
 
+GPUS = "GPUs"
+"""The name of the fact with the models of a run's GPUs, as the output prints them, separated by commas."""
+
 
 @dataclass(frozen=True, slots=True)
 class Environment:
@@ -85,8 +88,8 @@ class Run:
       where the run begins.
     - ``began``: the start time that the output reports. ``kept``: the time of storing. Both are ISO 8601 in UTC.
     - ``hosts``: the hosts in rank order. ``ranks``: the number of ranks.
-    - ``settings``: the settings that the run requested. ``facts``: the settings and devices that NCCL used, according
-      to its log.
+    - ``settings``: the settings that the run requested. ``facts``: the GPUs that the output names (``GPUS``), and the
+      settings and devices that NCCL used, according to its log.
     - ``failures``: the reasons of a failure; a failed run is a result too.
     - ``notes``: lines that could not be parsed.
     """

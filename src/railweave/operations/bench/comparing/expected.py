@@ -17,7 +17,7 @@ from railweave.json_values import JsonObject
 from railweave.model.catalog import in_force
 from railweave.model.catalog.hardware import Hardware
 from railweave.model.device.build import device_config
-from railweave.operations.bench.comparing.predicting import foretold
+from railweave.operations.bench.comparing.predicting import foretold, gpu_notes
 from railweave.operations.bench.comparing.rows import BUS, QUANTITY
 from railweave.operations.bench.planning.making import LARGE_ERROR, OTHER_ERROR, write_bandwidth_gbps
 from railweave.pages.table import Column, Table, formatted
@@ -164,9 +164,9 @@ def with_gpu_link(network: Network, gbytes_per_s: float) -> Network:
 
 def number_check(runs: Sequence[Run], assumed: AssumedServers, notes: Iterable[str] = ()) -> NumberCheck:
     """Return the check of the largest message of each run. Raises ``InputError`` if no network of the servers can be designed."""
-    return NumberCheck(
-        assumed.to_text(), tuple(number for run in runs for number in _numbers(run, assumed)), tuple(notes)
-    )
+    numbers = tuple(number for run in runs for number in _numbers(run, assumed))
+    others = gpu_notes(runs, assumed.network(1), "give the model of these servers by --nic", by_name=False)
+    return NumberCheck(assumed.to_text(), numbers, (*others, *notes))
 
 
 def _numbers(run: Run, assumed: AssumedServers) -> Iterator[CheckedNumber]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from railweave.errors import RailweaveError
 from railweave.operations.bench.comparing.rows import Key, key_of, where
-from railweave.operations.store.records import Prediction, Run, Sample
+from railweave.operations.store.records import GPUS, Prediction, Run, Sample
 from railweave.prediction.collectives.channels import COLLECTIVES
 from railweave.prediction.collectives.nccl import LISTS, NUMBERS
 from railweave.prediction.simulation.question import answer, questions
@@ -67,6 +67,28 @@ def foretold(
         if rows:
             by_run[run.id] = RunPrediction(rows)
     return by_run, list(notes)
+
+
+def gpu_notes(runs: Iterable[Run], network: Network, remedy: str, *, by_name: bool = True) -> list[str]:
+    """Return a note for each GPU that outputs name and that the servers of the network do not have.
+
+    ``remedy``: the last part of the note. ``by_name``: compare each run with the network's servers of the same names,
+    and leave out runs on other servers; otherwise compare it with all servers of the network.
+    """
+    servers = {server.name.lower(): server.model for server in network.servers}
+    notes: dict[str, None] = {}
+    for run in runs:
+        hosts = [host.lower().partition(".")[0] for host in run.hosts] if by_name else list(servers)
+        models = [
+            network.catalog.servers[name] for name in dict.fromkeys(servers[host] for host in hosts if host in servers)
+        ]
+        for gpu in filter(None, dict(run.facts).get(GPUS, "").split(", ")):
+            if models and not any(model.has_gpu(gpu) for model in models):
+                designed = ", ".join(dict.fromkeys(model.gpu or "none" for model in models))
+                notes[
+                    f"{run.file} names the GPU {gpu}, and the servers it is compared with have {designed}: {remedy}"
+                ] = None
+    return list(notes)
 
 
 def question_of(run: Run, sample: Sample, network: Network) -> Asked | None:

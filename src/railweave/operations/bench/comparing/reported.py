@@ -16,7 +16,7 @@ from railweave.model.catalog import in_force
 from railweave.model.device.build import device_config
 from railweave.operations.bench.comparing.curves import Curve, against_prediction, curves, failed
 from railweave.operations.bench.comparing.estimate import Estimate, Slowest, estimate, slowest, with_causes
-from railweave.operations.bench.comparing.predicting import foretold
+from railweave.operations.bench.comparing.predicting import foretold, gpu_notes
 from railweave.operations.bench.comparing.regressions import host_memory_notes, regressions
 from railweave.operations.bench.comparing.rows import REMARKS, TOLERANCE, Pair, Row, numbers, pairs_of, row_table
 from railweave.operations.bench.lines import address
@@ -72,17 +72,20 @@ def compare_runs(
     tolerance: float | None = None,
     more: Mapping[str, Mapping[str, str]] | None = None,
     accounts: Mapping[str, RunPrediction] | None = None,
+    notes: Sequence[str] = (),
 ) -> BenchComparison:
     """Return the comparison of runs (``now``) with earlier runs (``before``).
 
-    ``more`` has settings that follow from the network, and ``accounts`` has new predictions; both have run ids as keys.
-    ``tolerance`` is the fraction by which a number may be worse; None means ``TOLERANCE``.
+    - ``more``: settings that follow from the network, by run id.
+    - ``accounts``: new predictions, by run id.
+    - ``notes``: sentences to include.
+    - ``tolerance``: the fraction by which a number may be worse; None means ``TOLERANCE``.
     """
     allowed = TOLERANCE if tolerance is None else tolerance
     rows = [*regressions(numbers(before, more), numbers(now, more), allowed, fewest=1), *failed(now)]
     together = any(row.before is not None and row.now is not None for row in rows)
-    notes = [*(() if together else (NOTHING_IN_COMMON,)), *host_memory_notes([*before, *now])]
-    return _compared("runs", rows, now, allowed, more, accounts, notes)
+    remarks = [*notes, *(() if together else (NOTHING_IN_COMMON,)), *host_memory_notes([*before, *now])]
+    return _compared("runs", rows, now, allowed, more, accounts, remarks)
 
 
 def compare_predicted(
@@ -387,7 +390,9 @@ def check_tolerance(tolerance: float | None) -> None:
 def of_network(
     runs: Sequence[Run], network: Network | None, progress: Callable[[str], None], *, predict: bool = True
 ) -> tuple[dict[str, dict[str, str]], dict[str, RunPrediction], list[str]]:
-    """Return (settings of runs that follow from the network, predictions of runs, notes on runs without a prediction).
+    """Return (settings of runs that follow from the network, predictions of runs, notes).
+
+    The notes are about runs without a prediction, and runs on other GPUs than the design has.
 
     The settings and the predictions have run ids as keys.
     """
@@ -396,7 +401,7 @@ def of_network(
     with in_force(network.catalog):
         more = located(runs, network)
         accounts, notes = foretold(runs, network, progress) if predict else ({}, [])
-    return more, accounts, notes
+    return more, accounts, [*gpu_notes(runs, network, "correct `model:` of these servers in the fabric file"), *notes]
 
 
 def located(runs: Iterable[Run], network: Network) -> dict[str, dict[str, str]]:
