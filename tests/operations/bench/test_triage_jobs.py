@@ -4,14 +4,22 @@ from __future__ import annotations
 
 import json
 import pickle
+import re
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import pytest
 
+from railweave.model.network.devices import InactivePart
 from railweave.operations.bench.messages import MEANINGS, kind_of
 from railweave.operations.bench.triage.frameworks import dump_text
-from railweave.operations.bench.triage.triage import RULES, triage, triage_job
+from railweave.operations.bench.triage.triage import RULES, design_of, triage, triage_job
 from railweave.operations.bench.triage.wire import Design
+from tests.conftest import example
 from tests.operations.bench.made_logs import DEVIATIONS, WARNINGS, Job, Odd, drawn_by, healthy, judged, made, mutated
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 HOSTS = ("node-a", "node-b", "node-c")
 
@@ -134,6 +142,87 @@ def test_a_queue_pair_between_rails_is_named_with_the_design() -> None:
     [found] = triage(text, "x", design).diagnoses
     assert "s1:gpu0 is on rail 0, s2:gpu1 on rail 1: rails apart" in found.finding.what
     assert "NCCL_CROSS_NIC=0" in found.finding.fix
+
+
+DESIGNED = ("mlx5_0", "mlx5_3", "mlx5_4", "mlx5_5", "mlx5_6", "mlx5_9", "mlx5_10", "mlx5_11")
+"""The GPU NICs of the servers of the example h100-rlb."""
+
+
+def job_log(devices: Sequence[str], hosts: Sequence[str], gpus: int = 8, *, setting: str = "") -> str:
+    """A healthy job in which every host uses these devices."""
+    lines = [line for lines in healthy(Job(tuple(hosts), gpus, "2.27.7+cuda12.9"), drawn_by(1)) for line in lines]
+    using = " ".join(f"[{number}]{name}:1/RoCE" for number, name in enumerate(devices))
+    kept = [
+        re.sub(r"Using (\[\d\]\S+ ?)+\[RO\]", f"Using {using} [RO]", line) for line in lines if " pciPath=" not in line
+    ]
+    if setting:
+        kept = [line.replace("NCCL_IB_TC set by environment to 106.", setting) for line in kept]
+    return "\n".join(kept)
+
+
+def missing_nics(text: str, name: str = "h100-rlb") -> list[tuple[str, str, str]]:
+    """What is said of missing NICs beside an example's design: where, what and the fix."""
+    findings = [diagnosis.finding for diagnosis in triage(text, "job.log", design_of(example(name))).diagnoses]
+    return [(each.where, each.what, each.fix) for each in findings if each.id == "run-missing-nic"]
+
+
+NAMED = ("H100-01", "H100-02")
+
+
+def test_a_nic_that_all_hosts_lack_is_missing_beside_the_design() -> None:
+    assert missing_nics(job_log(DESIGNED, NAMED)) == []
+    text = job_log(DESIGNED[:-1], NAMED)
+    assert triage(text, "job.log").diagnoses == ()  # nothing to compare with
+    [(where, what, fix)] = missing_nics(text)
+    assert where == "job.log"
+    assert what == "7 NICs in use (mlx5_11 is missing), and the design has 8 for GPUs: on 2 hosts (H100-01, H100-02)"
+    assert "rdma link" in fix
+    [(where, what, _)] = missing_nics(job_log(DESIGNED[:-2], ["h100-02.cluster.example"]))
+    assert where == "h100-02.cluster.example"
+    assert what == "6 NICs in use (mlx5_10, mlx5_11 are missing), and the design has 8 for GPUs"
+
+
+def test_a_missing_nic_is_counted_where_names_are_not_the_designed_ones() -> None:
+    other = [f"rocep{slot}s0" for slot in range(8)]
+    assert missing_nics(job_log(other, NAMED)) == []
+    [(_, what, _)] = missing_nics(job_log(other[:7], NAMED))
+    assert what.startswith("7 NICs in use, and the design has 8 for GPUs")
+    [(where, what, _)] = missing_nics(job_log(DESIGNED[:7], ["container-7"]))  # as all servers of the design
+    assert (where, what) == ("container-7", "7 NICs in use (mlx5_11 is missing), and the design has 8 for GPUs")
+
+
+def test_storage_nics_do_not_take_the_place_of_a_missing_one() -> None:
+    servers = [server.name for server in example("arista-h200-512").servers[:2]]
+    every = [f"mlx5_{number}" for number in range(10)]
+    assert missing_nics(job_log(every, servers), "arista-h200-512") == []
+    [(_, what, _)] = missing_nics(job_log([name for name in every if name != "mlx5_3"], servers), "arista-h200-512")
+    assert what.startswith("9 NICs in use (mlx5_3 is missing), and the design has 8 for GPUs")
+
+
+def test_a_part_of_the_servers_gpus_uses_its_part_of_the_nics() -> None:
+    """Four GPUs of eight in a container, the NICs of one tenant, and a NIC whose leaf is drained."""
+    assert missing_nics(job_log(DESIGNED[:4], NAMED, gpus=4)) == []
+    [(_, what, _)] = missing_nics(job_log(DESIGNED[:3], NAMED, gpus=4))
+    assert what.startswith("3 NICs in use, and the design has 4 for GPUs")
+    tenants = [server.name for server in example("evpn-gpu-isolation").servers[:2]]
+    assert missing_nics(job_log(["mlx5_4", "mlx5_5"], tenants), "evpn-gpu-isolation") == []
+    [(_, what, _)] = missing_nics(job_log(["mlx5_5"], tenants), "evpn-gpu-isolation")
+    assert what.startswith("1 NIC in use (mlx5_4 is missing), and the design has 2 for GPUs")
+    network = example("h100-rlb")
+    leaf = next(nic.leaf for nic in network.servers[0].nics if nic.rdma == "mlx5_11")
+    drained = replace(network, not_active=(InactivePart(leaf, "drained"),))
+    assert triage(job_log(DESIGNED[:-1], NAMED[:1]), "job.log", design_of(drained)).diagnoses == ()
+
+
+def test_a_setting_that_leaves_a_designed_nic_out_is_named() -> None:
+    setting = f"NCCL_IB_HCA set by environment to ={','.join(DESIGNED[:-1])}"
+    [(_, what, fix)] = missing_nics(job_log(DESIGNED[:-1], NAMED, setting=setting))
+    assert "; NCCL_IB_HCA is =mlx5_0,mlx5_3" in what
+    assert "nccl.env" in fix
+    for harmless in ("NCCL_IB_HCA set by environment to mlx5", "NCCL_IB_HCA set by environment to ^mlx5_1:1"):
+        [(_, what, fix)] = missing_nics(job_log(DESIGNED[:-1], NAMED, setting=harmless.replace("mlx5_1:1", "bond")))
+        assert "NCCL_IB_HCA" not in what
+        assert "rdma link" in fix
 
 
 def test_failures_of_perftest() -> None:

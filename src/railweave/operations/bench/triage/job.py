@@ -16,7 +16,7 @@ from railweave.model.findings.registry import FindingPlace, check
 from railweave.operations.bench.triage.wire import Case, once, times
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from railweave.operations.bench.nccl_log import (
         Interface,
@@ -153,7 +153,60 @@ def _left_out(wanted: str, names: set[str]) -> Iterator[tuple[str, str]]:
     "or not available in the container",
 )
 def missing(case: Case) -> Iterator[FindingPlace]:
-    """All hosts of a job use the same number of NICs."""
+    """All hosts of a job use the same number of NICs. With a design, they use the GPU NICs of the design."""
+    in_text, unnamed = _own(case, _devices), _unnamed(case)
+    undesigned: dict[tuple[str, str | None], list[str]] = defaultdict(list)
+    for host, devices in in_text.items():
+        if host not in unnamed and (deviation := _beside_design(case, devices)):
+            undesigned[deviation].append(host)
+    for (text, fix), hosts in undesigned.items():
+        line = in_text[hosts[0]][0].line
+        if len(hosts) == 1:
+            yield case.finding(line, text, _named(in_text, hosts[0]), fix=fix)
+        else:
+            listed = f"{', '.join(hosts[:4])}{', …' * (len(hosts) > 4)}"
+            yield case.finding(line, f"{text}: on {counted(len(hosts), 'host')} ({listed})", fix=fix)
+    reported = {host for hosts in undesigned.values() for host in hosts}
+    yield from _beside_hosts(case, {host: devices for host, devices in in_text.items() if host not in reported})
+
+
+def _named(in_text: Mapping[str, Sequence[RdmaDevice]], host: str) -> str:
+    """Return the name of a host; empty if lines have no host, and the name of the file takes its place."""
+    return host if in_text[host][0].host else ""
+
+
+def _beside_design(case: Case, devices: Sequence[RdmaDevice]) -> tuple[str, str | None] | None:
+    """Return (description, fix) if a host, given by its devices in use, has fewer GPU NICs than designed; else None. Fix None means that of the rule."""
+    named = devices[0].host
+    designed = case.design.server(named)
+    if designed is None:
+        return None
+    logs = case.job or ((case.log,) if case.log else ())
+    ranks = max((rank.local_ranks or 0 for log in logs for rank in log.ranks if rank.host == named), default=0)
+    names = {device.name for device in devices}
+    number, lacking, missing_names = designed.missing(names, ranks or None)
+    if not lacking:
+        return None
+    text = f"{counted(len(names), 'NIC')} in use"
+    if missing_names:
+        text += f" ({', '.join(missing_names)} {'is' if lacking == 1 else 'are'} missing)"
+    text += f", and the design has {number} for GPUs"
+    wanted = case.log.variable_of(named, "NCCL_IB_HCA") if case.log else ""
+    if wanted and (not missing_names or not any(_selected(wanted, name) for name in missing_names)):
+        return f"{text}; NCCL_IB_HCA is {wanted}", "set NCCL_IB_HCA as in the server's `nccl.env`, which `build` writes"
+    return text, None
+
+
+def _selected(wanted: str, name: str) -> bool:
+    """Return whether NCCL_IB_HCA selects a device: by the beginning of its name, exactly after ``=``, not after ``^``."""
+    excluded = wanted.startswith("^")
+    exact = wanted.lstrip("^").startswith("=")
+    words = [word.strip().partition(":")[0] for word in wanted.lstrip("^=").split(",")]
+    return excluded != any(name == word if exact else bool(word) and name.startswith(word) for word in words)
+
+
+def _beside_hosts(case: Case, in_text: Mapping[str, Sequence[RdmaDevice]]) -> Iterator[FindingPlace]:
+    """Yield a finding for each of these hosts that uses fewer NICs than most hosts of the job."""
     unnamed = _unnamed(case)
     everywhere = {
         host: {rdma_device.name for rdma_device in devices}
@@ -165,7 +218,7 @@ def missing(case: Case) -> Iterator[FindingPlace]:
     if len(everywhere) < 2 or len(whole) * 2 < len(everywhere):
         return
     alike = {name for name in whole[0] if all(name in names for names in whole)}
-    for host, devices in _own(case, _devices).items():
+    for host, devices in in_text.items():
         names = everywhere.get(host, whole[0])
         left_out = {
             name
@@ -175,7 +228,7 @@ def missing(case: Case) -> Iterator[FindingPlace]:
         if len(names) < most and (lacks or not left_out):
             named = f" ({', '.join(lacks)} is missing)" if lacks else ""
             text = f"{counted(len(names), 'NIC')} in use{named}, and {counted(most, 'NIC')} on {counted(len(whole), 'other host')}"
-            yield case.finding(devices[0].line, text, host if devices[0].host else "")
+            yield case.finding(devices[0].line, text, _named(in_text, host))
 
 
 @check(

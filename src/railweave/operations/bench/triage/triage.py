@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from railweave.json_values import JsonObject
 from railweave.model.findings import SEVERITIES, Finding
 from railweave.model.findings.registry import FindingPlace, check
+from railweave.model.network.status import present
 from railweave.operations.bench.lines import lines_of
 from railweave.operations.bench.messages import KINDS, kind_of
 from railweave.operations.bench.read import ParsedText, read
@@ -570,13 +571,28 @@ def _of_one_job(log: NcclLog, other: NcclLog) -> bool:
 
 
 def design_of(network: Network | None) -> wire.Design:
-    """Return the part of a network's design that triage uses: its NICs by address, and their networks."""
+    """Return the part of a network's design that triage uses: its NICs by address and by server, and their networks."""
+    if network is None:
+        return wire.Design()
     networks: set[wire.Network] = set()
     nics: dict[str, tuple[str, str, str, int]] = {}
-    for server in network.servers if network is not None else ():
+    for server in network.servers:
         for nic in server.nics:
             for address in nic.addresses:
                 interface = ipaddress.ip_interface(f"{address.address}/{address.prefix_length}")
                 networks.add(interface.network)
                 nics[str(interface.ip)] = server.name, nic.name, nic.fabric, nic.rail
-    return wire.Design(frozenset(networks), nics)
+    known: dict[wire.DesignedNics, wire.DesignedNics] = {}  # servers are mostly alike: one value for all of them
+    servers: dict[str, wire.DesignedNics] = {}
+    for server in present(network).servers:
+        model = network.catalog.servers[server.model]
+        of_gpus = {name for group in model.nics.values() if group.per_gpu for name in group.names}
+        by_tenant: dict[str, set[str]] = {}
+        for nic in server.nics:
+            if nic.name in of_gpus:
+                by_tenant.setdefault(nic.tenant, set()).add(nic.rdma)
+        if by_tenant:
+            others = frozenset(nic.rdma for nic in server.nics if nic.name not in of_gpus)
+            devices = wire.DesignedNics(tuple(map(frozenset, by_tenant.values())), others, model.gpus)
+            servers[server.name.lower()] = known.setdefault(devices, devices)
+    return wire.Design(frozenset(networks), nics, servers)

@@ -30,11 +30,48 @@ Network = IPv4Network | IPv6Network
 
 
 @dataclass(frozen=True)
+class DesignedNics:
+    """The RDMA devices of a server in the design: those of GPU NICs for each tenant, and the others. ``gpus``: its number of GPUs."""
+
+    by_tenant: tuple[frozenset[str], ...]
+    others: frozenset[str]
+    gpus: int
+
+    def missing(self, devices: set[str], ranks: int | None) -> tuple[int, int, list[str]]:
+        """Return (number of GPU NICs that a job should use, number that is missing, names of the missing devices).
+
+        ``devices``: the devices in use. ``ranks``: the job's ranks on the server; a job on a part of its GPUs should use that part
+        of its NICs. Names are returned if all devices in use have names of the design.
+        """
+        named = devices <= self.others.union(*self.by_tenant)
+        tenants = [names for names in self.by_tenant if names & devices] if named else []
+        wanted = frozenset[str]().union(*tenants) or min(self.by_tenant, key=len)
+        if ranks is not None and ranks < self.gpus:
+            number = -(-len(wanted) * ranks // self.gpus)
+        elif named:
+            return len(wanted), len(wanted - devices), sorted(wanted - devices, key=lambda name: (len(name), name))
+        else:
+            number = len(wanted)
+        return number, max(0, number - len(devices)), []
+
+
+@dataclass(frozen=True)
 class Design:
-    """The part of a design that triage uses: the networks of its GPU NICs, and for each address its server, NIC, fabric and rail."""
+    """The part of a design that triage uses.
+
+    - ``networks``: the networks of its GPU NICs. ``nics``: for each address its server, NIC, fabric and rail.
+    - ``servers``: the devices of each server that has GPU NICs, by its name in lowercase.
+    """
 
     networks: frozenset[Network] = frozenset()
     nics: Mapping[str, tuple[str, str, str, int]] = field(default_factory=dict[str, "tuple[str, str, str, int]"])
+    servers: Mapping[str, DesignedNics] = field(default_factory=dict[str, DesignedNics])
+
+    def server(self, host: str) -> DesignedNics | None:
+        """Return the devices of a host. If the design has no such server, return those of any server if all servers have the same; else None."""
+        named = self.servers.get(host.lower().partition(".")[0])
+        alike = set(self.servers.values()) if named is None else set[DesignedNics]()
+        return alike.pop() if len(alike) == 1 else named
 
 
 @dataclass(frozen=True)
