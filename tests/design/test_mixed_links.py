@@ -162,7 +162,10 @@ def test_a_pool_that_former_links_fill_says_how_to_free_it(tmp_path: Path) -> No
         design_file(file, lock.copy())
     said = str(refused.value)
     assert "former links that the lock still has" in said
-    assert "or free the addresses of the former links with `railweave build --compact`" in said
+    assert (
+        "or free what the lock keeps for parts that are gone or moved (row2, frontend-leaf1--frontend-spine1," in said
+    )
+    assert "`railweave build mixed.yaml --compact -o OUT`" in said
     lock.compacting = True
     design_file(file, lock)
 

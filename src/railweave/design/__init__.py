@@ -33,6 +33,7 @@ from railweave.design.shape.tiers import check_names
 from railweave.design.shape.topology import Layout, lay_out
 from railweave.design.status import not_active
 from railweave.design.tenancy.tenants import tenants, with_external, with_leaves, with_slices
+from railweave.errors import DesignError
 from railweave.model.network.devices import Cable, Color, Fabric, Nic, RoleIntent, RoleName, Segment, Server, Switch
 from railweave.model.network.model import Network
 from railweave.model.network.overlay import Overlay, Tenant
@@ -40,7 +41,7 @@ from railweave.model.network.overlay import Overlay, Tenant
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from railweave.errors import FileLine
+    from railweave.errors import FileLine, Problem
     from railweave.model.intent.fabric import Fabric as FabricSpec
     from railweave.model.intent.fabric import ServerGroup
     from railweave.model.intent.lock import Lock
@@ -56,9 +57,48 @@ def design(source: Source, described: Mapping[tuple[str, str], FileLine] | None 
 
     The hardware comes from the current catalog. ``described`` gives the file and line of models that are not in the
     packaged catalog. The source's own lock does not change. Raises ``DesignError`` with the file and line of every
-    problem that prevents the design.
+    problem that prevents the design. If a problem comes from slots that the lock keeps for former names, its fix says how to free
+    them.
     """
     context = Context(source, source.lock.copy())
+    try:
+        return _network(context, source, described)
+    except DesignError as error:
+        gone = context.lock.unused()
+        if not gone or source.lock.compacting:
+            raise
+        raise DesignError(_with_freeing(error.problems, source, gone)) from None
+
+
+def _with_freeing(problems: Sequence[Problem], source: Source, gone: Sequence[str]) -> list[Problem]:
+    """Return problems with a further fix for each that a design without the slots of former names (``gone``) does not have.
+
+    The design is tried, so the fix is only given where it works.
+    """
+    freed = Context(source, source.lock.copy())
+    freed.lock.compacting = True
+    try:
+        _network(freed, source, None)
+        remaining: set[str] = set()
+    except DesignError as error:
+        remaining = {str(problem.place) for problem in error.problems}
+    names = f"{', '.join(gone[:4])}{', …' * (len(gone) > 4)}"
+    build = f"`railweave build {source.path.name} --compact -o OUT`"
+    fix = f"free what the lock keeps for parts that are gone or moved ({names}): {build}"
+    if not source.own_lock:
+        fix += f"; first put {source.path.name} in the place of the fabric file whose lock this is"
+    return [
+        problem
+        if str(problem.place) in remaining
+        else replace(problem, fix=f"{problem.fix}\n    or {fix}" if problem.fix else fix)
+        for problem in problems
+    ]
+
+
+def _network(
+    context: Context, source: Source, described: Mapping[tuple[str, str], FileLine] | None
+) -> tuple[Network, Lock]:
+    """Design the network that a source describes in a new context. For the result see ``design``."""
     note_words(context, source.spec)
     context.source = source = replace(source, spec=with_catalog_names(source.spec, context.catalog))
     context.source = source = replace(source, spec=with_slices(context, source.spec))

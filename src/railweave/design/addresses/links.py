@@ -288,11 +288,10 @@ def _by_cable(context: Context, layout: Layout, between: Sequence[_Numbered]) ->
     if need > pool.num_addresses:
         gone = len(context.lock.pools[f"{layout.name}/links"]) - len(slots)
         kept = f" including {counted(gone, 'former link')} that the lock still has" if gone else ""
-        freed = ", or free the addresses of the former links with `railweave build --compact`" if gone else ""
         context.problem(
             _at(layout, "fabric_links"),
             f"pool too small: {pool} has {pool.num_addresses} addresses, but {len(slots)} links need {need}{kept}",
-            f"use a /{pool.max_prefixlen - (need - 1).bit_length()}{freed}",
+            f"use a /{pool.max_prefixlen - (need - 1).bit_length()}",
         )
         context.check()
     return lambda numbered: _pair(pool, 2 * (slots[_label(numbered)] - 1))

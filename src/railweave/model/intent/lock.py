@@ -85,6 +85,16 @@ class Lock:
         }
         return Lock({pool: slots for pool, slots in kept.items() if slots})
 
+    def unused(self) -> list[str]:
+        """Return the names that have a slot in a pool of the current design, but were not requested in it: they are gone, or moved to another pool."""
+        names = {
+            name.partition(" (moved from ")[0]: None
+            for pool in self.used
+            for name in self.pools[pool]
+            if name not in self.used[pool]
+        }
+        return list(names)
+
     def copy(self) -> Lock:
         """Return an independent copy in which no name is marked as used."""
         return Lock({pool: dict(slots) for pool, slots in self.pools.items()}, compacting=self.compacting)

@@ -60,6 +60,8 @@ class Source:
     document: Document
     inventory: Inventory
     lock: Lock
+    own_lock: bool = True
+    """False if the lock is that of a different fabric file or build folder."""
     as_written: Mapping[tuple[str, str], Role] = field(default_factory=dict[tuple[str, str], "Role"])
     """The roles as the fabric file defines them, by (fabric, role).
 
@@ -92,7 +94,8 @@ def read_source(
     inventory = companion(path, "inventory.csv")
     if inventory_of is not None and not inventory.exists():
         inventory = companion(inventory_of, "inventory.csv")
-    return Source(path, spec, document, read_inventory(inventory), lock or read_lock(companion(path, "lock")))
+    locked = read_lock(companion(path, "lock")) if lock is None else lock
+    return Source(path, spec, document, read_inventory(inventory), locked, own_lock=lock is None)
 
 
 class Field(NamedTuple):
