@@ -106,6 +106,7 @@ class StartedFabric:
 LACKING = (
     "management: logins of the switches, time and log servers",
     "inventory: the MAC address of every NIC, a row for each (until then SLAAC addresses are placeholders)",
+    "storage: a fabric for storage servers, if you have any (docs/howto/size-a-network.md#add-a-storage-fabric)",
     "cabling: the cable lengths (until then 10 m to servers and 50 m between switches; PFC headroom follows from them)",
 )
 """The parts of a sized fabric file that the operator must fill in."""
