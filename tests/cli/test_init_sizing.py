@@ -12,6 +12,7 @@ import pytest
 import yaml
 from typer.testing import CliRunner
 
+from railweave.api import init_choices, load
 from railweave.cli.app import app
 from railweave.design.sizing.report import optics_of
 from railweave.design.sizing.request import Request, answer
@@ -211,6 +212,37 @@ def test_names_of_models() -> None:
     assert "weka-storage" not in servers_named(catalog(), "e")
 
 
+@pytest.mark.parametrize(
+    ("word", "device", "nos"),
+    [
+        ("sonic", "z9864f-on", "sonic"),
+        ("SONiC", "z9864f-on", "sonic"),
+        ("dell-sonic", "z9864f-on", "dell_sonic"),
+        ("eos", "arista-7060x6-64pe", "eos"),
+        ("junos", "qfx5240-64od", ""),
+        ("frr", "qfx5240-64od", "frr"),
+        ("sn5600:frr", "sn5600", "frr"),
+        ("dell:dell_sonic", "z9864f-on", "dell_sonic"),
+        ("arista", "arista-7060x6-64pe", "eos"),
+    ],
+)
+def test_a_system_in_place_of_a_switch_model(word: str, device: str, nos: str, tmp_path: Path) -> None:
+    """The first model that runs the system, which the file then names; the file can be built."""
+    printed = run(str(tmp_path / "new"), "--gpus", "16", "--switch", word)
+    given = f"leaf: {{device: {device}{f', nos: {nos}' if nos else ''}}}"
+    assert given in (tmp_path / "new" / "rail-16.yaml").read_text()
+    assert f"running {nos or 'junos'}" in printed
+    assert {switch.nos for switch in load(tmp_path / "new" / "rail-16.yaml").switches} == {nos or "junos"}
+
+
+def test_every_system_of_the_catalog_sizes_a_network() -> None:
+    for name in catalog().systems:
+        sized = answer(catalog(), Request(64, "cx7", name, lb=None))
+        assert catalog().switches[sized.sized.best.wanted.switch].systems
+        assert sized.sized.best.wanted.nos == name
+        assert init_choices.switch_of(catalog(), name).name.endswith(f":{name}")
+
+
 @pytest.mark.parametrize("ratio", ["3", "3:1", "3.0:1"])
 def test_oversubscription_is_read_as_it_is_written(ratio: str, tmp_path: Path) -> None:
     run(str(tmp_path / "new"), "--gpus", "2048", "--oversubscription", ratio)
@@ -221,6 +253,11 @@ def test_oversubscription_is_read_as_it_is_written(ratio: str, tmp_path: Path) -
     ("words", "said"),
     [
         (["--gpus", "8", "--nic", "cx9"], "--nic: server model 'cx9' is not in the catalog"),
+        (
+            ["--gpus", "8", "--switch", "sn5600:eos"],
+            "--switch: sn5600 does not run 'eos'\n    sn5600 runs sonic, frr; models that run eos: arista-",
+        ),
+        (["--gpus", "8", "--switch", "sn5600:nxos"], "--switch: there is no operating system 'nxos'\n    known: dell_sonic, eos, "),
         (["--gpus", "8", "--switch", "z7"], "--switch: switch model 'z7' is not in the catalog"),
         (
             ["--gpus", "0"],

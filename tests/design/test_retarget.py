@@ -95,6 +95,19 @@ def test_switches_of_two_systems_carry_colors_in_one_form() -> None:
         assert all(group.fabric_color is None for group in bgp.groups)
 
 
+@pytest.mark.parametrize(("word", "same"), [("sonic", ":sonic"), ("leaf=eos", "leaf=:eos")])
+def test_a_system_without_its_colon(word: str, same: str) -> None:
+    assert api.load(H100, device=[word]).switches == api.load(H100, device=[same]).switches
+
+
+def test_a_system_as_a_device_of_a_fabric_file_is_named(tmp_path: Path) -> None:
+    file = tmp_path / "h100-rlb.yaml"
+    file.write_text(H100.read_text().replace("device: qfx5240-64od", "device: sonic"))
+    with pytest.raises(InputError, match="'sonic' is an operating system, not a switch model") as refused:
+        api.load(file)
+    assert "models that run it: z9864f-on, " in str(refused.value)
+
+
 WRONG = [
     ("leaf=", "names neither a model nor an operating system"),
     ("leaf", "switch model 'leaf' is not in the catalog"),

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from railweave.errors import InputError
 from railweave.model.catalog import packaged
 from railweave.model.catalog.hardware_files import own_hardware
-from railweave.model.catalog.words import servers_named, sized_servers, switches_named, unknown_server, unknown_switch
+from railweave.model.catalog.words import servers_named, sized_servers, unknown_server
 from railweave.outputs.folder.sources import path_of
 
 if TYPE_CHECKING:
@@ -59,11 +60,15 @@ def gpus_of(catalog: Catalog, word: str) -> int:
 
 
 def switch_of(catalog: Catalog, word: str) -> Choice:
-    """Return the switch model to which a word refers: a model, a vendor, or part of a name."""
-    names = switches_named(catalog, word) if word.strip() else []
-    if not names:
-        return Choice("", problem="; ".join(unknown_switch(catalog, word)))
-    return Choice(names[0], f"{names[0]}: {catalog.switches[names[0]].description}")
+    """Return the switch model that a word names, with ``:NOS`` if the word names a system: a model, a vendor, part of a name, or a system."""
+    from railweave.design.sizing.request import asked_switches
+
+    try:
+        names, nos = asked_switches(catalog, word.strip())
+    except InputError as error:
+        return Choice("", problem="; ".join(filter(None, (error.problems[0].what, error.problems[0].fix))))
+    shown = f"{names[0]}: {catalog.switches[names[0]].description}"
+    return Choice(f"{names[0]}:{nos}", f"{shown}, with {nos}") if nos else Choice(names[0], shown)
 
 
 def balances(catalog: Catalog, gpus: int, server: str, switch: str) -> list[Balance]:
@@ -72,7 +77,6 @@ def balances(catalog: Catalog, gpus: int, server: str, switch: str) -> list[Bala
     Raises ``InputError`` if no shape fits.
     """
     from railweave.design.sizing.request import MODES, Request, answer
-    from railweave.errors import InputError
 
     usual = answer(catalog, Request(gpus, server, switch, lb=None)).sized.best
     if not usual.spines:

@@ -21,7 +21,7 @@ def _examples() -> list[str]:
 def _switches() -> list[str]:
     from railweave.model.catalog import catalog
 
-    return list(catalog().switches)
+    return [*catalog().switches, *catalog().systems]
 
 
 def _servers() -> list[str]:
@@ -90,7 +90,7 @@ class Init:
     switch: Annotated[
         str,
         Opt(
-            f"{_OF_GPUS}switch model: a name in `railweave hardware list`, or part of the name; the first match is used.",
+            f"{_OF_GPUS}switch model: a name in `railweave hardware list`, part of the name, or a vendor. The name of an operating system (sonic, eos, junos, frr, dell_sonic) chooses a model that runs it, MODEL:NOS chooses both. The first match is taken.",
             words=_switches,
         ),
     ] = "qfx5240-64"

@@ -15,7 +15,7 @@ from railweave.design.cabling.ports import ports_of
 from railweave.design.named_models import with_catalog_names
 from railweave.errors import InputError, Option, Problem
 from railweave.model.catalog import catalog
-from railweave.model.catalog.words import switches_named, unknown_switch
+from railweave.model.catalog.words import switches_named, system_named, unknown_switch
 from railweave.model.intent.base import expand
 
 if TYPE_CHECKING:
@@ -59,6 +59,8 @@ def parse_target(text: str) -> Target:
     parts = {key: value or "" for key, value in match.groupdict().items()} if match else {}
     if not parts.get("model") and not parts.get("nos"):
         raise _wrong(text, "names neither a model nor an operating system", HOW)
+    if not parts["nos"] and (system := system_named(catalog(), parts["model"])):
+        parts |= {"model": "", "nos": system}  # the name of a system in place of a model
     target = Target(text, **parts)
     if target.role and target.role not in ROLES:
         raise _wrong(text, f"there is no role {target.role!r}", f"roles are {', '.join(ROLES)}")

@@ -75,11 +75,13 @@ def pausing_threshold(ports: int, lossless: int, egress_lossless: int) -> int:
     return next(fits, LOWEST)
 
 
-def system_of(catalog: Catalog, switch: str) -> str:
-    """Return the operating system for a switch model in a sized file.
+def system_of(catalog: Catalog, switch: str, nos: str = "") -> str:
+    """Return the operating system for a switch model in a sized file: the requested one (``nos``), if it is given.
 
-    This is the default system if the model runs it, or else the model's first system.
+    Otherwise this is the default system if the model runs it, or else the model's first system.
     """
+    if nos:
+        return nos
     systems = catalog.switches[switch].systems
     return DEFAULT_SYSTEM if DEFAULT_SYSTEM in systems else systems[0]
 
@@ -139,7 +141,7 @@ def fabric_text(
     if ports.speed_gbps != 400:  # what links have where a file does not say
         topology["link_speed"] = f"{ports.speed_gbps}G"
     shown = ", ".join(f"{key}: {value}" for key, value in topology.items())
-    system = system_of(catalog, wanted.switch)
+    system = system_of(catalog, wanted.switch, wanted.nos)
     nos = "" if system == DEFAULT_SYSTEM else f", nos: {system}"  # what switches run where a file does not say
     there = switches(size.leaf_switches, size.spine_switches, size.super_spine_switches)
     lines = [

@@ -96,7 +96,7 @@ def _models(catalog: Catalog, sized: Sizing) -> Iterator[str]:
         yield f"  requested: {counted(wanted.gpus, 'GPU')}, rounded up to whole servers: {best.gpus:,}"
     if sized.other_servers:
         yield f'  other models that match "{sized.nic}": {", ".join(sized.other_servers)}; choose with --nic NAME'
-    system = system_of(catalog, wanted.switch)
+    system = system_of(catalog, wanted.switch, wanted.nos)
     split = f"as {ports.total} ports of {ports.speed_gbps}G, running {system}"
     yield f"switches: {wanted.switch} ({model.description}), {split}"
     if sized.other_switches:

@@ -16,7 +16,14 @@ from railweave.design.sizing.size import SHAPES, Balancing, RefusedShape, Shape,
 from railweave.errors import InputError, Option, Problem
 from railweave.model.catalog.hardware import Hardware
 from railweave.model.catalog.server_shapes import with_shape
-from railweave.model.catalog.words import servers_named, switches_named, unknown_server, unknown_switch
+from railweave.model.catalog.words import (
+    servers_named,
+    switches_named,
+    switches_running,
+    system_named,
+    unknown_server,
+    unknown_switch,
+)
 from railweave.model.config.quantities import RATIO_FIX, ratio
 from railweave.model.intent.addresses import Pools
 
@@ -30,7 +37,7 @@ if TYPE_CHECKING:
 class Request:
     """The request of ``init --gpus``. The fields are its options.
 
-    ``nic`` and ``switch`` are model names, or texts that model names contain or begin with. ``stripes``, ``qps`` and
+    ``nic`` and ``switch`` are model names, or texts that model names contain or begin with; ``switch`` may also name a system (``asked_switches``). ``stripes``, ``qps`` and
     ``tenants`` are 0 if not given. ``gpus_per_server`` and ``nics_per_server`` are None if a server has the numbers of
     its model. ``name`` is the network's name; empty: rail-GPUS. ``rules`` has the address ranges and names of ``--addresses``. ``lb`` is rlb, dlb or ecmp; None chooses between dlb and ecmp by what the switches have.
     """
@@ -165,11 +172,32 @@ def asked_servers(known: Catalog, word: str) -> list[str]:
     return servers
 
 
+def asked_switches(known: Catalog, word: str) -> tuple[list[str], str]:
+    """Return (the switch models that match the word of ``--switch``, the best match first; their operating system, empty: the usual one).
+
+    The word is MODEL, the name of a system, or MODEL:NOS. Raises ``InputError`` if no model matches, or none runs the system.
+    """
+    name, _, of_system = word.partition(":")
+    system = system_named(known, of_system or name)
+    if of_system and not system:
+        message, fix = f"there is no operating system {of_system!r:.60}", f"known: {', '.join(known.systems)}"
+        raise InputError([Problem(Option("--switch"), message, fix)])
+    if system and (not name or not of_system):
+        return switches_running(known, system), system
+    switches = switches_named(known, name)
+    if not switches:
+        raise InputError([Problem(Option("--switch"), *unknown_switch(known, name))])
+    running = [switch for switch in switches if system in known.switches[switch].systems] if system else switches
+    if not running:
+        runs = f"{switches[0]} runs {', '.join(known.switches[switches[0]].systems)}"
+        fix = f"{runs}; models that run {system}: {', '.join(switches_running(known, system))}"
+        raise InputError([Problem(Option("--switch"), f"{switches[0]} does not run {system!r}", fix)])
+    return running, system
+
+
 def answer(known: Catalog, request: Request) -> Answer:
     """Size a fabric for a request. Raises ``InputError`` if ``known`` lacks a model, or if no shape fits."""
-    servers, switches = asked_servers(known, request.nic), switches_named(known, request.switch)
-    if not switches:
-        raise InputError([Problem(Option("--switch"), *unknown_switch(known, request.switch))])
+    servers, (switches, nos) = asked_servers(known, request.nic), asked_switches(known, request.switch)
     known, server, words = _server(known, servers[0], request)
     try:
         wanted = SizeRequest(
@@ -179,7 +207,8 @@ def answer(known: Catalog, request: Request) -> Answer:
             request.oversubscription,
             request.growth,
             request.stripes,
-            _balancing(known, switches[0], request.lb),
+            _balancing(known, switches[0], nos, request.lb),
+            nos,
         )
         candidates = sizes(known, wanted)
     except ValueError as error:
@@ -218,14 +247,14 @@ MODES: dict[str, Balancing] = {"dlb": "dlb-flowlet", "ecmp": "ecmp", "rlb": "rlb
 """The load-balancing mode of each word of ``--lb``."""
 
 
-def _balancing(known: Catalog, switch: str, word: str | None) -> Balancing:
+def _balancing(known: Catalog, switch: str, nos: str, word: str | None) -> Balancing:
     """Return the load balancing that a word of ``--lb`` selects.
 
     Without a word, return flowlet balancing if the switches support it, or else static hashing. Both work without a
     plugin and without further addresses. Raises ``InputError`` for an unknown word, or if the switches do not support
     the mode.
     """
-    system = system_of(known, switch)
+    system = system_of(known, switch, nos)
     has_dlb = known.systems[system].has("dlb-flowlet")
     if word is None:
         return "dlb-flowlet" if has_dlb else "ecmp"

@@ -83,6 +83,7 @@ class SizeRequest:
     - ``growth``: the factor by which the number of GPUs can increase later without moving a cable.
     - ``stripes``: the number of stripes over which the servers are spread; 0 means as few as possible.
     - ``balancing``: determines the number of path colors of NICs, which is 1 without ``rlb``.
+    - ``nos``: the operating system of the switches; empty: the usual one of the model (``fabric_file.system_of``).
     """
 
     gpus: int
@@ -92,6 +93,7 @@ class SizeRequest:
     growth: float = 1.0
     stripes: int = 0
     balancing: Balancing = "rlb"
+    nos: str = ""
 
     @property
     def ratio(self) -> Fraction:

@@ -153,6 +153,17 @@ def switches_named(catalog: Catalog, word: str) -> list[str]:
     )
 
 
+def system_named(catalog: Catalog, word: str) -> str:
+    """Return the operating system with this name, or an empty string. Spelling is compared as for models: "SONiC" is ``sonic``."""
+    return next((name for name in catalog.systems if _plain(name) == _plain(word)), "")
+
+
+def switches_running(catalog: Catalog, system: str) -> list[str]:
+    """Return the switch models that run a system. Models whose first system it is come first."""
+    names = [name for name, model in catalog.switches.items() if system in model.systems]
+    return sorted(names, key=lambda name: catalog.switches[name].systems[0] != system)
+
+
 def _plain(word: str) -> str:
     """Return a word in lower case, without spaces, hyphens and underscores."""
     return re.sub(r"[\s_-]", "", word.casefold())
@@ -160,6 +171,9 @@ def _plain(word: str) -> str:
 
 def unknown_switch(catalog: Catalog, word: str) -> tuple[str, str]:
     """Return the error and the fix for a word that matches no switch model."""
+    if system := system_named(catalog, word):
+        running = ", ".join(switches_running(catalog, system))
+        return f"{word!r} is an operating system, not a switch model", f"models that run it: {running}"
     return f"switch model {word!r} is not in the catalog", _instead(word, catalog.switches, catalog.switches)
 
 
