@@ -257,7 +257,10 @@ def test_oversubscription_is_read_as_it_is_written(ratio: str, tmp_path: Path) -
             ["--gpus", "8", "--switch", "sn5600:eos"],
             "--switch: sn5600 does not run 'eos'\n    sn5600 runs sonic, frr; models that run eos: arista-",
         ),
-        (["--gpus", "8", "--switch", "sn5600:nxos"], "--switch: there is no operating system 'nxos'\n    known: dell_sonic, eos, "),
+        (
+            ["--gpus", "8", "--switch", "sn5600:nxos"],
+            "--switch: there is no operating system 'nxos'\n    known: dell_sonic, eos, ",
+        ),
         (["--gpus", "8", "--switch", "z7"], "--switch: switch model 'z7' is not in the catalog"),
         (
             ["--gpus", "0"],

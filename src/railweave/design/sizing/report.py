@@ -39,9 +39,21 @@ def limits(catalog: Catalog, size: Size, mtu: int = 9000) -> list[tuple[str, int
     if size.spines:
         widest = max(size.uplinks, size.spine_uplinks, size.links_per_spine)
         rows.append(("links in a next-hop group", widest, model.limits.ecmp_members))
-    partition = shared_bytes(catalog, size) * headroom_percent(catalog, size) / 100
+    percent = headroom_percent(catalog, size)
+    partition = shared_bytes(catalog, size) * percent / 100
     need = headroom_need(catalog, size)
-    rows.append(("kB of PFC headroom on the fullest switch", math.ceil(need / 1000), int(partition / 1000)))
+    base = (
+        "half of the buffer, as no figure of dedicated buffers is public"
+        if model.dedicated is None
+        else "the buffer less dedicated buffers"
+    )
+    rows.append(
+        (
+            f"kB of PFC headroom needed on the fullest switch, of {percent} % of {base}",
+            math.ceil(need / 1000),
+            int(partition / 1000),
+        )
+    )
     return [
         *rows,
         ("addresses per NIC, including the link-local address", colors + 1, kernel.max_addresses),

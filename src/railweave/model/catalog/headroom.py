@@ -8,6 +8,10 @@ adds:
 - the bytes in the switch's own pipeline;
 - one packet at each end whose transmission has just started.
 
+A port has two figures. Its *need* counts packets of the MTU's size; the pool of a switch holds the needs of all ports at once. Its
+*limit* is the most that the port may take from that pool (``xoff`` in SONiC, ``ingress headroom`` in EOS). The limit is larger,
+because the smallest packets fill a cell each, or because the platform's table is larger.
+
 The sum is rounded up to whole cells. With 64-byte packets, the result grows with cable length exactly as in Broadcom's
 tables for SONiC. Such a packet takes 84 bytes on the wire and occupies one cell of 254 bytes.
 """
@@ -99,7 +103,7 @@ class PortHeadroom:
 
     @cached_property
     def limit_bytes(self) -> int:
-        """The maximum headroom of the port in bytes: the largest of the two calculated needs and the table's value."""
+        """The headroom limit of the port in bytes: the largest of the two calculated needs and the table's value."""
         need = (
             -(-self.need_bytes // self.cell_bytes) * self.cell_bytes
         )  # more than small packets, if a cell holds just one
@@ -113,7 +117,7 @@ class PortHeadroom:
         return (
             f"{self.need_bytes:,} bytes each = cable {self.flight_bytes:,.0f} + peer {self.response_bytes:,.0f} + pipeline "
             f"{self.pipeline_bytes:,.0f} bytes of wire, in packets of {self.mtu_bytes} ({cells} cells of {self.cell_bytes}), and two packets; "
-            f"at most {self.limit_bytes:,}: {self.smallest_bytes:,} in packets of {SMALLEST_BYTES}{table}"
+            f"limit in the configuration {self.limit_bytes:,}: {self.smallest_bytes:,} in packets of {SMALLEST_BYTES}{table}"
         )
 
 

@@ -86,7 +86,8 @@ class Watchdog:
 class PfcProfile:
     """The PFC settings of ports with the same cable length, MRU and speed.
 
-    ``headroom_bytes`` is the maximum headroom among these ports, in whole buffer cells.
+    ``headroom_bytes`` is the headroom limit: the most that one of these ports may take from the headroom pool for a
+    priority, in whole buffer cells. The pool is planned with smaller needs (``model.catalog.headroom``).
     """
 
     name: str

@@ -148,7 +148,7 @@ def switches_table(network: Network) -> dict[str, Any]:
 def buffers_table(network: Network) -> dict[str, Any]:
     """Return the table of buffers: the PFC headroom and the buffer pools of every switch with a lossless class."""
     columns = (
-        ("Switch", "mono"), ("Fabric", "word"), ("Role", "word"), ("Ports and what each needs", "text"),
+        ("Switch", "mono"), ("Fabric", "word"), ("Role", "word"), ("Ports, need and limit of each", "text"),
         ("Lossless classes", "number"), ("Headroom needed", "number"), ("Allocated", "number"), ("Used", "number"),
         ("Less dedicated buffers", "number"), ("Lossless pool", "number"), ("Lossy pool", "number"), ("Fits", "word"),
     )  # fmt: skip
@@ -158,7 +158,7 @@ def buffers_table(network: Network) -> dict[str, Any]:
         for role in roles(network, fabric):
             for headroom in headrooms(network, fabric, role):
                 terms = ", ".join(
-                    f"{term.ports} {term.kind} {term.port.speed_gbps}G {term.port.length_m:g} m: {term.port.need_bytes:,} B"
+                    f"{term.ports} {term.kind} {term.port.speed_gbps}G {term.port.length_m:g} m: {term.port.need_bytes:,} B, limit {term.port.limit_bytes:,} B"
                     for term in headroom.terms
                 )
                 used = (

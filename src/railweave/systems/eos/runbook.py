@@ -117,7 +117,7 @@ $ show qos interfaces {first}
 #[lossless] PFC and buffers
 $ show priority-flow-control status
 $ show platform trident mmu queue profile
-- headroom {headroom:,} bytes a port and priority
+- headroom limit {headroom:,} bytes a port and priority (the report's need is smaller: it counts packets of the MTU's size)
 - watchdog: {dog.poll_interval} ms x {dog.detection}, recovery {dog.recovery} ms
 #[lossless] Counters, before and under load
 $ show priority-flow-control counters

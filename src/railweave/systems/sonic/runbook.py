@@ -186,6 +186,6 @@ _BOOK = runbook.Runbook(
     IDENTITY,
     CHECKS,
     VALUES,
-    {"profiles": (("Buffer profile", "Size, bytes", "Headroom (xoff), bytes", "Ports"), _profiles)},
+    {"profiles": (("Buffer profile", "Size, bytes", "Headroom limit (xoff), bytes", "Ports"), _profiles)},
 )
 load, identity, checks = _BOOK.load, _BOOK.identity, _BOOK.checks

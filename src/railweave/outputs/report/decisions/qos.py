@@ -355,9 +355,10 @@ def _buffers(network: Network, fabric: Fabric, present: list[RoleName]) -> Decis
             "Headroom of a port",
             (
                 "per lossless priority: what the cable holds both ways, what the peer sends until it stops (IEEE 802.3, 31B.3.7, by speed), "
-                "what the switch's own pipeline holds, and a packet that has begun at each end, in whole cells. Pools hold that for every "
-                "port at once in packets of the MTU. A port may take more, for packets of 64 bytes fill a cell each: the larger of that and "
-                "the platform's own table, where it is public"
+                "what the switch's own pipeline holds, and a packet that has begun at each end, in whole cells. The need counts packets of the "
+                "MTU's size; the pool holds the needs of all ports at once. The limit in the configuration is larger, because packets of 64 bytes "
+                "fill a cell each: it is the larger of that and the platform's own table, if this is public. One port may take that much, but "
+                "not all ports at once"
             ),
         ),
         *_at_ports(headrooms),
@@ -486,8 +487,8 @@ def _headroom_grid(switch_headroom: Headroom) -> Grid:
     return Grid(
         (
             f"Fullest {switch_headroom.role}",
-            "Per port and priority",
-            "At most, small packets",
+            "Need, per port and priority",
+            "Limit in the configuration",
             "Ports x priorities",
             "Bytes",
         ),
