@@ -31,6 +31,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from railweave.counting import counted
 from railweave.model.catalog import catalog
+from railweave.model.config.naming import target_value
 from railweave.model.device.expected import PAM4_GBPS
 
 if TYPE_CHECKING:
@@ -198,6 +199,7 @@ VALUES: Values = {
     # Names of objects on the system.
     "fec": lambda _: "",
     "vrf": lambda _: str,
+    "target": lambda _: target_value,
     "port": lambda _: "{}",
     "discovered": lambda _: "{}",
     "split": lambda _: "{}: {}x{}G",
@@ -315,7 +317,7 @@ TABLES: Tables = {
                 switch["vrf"](vrf.vrf),
                 vrf.vni,
                 vrf.route_distinguisher,
-                ", ".join(dict.fromkeys((*vrf.import_targets, *vrf.export_targets))),
+                ", ".join(map(switch["target"], dict.fromkeys((*vrf.import_targets, *vrf.export_targets)))),
                 len(vrf.own_prefixes),
                 len(vrf.learned),
             )

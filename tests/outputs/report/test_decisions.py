@@ -71,9 +71,9 @@ def test_tenants_are_decided_with_their_numbers_and_leaves() -> None:
     assert found.chosen.startswith("3 tenants")
     [grid] = found.grids
     assert [row[:4] for row in grid.rows] == [
-        ("tenant-1", "20001", "target:64512:20001", "32"),
-        ("tenant-2", "20002", "target:64512:20002", "16"),
-        ("tenant-3", "20003", "target:64512:20003", "16"),
+        ("tenant-1", "20001", "64512:20001", "32"),
+        ("tenant-2", "20002", "64512:20002", "16"),
+        ("tenant-3", "20003", "64512:20003", "16"),
     ]
     assert [row[5] for row in grid.rows] == ["leaf1 … leaf2", "leaf3 … leaf5", "leaf3 … leaf5"]
 

@@ -223,6 +223,25 @@ def test_frr_has_its_own_commands(tmp_path: Path) -> None:
     assert [row[1:4] for row in rows] == [[f"et-{k}-0", f"spine{k + 1}", str(4200000001 + k)] for k in range(4)]
 
 
+@pytest.mark.parametrize(
+    ("nos", "target"),
+    [
+        ("junos", "target:64512:20001"),
+        ("eos", "64512:20001"),
+        ("sonic", "64512:20001"),
+        ("dell_sonic", "64512:20001"),
+        ("frr", "64512:20001"),
+    ],
+)
+def test_route_targets_have_the_form_of_the_system(nos: str, target: str) -> None:
+    """The runbook writes them as the configuration of the same switch does."""
+    network = retargeted("evpn-gpu-isolation", nos)
+    config = device_config(network, "stripe1-leaf1")
+    (row, *_) = cells(section(written(network)["runbook/stripe1-leaf1.md"], "Tenants"))
+    assert row[3] == target
+    assert target in "\n".join(system(nos).files(config).values())
+
+
 def test_tenants_of_a_leaf_and_what_their_tables_must_hold() -> None:
     """Two rails of each tenant on this leaf in two stripes: 2 prefixes of its own and 2 of the other stripe's leaf."""
     pages = written(example("evpn-gpu-isolation"))

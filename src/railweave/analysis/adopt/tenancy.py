@@ -12,6 +12,7 @@ from railweave.analysis.adopt.draft import Draft, common, given
 from railweave.analysis.adopt.names import as_name
 from railweave.analysis.adopt.servers import host_lists
 from railweave.analysis.adopt.wiring import End
+from railweave.model.config.naming import target_value
 from railweave.model.intent.tenants import Overlay
 
 if TYPE_CHECKING:
@@ -261,7 +262,7 @@ def _targets(
             taken = set(vrf.import_targets)
             if len(vrf.export_targets) == 1 and taken >= set(vrf.export_targets) and vrf.name in made:
                 _leaks(made, vrf, senders)
-                target = vrf.export_targets[0].removeprefix("target:")
+                target = target_value(vrf.export_targets[0])
                 if target != f"{head}:{vnis[vrf.name]}" and target.count(":") == 1:
                     made[vrf.name].setdefault("route_target", target)
 

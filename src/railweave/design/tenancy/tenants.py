@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from railweave.design.addresses.server_prefixes import inside, is_host, tenant_pools
 from railweave.design.cabling.ports import Conflict, Panel, panels_of, port_named
 from railweave.design.cabling.ports import Owner as PortOwner
-from railweave.model.config.naming import named
+from railweave.model.config.naming import named, target_value
 from railweave.model.intent.base import check_name
 from railweave.model.intent.formula import distinguisher_of, filled, target_of
 from railweave.model.intent.tenants import ExternalLink as LinkIntent
@@ -458,7 +458,7 @@ def tenants(context: Context, layout: Layout) -> tuple[tuple[Tenant, ...], dict[
         if whose != tenant and (
             intent.route_target or overlay.route_target or other == tenant
         ):  # one VNI for two is said above
-            message = f"duplicate route target {target.removeprefix('target:')}: {whose} and {tenant}"
+            message = f"duplicate route target {target_value(target)}: {whose} and {tenant}"
             key = "route_target" if intent.route_target else "vni"
             where = (*at, key) if intent.route_target or not overlay.route_target else _formula_at(layout)
             context.problem(

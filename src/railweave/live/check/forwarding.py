@@ -11,6 +11,7 @@ from railweave.live.check.living import OF_PREFIX, OF_ROUTE, OF_TENANT, OVERRIDI
 from railweave.live.check.ports import of_port, without_unit
 from railweave.live.check.sessions import carried
 from railweave.model.config.addresses import WORDS, Family
+from railweave.model.config.naming import target_value
 from railweave.model.device.build import device_config
 from railweave.model.findings.registry import Rule
 from railweave.model.state.ports import NO_MAC
@@ -641,7 +642,7 @@ def _targets(verb: str, has: Sequence[str] | None, should: Sequence[str]) -> lis
     - ``has``: the reported route targets; None if the device does not report them.
     - ``should``: the designed route targets, with or without ``target:`` in front.
     """
-    names = sorted({target.removeprefix("target:") for target in should})
+    names = sorted(set(map(target_value, should)))
     if has is None or sorted(set(has)) == names:
         return []
     return [f"it {verb} route target {', '.join(sorted(set(has))) or 'none'}, the design has {', '.join(names)}"]

@@ -1,4 +1,4 @@
-"""Names made from patterns with fields in braces, where a field can also be a sum."""
+"""Names made from patterns with fields in braces, where a field can also be a sum, and the common form of route targets."""
 
 from __future__ import annotations
 
@@ -41,3 +41,8 @@ def _sum(text: str, fields: Mapping[str, str | int]) -> int:
     if total < 0:
         raise ValueError(f"{{{text}}} is {total}, below 0")
     return total
+
+
+def target_value(target: str) -> str:
+    """Return a route target ``A:B`` without the word ``target:``, which only Junos writes before it."""
+    return target.removeprefix("target:")

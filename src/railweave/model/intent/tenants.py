@@ -201,7 +201,7 @@ class Overlay(base.Model):
         description="MAC address of the gateways of layer-2 networks, the same on every leaf (anycast)",
     )
     route_target_as: int = Field(
-        default=64512, ge=1, le=65535, description="first half of the route targets, in target:AS:VNI"
+        default=64512, ge=1, le=65535, description="first half of the route targets, in AS:VNI"
     )
     route_target: TargetFormula | None = Field(
         default=None,

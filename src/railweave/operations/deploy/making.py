@@ -17,6 +17,7 @@ from railweave.counting import counted
 from railweave.errors import InputError, Option, Problem, unknown_switches
 from railweave.live.fleet.host_tree import without_amiss
 from railweave.model.catalog import catalog
+from railweave.model.config.naming import target_value
 from railweave.model.config.tree import UNKNOWN_DISRUPTION
 from railweave.model.network.status import reachable
 from railweave.operations.deploy.attached import attached, designed_ends, lines, lost, with_running_cables
@@ -362,7 +363,7 @@ def _plain(statement: str) -> str:
 
 
 def _line(vrf: str, leaf: str, other: str, target: str) -> str:
-    return f"VRF {vrf} of {leaf} would take routes of {other}, by route target {target}"
+    return f"VRF {vrf} of {leaf} would take routes of {other}, by route target {target_value(target)}"
 
 
 def tenants(network: Network, configs: Mapping[str, DeviceConfig]) -> Tenants:

@@ -368,6 +368,7 @@ VALUES: Values = {
     "port": lambda _: "{}.0",
     "discovered": lambda _: "%{}.0",
     "split": lambda _: "{}: {} x {}G",
+    "target": lambda _: str,
     "gateway_name": lambda _: _gateway_name,
     "later": lambda switch: (
         f"as {switch['user']} once it runs this design"

@@ -12,6 +12,7 @@ from railweave.live.lab.kernel import tunnels
 from railweave.live.lab.kernel.namespace import vrf_space
 from railweave.live.lab.kernel.netlink import BGP
 from railweave.model.config.addresses import Address
+from railweave.model.config.naming import target_value
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -134,7 +135,7 @@ def _vrfs(lab: Running) -> Iterator[tuple[DeviceConfig, Vrf]]:
 def _wrong_targets(lab: Running, owners: dict[str, _Owner]) -> list[str]:
     """Return the type-5 routes that a leaf sends with route targets that differ from the design's."""
     targets = {
-        tenant.name: tenant.route_target.removeprefix("target:")
+        tenant.name: target_value(tenant.route_target)
         for fabric in lab.plan.network.fabrics
         for tenant in fabric.tenants
     }

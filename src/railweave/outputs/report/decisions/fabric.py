@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from railweave.counting import counted
 from railweave.model.catalog import catalog
+from railweave.model.config.naming import target_value
 from railweave.model.device.build import device_config
 from railweave.model.device.policy import Form, path_color_form
 from railweave.outputs.report import figures
@@ -61,7 +62,7 @@ def tenant_decisions(network: Network, fabric: Fabric) -> list[Decision]:
         (
             tenant.name,
             str(tenant.vni),
-            tenant.route_target,
+            target_value(tenant.route_target),
             str(nics[tenant.name]),
             figures.span(list(dict.fromkeys(server for name, _, server in owners if name == tenant.name))),
             figures.span(list(dict.fromkeys(leaf for name, leaf, _ in owners if name == tenant.name))),

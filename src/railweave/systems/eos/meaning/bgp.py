@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from railweave.model.config.naming import target_value
 from railweave.systems.eos import names
 from railweave.systems.eos.statements.bgp import INTERFACE, Bridge, Evpn, Family, Peer, PeerFamily, Router, Routing
-from railweave.systems.frr.meaning.bgp import bridged, target_value
+from railweave.systems.frr.meaning.bgp import bridged
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
+from railweave.model.config.naming import target_value
 from railweave.systems.frr.statements.bgp import Evpn, Peer, PeerFamily, Router, Routing, UnicastFamily
 from railweave.systems.frr.tree import BFD_PROFILE, OVERLAY_BFD_PROFILE, OVERLAY_GROUP, TO_NEIGHBORS
 
@@ -38,11 +39,6 @@ def bridged(config: DeviceConfig) -> list[BridgedVni]:
         BridgedVni(vlan.vni, f"{router_id}:{FIRST_BRIDGED + vlan.vlan}", target_value(vlan.route_target))
         for vlan in mac_vrf.vlans
     ]
-
-
-def target_value(target: str) -> str:
-    """Return a route target without the word ``target:`` that Junos puts before it."""
-    return target.removeprefix("target:")
 
 
 def routing_of(config: DeviceConfig) -> Routing:
