@@ -56,7 +56,7 @@ $(STAMP): pyproject.toml $(ENGINE)
 demo: $(or $(wildcard $(STAMP)),$(BASE))
 	@mkdir -p out
 	$(BIN)/railweave build examples/h100-rlb.yaml -o out/demo
-	$(BIN)/railweave verify out/demo $(if $(wildcard .validators/frr),--frr-root .validators/frr)
+	$(BIN)/railweave verify out/demo
 	$(BIN)/railweave paths out/demo --src H100-01:gpu0_eth --dst H100-03:gpu0_eth --qps 4
 	$(BIN)/railweave sim examples/h100-rlb.yaml --collective all-reduce --size 256M --qps 4 -o out/demo-prediction.html --quiet
 	@echo
@@ -172,7 +172,7 @@ site:
 	test ! -d $(SITE)/material || NO_MKDOCS_2_WARNING=1 PYTHONPATH=$(SITE) $(PYTHON) -m mkdocs build --strict --quiet
 
 validate-all: $(STAMP)
-	@for f in examples/*.yaml; do echo "$$f"; $(BIN)/railweave verify -q --every "$$f" $(foreach one,frr netplan,$(if $(wildcard .validators/$(one)),--$(one)-root .validators/$(one))) || exit 1; done
+	@for f in examples/*.yaml; do echo "$$f"; $(BIN)/railweave verify -q --every "$$f" || exit 1; done
 
 validators: $(STAMP)
 	src/railweave/live/lab/frr/frr-root.sh .validators/frr

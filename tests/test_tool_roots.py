@@ -11,6 +11,7 @@ from railweave.analysis.checks import validators
 from railweave.analysis.checks.validators import validate_all
 from railweave.errors import LabError
 from railweave.live.lab.frr import rootfs
+from railweave.systems.frr import validator
 from railweave.tool_roots import untrusted
 from tests.conftest import ROOT
 
@@ -49,6 +50,32 @@ def test_the_lab_takes_no_root_from_the_folder_one_stands_in(tmp_path: Path, mon
     except LabError:
         return
     assert found.root == Path("/")
+
+
+def test_verify_takes_frr_of_the_checkout_if_the_machine_has_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Never that of the current folder; and vtysh of the machine comes first."""
+    unpacked, here = tmp_path / "clone" / ".validators" / "frr", tmp_path / "elsewhere"
+    for root in (unpacked, here / ".validators" / "frr"):
+        planted(root, "usr/bin/vtysh")
+        planted(root, "lib64/ld-linux-x86-64.so.2")
+    monkeypatch.chdir(here)
+    monkeypatch.setattr(validator.shutil, "which", lambda _: None)
+    monkeypatch.setattr(validator, "project_root", lambda name: unpacked if name == "frr" else None)
+    tool = validator.find(None)
+    assert isinstance(tool, validator.Tool)
+    assert tool.command[-1] == str((unpacked / "usr/bin/vtysh").resolve())
+    given = validator.find(here / ".validators" / "frr")
+    assert isinstance(given, validator.Tool)
+    assert str(here) in given.command[-1]
+    monkeypatch.setattr(validator, "project_root", lambda _: None)
+    said = validator.find(None)
+    assert isinstance(said, str)
+    assert "sudo make validators" in said
+    monkeypatch.setattr(validator.shutil, "which", lambda _: "/usr/bin/vtysh")
+    monkeypatch.setattr(validator, "project_root", lambda _: unpacked)
+    assert validator.find(None) == validator.Tool(("/usr/bin/vtysh",), "/usr/bin/vtysh")
 
 
 def test_the_checkouts_own_folder_is_found_wherever_one_stands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -220,14 +220,14 @@ class Verify(Source):
     frr_root: Annotated[
         Path | str | None,
         Opt(
-            "Root folder of a file tree with FRR, which `make validators` creates. Needed only if vtysh is not installed on this machine. Default: vtysh of this machine; if it is not installed, FRR files are not checked by vtysh.",
+            "Root folder of a file tree with FRR. Default: vtysh of this machine; otherwise, the tree of `make validators` in this checkout (.validators/frr); otherwise, FRR files are not checked by vtysh.",
             envvar="RAILWEAVE_FRR_ROOT",
         ),
     ] = None
     netplan_root: Annotated[
         Path | str | None,
         Opt(
-            "Root folder of a file tree with netplan, which `make validators` creates. Needed only if netplan is not installed on this machine. Default: netplan of this machine; if it is not installed, netplan files are not checked by netplan.",
+            "Root folder of a file tree with netplan. Default: netplan of this machine; otherwise, the tree of `make validators` in this checkout (.validators/netplan); otherwise, netplan files are not checked by netplan.",
             envvar="RAILWEAVE_NETPLAN_ROOT",
         ),
     ] = None

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 from railweave.counting import counted
 from railweave.model.findings.registry import Rule
 from railweave.model.findings.validators import Validator, ValidatorReport
-from railweave.tool_roots import untrusted
+from railweave.tool_roots import project_root, untrusted
 
 if TYPE_CHECKING:
     from railweave.model.findings import Finding
@@ -31,7 +31,10 @@ TIMEOUT_S = 60
 AIGP_COMMAND = "bgp bestpath aigp"
 """A command that FRR supports from release 10 on. An older vtysh does not check files with this command."""
 
-HOW_TO_GET = "install FRR (apt install frr), or unpack a root folder of FRR 10.3 and give it with --frr-root DIR"
+HOW_TO_GET = (
+    "install FRR (apt install frr), or run `sudo make validators` in a checkout of railweave (which unpacks FRR there), or "
+    "--frr-root DIR"
+)
 
 _REFUSED = re.compile(r"^line (\d+): (?:% )?(.*?)(?:\[\d+\])?: +(.*)$", re.MULTILINE)
 """The form ``line N: % Unknown command[NODE]:  TEXT``. NODE is a number without a meaning outside vtysh."""
@@ -117,14 +120,19 @@ def packaged(root: Path) -> str:
 
 
 def find(frr_root: Path | None) -> Tool | str:
-    """Return the vtysh to use or, as text, the reason why there is none."""
-    if frr_root is not None:
-        for program in (frr_root / name for name in _PROGRAMS):
-            if program.exists() and (why := untrusted(frr_root, program)):
-                return f"not run: {why}"
-        return in_root(frr_root) or f"no vtysh and loader in {frr_root}: {HOW_TO_GET}"
-    path = shutil.which("vtysh")
-    return Tool((path,), path) if path else f"vtysh was not found: {HOW_TO_GET}"
+    """Return the vtysh to use, or the reason why there is none.
+
+    It is taken from ``frr_root`` if given, otherwise from the system, otherwise from the checkout (``make validators``).
+    """
+    if frr_root is None and (path := shutil.which("vtysh")):
+        return Tool((path,), path)
+    root = project_root("frr") if frr_root is None else frr_root
+    if root is None:
+        return f"vtysh was not found: {HOW_TO_GET}"
+    for program in (root / name for name in _PROGRAMS):
+        if program.exists() and (why := untrusted(root, program)):
+            return f"not run: {why}"
+    return in_root(root) or f"no vtysh and loader in {root}: {HOW_TO_GET}"
 
 
 def validate(files: Files, frr_root: Path | None) -> ValidatorReport:
