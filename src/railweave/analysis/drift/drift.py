@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -192,12 +193,20 @@ def _of_names(description: str, by_name: Mapping[str, tuple[str, ...]]) -> str:
 class DeviceDrift:
     """The differences of a device from the design.
 
-    ``stands`` is the comparison of its configuration (``analysis.checks.devices``).
+    ``stands`` is the comparison of its configuration (``analysis.checks.devices``). ``own_words``: values that only this
+    device has, such as its AS number, each with a placeholder: statements of several devices that differ only in them are alike.
     """
 
     device: str
     system: str
     stands: DeviceCheck
+    own_words: tuple[tuple[str, str], ...] = ()
+
+    def alike(self, statement: str) -> str:
+        """Return a statement with placeholders in place of the device's own values."""
+        for value, placeholder in self.own_words:
+            statement = re.sub(rf"(?<![\w.:-]){re.escape(value)}(?![\w.:-])", placeholder, statement)
+        return statement
 
     @property
     def different(self) -> list[tuple[Cause, Finding]]:
@@ -233,6 +242,51 @@ class DeviceDrift:
         }
 
 
+LOAD = "load the designed statements: `railweave deploy plan FABRIC --live -o plan.json`, then `railweave deploy apply plan.json`"
+"""The remedy of a difference. The design is right, so the fabric file needs no change."""
+
+SHOWN_DEVICES = 4
+"""Number of devices that a line names; the others are counted."""
+
+
+@dataclass(frozen=True)
+class DifferentStatement:
+    """A statement that differs from the design in the same way on ``places``: (device, file, line) of each.
+
+    ``designed`` and ``running``: the statement in the design and on the devices, with placeholders such as AS for values that
+    only one device has; empty if absent. ``what``: the
+    description, if the statement cannot be read.
+    """
+
+    system: str
+    id: str
+    kind: str
+    designed: str
+    running: str
+    what: str
+    places: tuple[tuple[str, str, int], ...]
+
+    def to_json(self) -> dict[str, object]:
+        """Return the statement with its devices as a JSON object."""
+        devices = [{"device": device, "file": file, "line": line} for device, file, line in self.places]
+        return {
+            "system": self.system,
+            "id": self.id,
+            "designed": self.designed,
+            "running": self.running,
+            "devices": devices,
+        }
+
+    def lines(self) -> list[str]:
+        """Return the statement as lines, without its devices."""
+        if self.what:
+            return [f"    {self.what}"]
+        if self.kind == "move":
+            return [f"    moved     {self.running}"]
+        designed = [f"    designed  {self.designed}"] if self.designed else []
+        return designed + ([f"    running   {self.running}"] if self.running else [])
+
+
 @dataclass(frozen=True)
 class Drift:
     """The differences between running and designed configurations.
@@ -241,7 +295,8 @@ class Drift:
     - ``missing``: the switches without a captured configuration.
     - ``unknown``: the captured devices that are not in the design.
     - ``compared``: the number of devices that were compared.
-    - ``findings``: findings that checks report on the running network but not on the designed network.
+    - ``findings``: findings that checks report on the running network but not on the designed network. Their fix is to
+      load the design.
     - ``adopted``: sentences about the statements that were written to the fabric file, and about those that were not.
     """
 
@@ -272,6 +327,34 @@ class Drift:
         return self.equal and not self.missing
 
     @property
+    def statements(self) -> list[DifferentStatement]:
+        """The statements that differ or cannot be read, each with all devices on which it does. Those of most devices come first."""
+        places: dict[tuple[str, ...], list[tuple[str, str, int]]] = {}
+        written: dict[tuple[str, ...], dict[tuple[str, str], None]] = {}
+        for device in self.devices:
+            for finding in device.stands.unreadable:
+                key = (device.system, finding.id, "", "", "", finding.what)
+                places.setdefault(key, []).append((device.device, finding.file, finding.line))
+            for cause, finding in device.different:
+                key = (
+                    device.system,
+                    finding.id,
+                    cause.kind,
+                    device.alike(cause.designed),
+                    device.alike(cause.found),
+                    "",
+                )
+                places.setdefault(key, []).append((device.device, finding.file, finding.line))
+                written.setdefault(key, {})[cause.designed, cause.found] = None
+        statements: list[DifferentStatement] = []
+        for key, devices in places.items():
+            system, id_, kind, *alike, unread = key
+            texts = list(written.get(key, ()))
+            designed, running = texts[0] if len(texts) == 1 else alike
+            statements.append(DifferentStatement(system, id_, kind, designed, running, unread, tuple(devices)))
+        return sorted(statements, key=lambda statement: -len(statement.places))
+
+    @property
     def own_statements(self) -> dict[tuple[str, str], tuple[str, ...]]:
         """The statements that only devices have, as a map from (system, statement) to the devices."""
         devices_of: dict[tuple[str, str], list[str]] = {}
@@ -291,6 +374,7 @@ class Drift:
             "not_seen": len(self.missing),
             "compared": self.compared,
             "devices": [device.to_json() for device in self.devices],
+            "statements": [statement.to_json() for statement in self.statements],
             "only_on_devices": [
                 {"system": system, "statement": statement, "devices": list(devices)}
                 for (system, statement), devices in self.own_statements.items()
@@ -302,23 +386,27 @@ class Drift:
         }
 
     def lines(self) -> list[str]:
-        """Return the drift as lines: the differences of each device, the statements that only devices have, and the effects."""
+        """Return the drift as lines: the statements that differ on several devices, those of single devices, the remedy, and the effects."""
         text: list[str] = []
-        for device in self.devices:
-            shown, unreadable = device.different, device.stands.unreadable
-            if shown or unreadable:
-                text.append(f"{device.device}: {counted(len(shown) + len(unreadable), 'difference')}")
-            text += [
-                f"  {unread_finding.file}:{unread_finding.line}  {unread_finding.id}: {unread_finding.what}"
-                for unread_finding in unreadable
-            ]
-            for cause, finding in shown:
-                text.append(f"  {finding.file}:{finding.line}  {finding.id}")
-                if cause.kind == "move":
-                    text.append(f"    moved     {cause.found}")
-                    continue
-                text += [f"    designed  {cause.designed}"] if cause.designed else []
-                text += [f"    running   {cause.found}"] if cause.found else []
+        statements, of_device = self.statements, dict[str, list[DifferentStatement]]()
+        for statement in statements:
+            devices = list(dict.fromkeys(device for device, _, _ in statement.places))
+            if len(devices) == 1:
+                of_device.setdefault(devices[0], []).append(statement)
+                continue
+            _, file, line = statement.places[0]
+            named = f"{', '.join(devices[:SHOWN_DEVICES])}{', …' * (len(devices) > SHOWN_DEVICES)}"
+            text.append(
+                f"{statement.id} on {counted(len(devices), 'switch', 'switches')}: {named} (first: {file}:{line})"
+            )
+            text += statement.lines()
+        for device, different in of_device.items():
+            places = [(place, statement) for statement in different for place in statement.places]
+            text.append(f"{device}: {counted(len(places), 'difference')}")
+            for (_, file, line), statement in sorted(places, key=lambda entry: entry[0]):
+                text.append(f"  {file}:{line}  {statement.id}")
+                text += statement.lines()
+        text += [f"-> {LOAD}"] if statements else []
         for (_, statement), devices in self.own_statements.items():
             where = devices[0] if len(devices) == 1 else f"{devices[0]} and {len(devices) - 1} more"
             text.append(f"only on devices, kept: {statement} ({where})")
@@ -330,6 +418,12 @@ class Drift:
         text += [f"not in the design: {', '.join(self.unknown)}"] if self.unknown else []
         text += [f"what it does: {line}" for line in self.effects.lines()]
         return text
+
+
+def _own_words(config: DeviceConfig) -> tuple[tuple[str, str], ...]:
+    """Return the values that only a device has, with their placeholders."""
+    bgp = config.bgp
+    return ((config.name, "NAME"), *(() if bgp is None else ((str(bgp.asn), "AS"), (str(bgp.router_id), "ROUTER-ID"))))
 
 
 def drift(
@@ -354,7 +448,7 @@ def drift(
     progress(f"reading the configurations of {counted(len(captured), 'switch', 'switches')}")
     states = saved(designed.configs, running)
     devices = [
-        DeviceDrift(name, designed.configs[name].nos, state)
+        DeviceDrift(name, designed.configs[name].nos, state, _own_words(designed.configs[name]))
         for name, state in states.items()
         if state.findings or state.not_compared
     ]
@@ -377,7 +471,14 @@ def drift(
         before = set(run_checks(designed, slow=False))
         new_findings = tuple(
             by_severity(
-                attributed((finding for finding in run_checks(subject, slow=False) if finding not in before), states)
+                attributed(
+                    (
+                        replace(finding, fix=f"the design does not have this fault: {LOAD}")
+                        for finding in run_checks(subject, slow=False)
+                        if finding not in before
+                    ),
+                    states,
+                )
             )
         )
     return Drift(
