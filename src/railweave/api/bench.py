@@ -193,13 +193,13 @@ def bench_import(options: BenchImport) -> ImportResult:
 def bench_triage(options: BenchTriage) -> list[TriageResult]:
     """Search outputs of runs for faults: plugin, GIDs, GPUDirect, interfaces, affinity, retries and more.
 
-    The result has the content and the findings of each file. Each finding has the line that shows the fault. Files of one
-    job are compared with each other. Raises ``SpecError`` if a file cannot be read.
+    Returns, for each file, its content and its findings. Each finding has the line that shows it. Files of one job are
+    compared with each other. All files of a folder are read. Raises ``SpecError`` if a file cannot be read.
     """
-    from railweave.operations.bench.runs import output_text
+    from railweave.operations.bench.runs import output_files, output_text
     from railweave.operations.bench.triage.triage import design_of, triage_job
 
-    texts = [(output_text(file), str(file)) for file in options.files]
+    texts = [(output_text(file), str(file)) for file, _ in output_files(options.files)]
     return triage_job(texts, design_of(_ran_on(options)))
 
 

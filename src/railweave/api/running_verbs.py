@@ -691,7 +691,7 @@ class BenchImport:
     files: Annotated[
         Sequence[Path | str],
         Argument(
-            "One or more output files of perftest, nccl-tests, rccl-tests, NCCL or RCCL (with NCCL_DEBUG=INFO), MLPerf, OSU micro-benchmarks, ucx_perftest, TransferBench or nvbandwidth, tables of results as CSV files, or folders of such files.",
+            "One or more output files of perftest, nccl-tests, rccl-tests, NCCL or RCCL (with NCCL_DEBUG=INFO), MLPerf, OSU micro-benchmarks, ucx_perftest, TransferBench or nvbandwidth, tables of results as CSV files, or folders of such files. Files with .gz are decompressed, and - is standard input.",
             kind=list[Path],
         ),
     ]
@@ -722,7 +722,7 @@ class BenchTriage:
     files: Annotated[
         Sequence[Path | str],
         Argument(
-            "One or more output files of benchmark runs. Run NCCL with NCCL_DEBUG=INFO, so that its output has a log.",
+            "One or more output files of benchmark runs, or folders of such files; .gz files are decompressed, and - is standard input. Run NCCL with NCCL_DEBUG=INFO, so that its output has a log.",
             kind=list[Path],
         ),
     ]
@@ -739,7 +739,8 @@ class BenchCheck:
     files: Annotated[
         Sequence[Path | str],
         Argument(
-            "One or more output files of nccl-tests, rccl-tests or perftest, or folders of such files.", kind=list[Path]
+            "One or more output files of nccl-tests, rccl-tests or perftest, or folders of such files; .gz files are decompressed, and - is standard input.",
+            kind=list[Path],
         ),
     ]
     gpus: Annotated[int, Opt("Number of GPUs per server.", least=1, most=64)]

@@ -344,16 +344,20 @@ def triage(options: BenchTriage, *, as_json: bool, quiet: bool) -> None:
     with waiting(f"reading {counted(len(options.files), 'file')}", quiet=quiet or as_json):
         outputs = bench_triage.of(options)
     findings = [diagnosis.finding for triaged in outputs for diagnosis in triaged.diagnoses]
+    given = set(map(str, options.files))
+    unread = [output for output in outputs if not output.known]
+    none_known = len(unread) == len(outputs)
     unknown = [
         Problem(
             FileLine(output.read.file),
             "no output of a benchmark is known in it",
             f"give what a run printed: {output.advice}",
         )
-        for output in outputs
-        if not output.known
+        for output in unread
+        if output.read.file in given or none_known
     ]
-    if unknown and (as_json or len(unknown) == len(outputs)):
+    outputs = [output for output in outputs if output.known or output.read.file in given]
+    if unknown and (as_json or none_known):
         raise InputError(unknown)
     unjudged = [output for output in outputs if output.advice and output.known and not findings]
     advice = list(dict.fromkeys(output.advice for output in unjudged))
@@ -364,6 +368,8 @@ def triage(options: BenchTriage, *, as_json: bool, quiet: bool) -> None:
         _print_triaged(outputs)
         for sentence in advice:
             typer.echo(f"no message from NCCL was found: {sentence}")
+        if skipped := len(unread) - len(unknown):
+            typer.echo(f"left out: {counted(skipped, 'file')} of folders without output of a benchmark")
         if len(unjudged) < len(outputs):
             typer.echo(tally(findings))
     if unknown:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gzip
+import io
 import json
 import sqlite3
 from pathlib import Path
@@ -149,6 +151,43 @@ def test_triage(bench: Any) -> None:
     code, out = bench("triage", tests)
     assert (code, "no message from NCCL was found" in out, "0 errors" in out) == (0, True, False)
     assert "NCCL_DEBUG=INFO" in json.loads(bench("triage", tests, "--json")[1])["advice"][0]
+
+
+def test_triage_of_a_folder_of_compressed_files_and_of_standard_input(
+    bench: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each form gives the findings of the plain file; what is no output of a benchmark in a folder is left out."""
+    log = (FIXTURES / "perftest-status-12.txt").read_bytes()
+    code, plain = bench("triage", FIXTURES / "perftest-status-12.txt")
+    assert code == 1
+    folder = tmp_path / "logs" / "host-1"
+    folder.mkdir(parents=True)
+    (folder / "run.log.gz").write_bytes(
+        gzip.compress(log[:400]) + gzip.compress(log[400:])
+    )  # as two parts of a rotated log
+    (folder / "notes.txt").write_text("meet at noon\n")
+    (folder / "picture.png").write_bytes(bytes(range(256)))
+    code, out = bench("triage", tmp_path / "logs")
+    assert code == 1
+    assert "left out: 2 files of folders" in out
+    assert (
+        out.replace(str(folder / "run.log.gz"), "FILE").splitlines()[0]
+        == plain.replace(str(FIXTURES / "perftest-status-12.txt"), "FILE").splitlines()[0]
+    )
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(gzip.compress(log))))
+    code, out = bench("triage", "-", "--json")
+    assert code == 1
+    assert {finding["file"] for finding in json.loads(out)["findings"]} == {"-"}
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(log)))
+    assert bench("import", "-", "--store", tmp_path / "runs.db")[0] == 0
+    (folder / "run.log.gz").unlink()
+    code, out = bench("triage", tmp_path / "logs")
+    assert code == 2
+    assert "notes.txt: no output of a benchmark is known in it" in out
+    (folder / "cut.gz").write_bytes(gzip.compress(log)[:-20])
+    code, out = bench("triage", folder / "cut.gz")
+    assert code == 2
+    assert "cut.gz: cannot be decompressed" in out
 
 
 def test_triage_of_what_is_no_output_of_a_benchmark_is_bad_use(bench: Any) -> None:

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import datetime as dt
+import gzip
 import hashlib
+import io
+import sys
+import zlib
 from collections import Counter
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
@@ -434,6 +438,8 @@ def _choices(log: NcclLog, job: Job, nccl: Parameters, channels: int) -> Iterato
         )
 
 
+_GZIP = b"\x1f\x8b"
+"""The first bytes of a gzip file (RFC 1952)."""
 MOST_BYTES = 512 << 20
 """The largest size of a file, in bytes. A log of 4,096 ranks with every subsystem has 300 MB."""
 
@@ -484,8 +490,8 @@ def import_files(
     outputs: list[ParsedText] = []
     runs: list[Run] = []
     beside: dict[str, tuple[Row, ...]] = {}
-    for file, of_folder in _outputs(files):
-        text, path = output_text(file), str(Path(file).absolute())
+    for file, of_folder in output_files(files):
+        text, path = output_text(file), STANDARD_INPUT if str(file) == STANDARD_INPUT else str(Path(file).absolute())
         output = read(text, path, gbits=gbits, operation=named)
         if output.empty and of_folder:
             outputs.append(output)
@@ -507,7 +513,7 @@ def runs_of_files(files: Sequence[Path | str], operation: str | None = None) -> 
     named = operation_named(operation)
     runs: list[Run] = []
     notes: list[str] = []
-    for file, of_folder in _outputs(files):
+    for file, of_folder in output_files(files):
         output = read(output_text(file), str(file), operation=named)
         notes += map(str, output.notes)
         if output.empty and not of_folder:
@@ -518,8 +524,15 @@ def runs_of_files(files: Sequence[Path | str], operation: str | None = None) -> 
     return runs, notes
 
 
-def _outputs(files: Sequence[Path | str]) -> Iterator[tuple[Path | str, bool]]:
-    """Yield (file, True if it was found in a folder). Folders are searched recursively, without files that begin with a dot."""
+STANDARD_INPUT = "-"
+"""The name that stands for standard input in place of a file."""
+
+
+def output_files(files: Sequence[Path | str]) -> Iterator[tuple[Path | str, bool]]:
+    """Yield (file, True if it was found in a folder). Folders are searched recursively, without files that begin with a dot.
+
+    Raises ``SpecError`` if a folder has no files.
+    """
     for given in files:
         folder = Path(given)
         if not folder.is_dir():
@@ -534,12 +547,20 @@ def _outputs(files: Sequence[Path | str]) -> Iterator[tuple[Path | str, bool]]:
 def output_text(file: Path | str) -> str:
     """Return the text of an output. Raise SpecError if the file cannot be read or is too large.
 
-    Bytes that are not UTF-8 are replaced, because a log may contain anything. A dump of PyTorch's flight recorder,
-    which is binary, is converted to JSON.
+    ``-`` is standard input. A file compressed by gzip is decompressed, whatever its name is. Bytes that are not UTF-8 are
+    replaced, because a log may contain anything. A dump of PyTorch's flight recorder, which is binary, is converted to JSON.
     """
     try:
-        with Path(file).open("rb") as stream:
-            data = stream.read(MOST_BYTES + 1)
+        if str(file) == STANDARD_INPUT:
+            data = sys.stdin.buffer.read(MOST_BYTES + 1)
+        else:
+            with Path(file).open("rb") as stream:
+                data = stream.read(MOST_BYTES + 1)
+        if data.startswith(_GZIP):
+            data = gzip.GzipFile(fileobj=io.BytesIO(data)).read(MOST_BYTES + 1)
+    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+        fix = "compress the log again once it is complete, or give it without compression"
+        raise SpecError([Problem(FileLine(str(file)), f"cannot be decompressed: {error}", fix)]) from None
     except OSError as error:
         raise SpecError([Problem(FileLine(str(file)), f"cannot be read: {error.strerror}")]) from None
     if len(data) > MOST_BYTES:
