@@ -225,6 +225,20 @@ def test_a_setting_that_leaves_a_designed_nic_out_is_named() -> None:
         assert "rdma link" in fix
 
 
+def test_links_between_gpus_are_named_by_the_maker() -> None:
+    """A log of RCCL is about AMD's GPUs: no NVLink, no tools of NVIDIA."""
+    warning = "n1:1:2 [0] p2p.cc:1 NCCL WARN {}IpcGetMemHandle failed : invalid argument\n"
+    for version, call, link, tool in (
+        ("NCCL version 2.27.7+cuda12.9", "cuda", "NVLink", "nvidia-smi"),
+        ("RCCL version : 2.22.3-HEAD:d79dab4", "hip", "XGMI", "rocm-smi"),
+    ):
+        text = f"n1:1:2 [0] NCCL INFO {version}\n" + warning.format(call)
+        (finding,) = [each.finding for each in triage(text, "x").diagnoses if each.finding.id == "run-nvlink"]
+        assert link in finding.why
+        assert tool in finding.fix
+        assert ("nvidia" in finding.fix, "NVLink" in finding.why) == (link == "NVLink", link == "NVLink")
+
+
 def test_failures_of_perftest() -> None:
     assert said(" Port number 1 state is Down\n Couldn't set the link layer\n")[0] == ("run-port-down", "x")
     assert said("initializing CUDA\nCouldn't allocate MR\n")[0] == ("run-peer-memory", "x")

@@ -120,6 +120,20 @@ def test_planes_of_rails_are_told_as_before(tmp_path: Path) -> None:
     assert "Planes" not in dict(shape.facts)
 
 
+@pytest.mark.parametrize(
+    ("server", "links"), [("h100-8gpu-cx7", "NVLink"), ("mi300x-8gpu-thor2", "XGMI"), ("mi355x-8gpu-pollara", "XGMI")]
+)
+def test_the_links_between_gpus_have_the_name_of_the_catalog(tmp_path: Path, server: str, links: str) -> None:
+    network = read(
+        tmp_path,
+        "name: rails\n"
+        "fabrics: {backend: {topology: {stripes: 2, planes: rail, spines: 2}, leaf: {device: qfx5240-64od}}}\n"
+        f'servers: [{{names: "gpu-[1-4]", model: {server}}}]\n',
+    )
+    shape = next(one for one in decisions(network, network.fabrics[0]) if one.title == "Topology")
+    assert f"servers change rails inside ({links}, PXN)" in shape.why
+
+
 def test_ports_are_not_counted_as_nics() -> None:
     [servers] = servers_decisions(example("two-planes"))
     assert servers.chosen == "4 servers with 8 B300 GPUs, 8 NICs with 16 ports"

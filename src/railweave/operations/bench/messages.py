@@ -7,9 +7,11 @@ message is recognized by a fragment of its sentence.
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
+from railweave.model.catalog import packaged
 from railweave.model.findings.registry import FindingPlace, Rule
 from railweave.operations.bench.lines import address
 
@@ -239,6 +241,30 @@ def _reports(id_: str) -> Callable[[Case], Iterator[FindingPlace]]:
     return lambda case: case.reported(id_)
 
 
+def _gpu_links(case: Case) -> Iterator[FindingPlace]:
+    """Yield the warnings about links between GPUs. In a log of RCCL, reason and fix are those of AMD's GPUs."""
+    logs = case.job or ((case.log,) if case.log else ())
+    rccl = any(log.library == "RCCL" for log in logs)
+    for place in case.reported("run-nvlink"):
+        yield replace(place, why=AMD_LINKS.format(link=_amd_link()), fix=AMD_LINKS_FIX) if rccl else place
+
+
+AMD_LINKS = (
+    "RCCL could not use {link} or peer access between GPUs: the driver, the IOMMU or the container settings are wrong"
+)
+AMD_LINKS_FIX = (
+    "check `rocm-smi --showtopo`, iommu=pt in /proc/cmdline, and that the container has /dev/kfd and /dev/dri of every GPU. "
+    "NCCL_P2P_DISABLE=1 shows if peer access is the cause"
+)
+
+
+def _amd_link() -> str:
+    """Return the catalog's name of the links between AMD's GPUs."""
+    return next(
+        m.gpu_link.name for m in packaged().servers.values() if m.gpu_vendor == "AMD" and m.gpu_link is not None
+    )
+
+
 KINDS = (
     Rule(
         "run-gpu-failed",
@@ -266,13 +292,13 @@ KINDS = (
         "run-nvlink",
         "error",
         "run",
-        holds="GPUs of a server and of an NVLink domain can reach each other.",
+        holds="GPUs of a server and of an NVLink domain can reach each other (NVLink, XGMI, peer access).",
         why="NCCL could not use NVLink, NVLink SHARP or peer access: the fabric manager, IMEX or the container "
         "settings are wrong",
         fix="check `systemctl status nvidia-fabricmanager`, `nvidia-imex-ctl -N` and `nvidia-smi topo -p2p n`. To "
         "find the failing feature, turn one off at a time with NCCL_NVLS_ENABLE=0, NCCL_MNNVL_ENABLE=0 or "
         "NCCL_P2P_DISABLE=1",
-        check=_reports("run-nvlink"),
+        check=_gpu_links,
     ),
     Rule(
         "run-shared-memory",

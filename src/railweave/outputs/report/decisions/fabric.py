@@ -294,9 +294,17 @@ def _rest(network: Network, sums: Figures, leaves: list[Switch]) -> str:
     if len(mine) > 1 and not set[str].intersection(*mine.values()):
         return (
             " Each rail has spines of its own: other stripes are one spine away, other rails have no path in the "
-            "network, so servers change rails inside (NVLink, PXN)."
+            f"network, so servers change rails inside ({_gpu_links(network)}PXN)."
         )
     return " Everything else crosses one spine."
+
+
+def _gpu_links(network: Network) -> str:
+    """Return the names of the links between the GPUs of the network's servers, each followed by a comma and a blank."""
+    models = [network.catalog.servers[name] for name in dict.fromkeys(server.model for server in network.servers)]
+    return "".join(
+        f"{name}, " for name in dict.fromkeys(model.gpu_link.name for model in models if model.gpu_link is not None)
+    )
 
 
 def ports_decision(network: Network, fabric: Fabric) -> Decision:
