@@ -235,11 +235,10 @@ def _on_nics(living: NetworkStates) -> Iterator[Deviation]:
             f"router advertisements of {prefix} come in from {server} {nic.name} ({router}); "
             f"by them {wanted.device} {name} has {address}{more}"
         )
-        given: frozenset[Part] = frozenset(
-            ("nic", f"{host.device} {port} {address}") for host, port, address in holders
-        )
+        breaks: set[Part] = {("nic", f"{host.device} {port} {given}") for host, port, given in holders}
+        breaks.add(("prefix", prefix))
         because = living.expected[nic.leaf].identity.because if nic.leaf in living.expected else ()
-        yield Deviation(ROGUE, nic.leaf, text, because, nic.leaf_port, breaks=given | {("prefix", prefix)})
+        yield Deviation(ROGUE, nic.leaf, text, because, nic.leaf_port, breaks=frozenset(breaks))
 
 
 def _macs(living: NetworkStates) -> dict[str, tuple[str, Nic]]:
