@@ -1,4 +1,4 @@
-// What the fabric tool told this server: /etc/railweave/host.json (docs/host-json.md). Nothing needs it to exist.
+// What the fabric tool told this server: /etc/railweave/host.json (docs/folder.md). Nothing needs it to exist.
 #ifndef RAILWEAVE_HOST_FILE_H
 #define RAILWEAVE_HOST_FILE_H
 

@@ -266,16 +266,16 @@ fn progress_says_how_far_a_run_is() {
 
 #[test]
 fn the_page_holds_every_parameter_and_field() {
-    let page = include_str!("../../../docs/sim.md");
+    let page = include_str!("../../../docs/engine.md");
     let table = String::from_utf8(run("--help-parameters").stdout).expect("UTF-8");
-    assert!(page.contains(&table), "docs/sim.md has not the table that --help-parameters prints");
+    assert!(page.contains(&table), "docs/engine.md has not the table that --help-parameters prints");
     for name in json(&format!("{SMALL} --json")).as_object().expect("an object").keys() {
-        assert!(page.contains(&format!("| `{name}` |")), "docs/sim.md does not say what {name} is");
+        assert!(page.contains(&format!("| `{name}` |")), "docs/engine.md does not say what {name} is");
     }
     let help = String::from_utf8(run("--help").stdout).expect("UTF-8");
     for word in help.split_whitespace().filter(|word| word.starts_with("--") && !word.ends_with(':')) {
         let name: String = word.chars().filter(|letter| letter.is_ascii_lowercase() || *letter == '-').collect();
-        assert!(page.contains(&format!("`{name}")), "docs/sim.md does not have {name}");
+        assert!(page.contains(&format!("`{name}")), "docs/engine.md does not have {name}");
     }
 }
 
@@ -285,12 +285,12 @@ fn the_example_of_the_page_gives_what_the_page_says() {
     let output = run(&format!("--topology {folder}/two-leaves.txt --flows {folder}/flows.csv"));
     assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
     let table = String::from_utf8(output.stdout).expect("UTF-8");
-    let page = include_str!("../../../docs/sim.md");
+    let page = include_str!("../../../docs/engine.md");
     for line in table.lines().filter(|line| !line.starts_with("speed")) {
-        assert!(page.contains(line), "docs/sim.md has not: {line}");
+        assert!(page.contains(line), "docs/engine.md has not: {line}");
     }
     for name in ["two-leaves.txt", "flows.csv"] {
         let text = std::fs::read_to_string(format!("{folder}/{name}")).expect("it was just read");
-        assert!(page.contains(text.trim_end()), "docs/sim.md has not {name} as it is");
+        assert!(page.contains(text.trim_end()), "docs/engine.md has not {name} as it is");
     }
 }

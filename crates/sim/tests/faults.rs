@@ -310,16 +310,16 @@ fn the_verb_decides_the_headers() {
 
 #[test]
 fn the_page_has_every_fault_and_its_example_gives_what_it_says() {
-    let page = include_str!("../../../docs/sim.md");
+    let page = include_str!("../../../docs/engine.md");
     for (kind, example) in faults::FAULTS {
-        assert!(page.contains(&format!("| `{kind}:")), "docs/sim.md does not have {kind}");
+        assert!(page.contains(&format!("| `{kind}:")), "docs/engine.md does not have {kind}");
         let error = faults::faults("--fault", [example], &network()).err();
         assert_eq!(error, None, "{example}");
     }
     let script = include_str!("../../../examples/raw/dead-spine.sh");
     let call = script.split_once("target/release/railweave-sim ").expect("it calls the engine").1;
     let call = call.trim_end().trim_end_matches(" \"$@\"");
-    assert!(page.contains(call), "docs/sim.md has not the call of dead-spine.sh");
+    assert!(page.contains(call), "docs/engine.md has not the call of dead-spine.sh");
     let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../../");
     let file = path("dead-spine.csv");
     let words = call.replace("\\\n", " ").replace("examples/", &format!("{root}examples/"));

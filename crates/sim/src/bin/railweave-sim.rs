@@ -1,4 +1,4 @@
-//! The packet engine as a command; see docs/sim.md.
+//! The packet engine as a command; see docs/engine.md.
 
 use std::process::ExitCode;
 

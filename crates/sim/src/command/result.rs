@@ -9,7 +9,7 @@ use super::simulate::{End, Outcome};
 use crate::input::parameters;
 use crate::packet::Ps;
 
-/// What `--json` prints. Names and meanings are fixed; docs/sim.md has them too.
+/// What `--json` prints. Names and meanings are fixed; docs/engine.md has them too.
 #[derive(Clone, Debug, Serialize)]
 #[allow(non_snake_case, reason = "MB is the unit's name, and a fixed name of the output")]
 pub struct Result {

@@ -1,4 +1,4 @@
-//! Topology files: a statement a line, as docs/sim.md describes.
+//! Topology files: a statement a line, as docs/engine.md describes.
 //!
 //! ```text
 //! default link    speed=400G delay=600ns      # holds for every link, wherever it stands
