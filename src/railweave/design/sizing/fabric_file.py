@@ -107,7 +107,9 @@ def fabric_text(
     name: str = "",
     rules: AddressRules | None = None,
 ) -> str:
-    """Return the text of the fabric file of a size. The text has at most 19 lines, and one more line for each tenant.
+    """Return the text of the fabric file of a size.
+
+    The text has at most 19 lines, and one more line for each tenant and for each rack that is an NVLink domain.
 
     - ``qps``: queue pairs per connection; 0 means one per path color.
     - ``tenants``: the number of tenants that share the servers equally.
@@ -164,10 +166,34 @@ def fabric_text(
         *_tenants(size, tenants, rules),
         "servers:",
         f'  - {{names: "{server_names(size, rules=rules)}", {server or f"model: {wanted.server}"}}}',
+        *_racks(catalog, size, rules),
         *([f"hosts: {{job: {{qps_per_connection: {qps}}}}}"] if qps else []),
         f"management: {flow({'security': {}, **(rules.management if rules else {})})}",
     ]
     return "\n".join(lines) + "\n"
+
+
+def _racks(catalog: Catalog, size: Size, rules: AddressRules | None) -> list[str]:
+    """Return the lines that place the servers of each NVLink domain in a rack. Empty if NVLink ends at the server.
+
+    The lowest servers are assumed to be in the lowest units; the racks of a stripe are filled one after another.
+    """
+    model = catalog.servers[size.wanted.server]
+    each, height = model.domain_servers, model.rack_units or 1
+    if each == 1:
+        return []
+    stripe, racks = size.servers_per_stripe, list[tuple[int, int]]()
+    for first in range(1, size.servers + 1, stripe):
+        end = min(first + stripe - 1, size.servers)
+        racks += [(rack, min(rack + each - 1, end)) for rack in range(first, end + 1, each)]
+    digits, lines = len(str(len(racks))), ["racks:", "  racks:"]
+    for number, (first, last) in enumerate(racks, 1):
+        unit, devices = 1, list[str]()
+        for part in re.split(r",(?![^\[]*\])", server_names(size, first, last, rules)):
+            devices.append(f'"{part}": {unit}')
+            unit += len(expand(part)) * height
+        lines.append(f"    rack{number:0{digits}d}: {{devices: {{{', '.join(devices)}}}}}")
+    return lines
 
 
 def _tenants(size: Size, tenants: int, rules: AddressRules | None) -> list[str]:

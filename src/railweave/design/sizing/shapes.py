@@ -55,17 +55,19 @@ def ports_of(catalog: Catalog, wanted: SizeRequest) -> Ports:
     most = min(before * breakout.channels, widest)
     up = next((count for count in range(most, 0, -1) if shared(count)), 0)
     down = (group.count - before) * breakout.channels
+    most_down, unit = min(down, math.floor(up * wanted.ratio)), server.domain_servers
     return Ports(
         speed_gbps=speed,
         total=group.count * breakout.channels,
         down_built=down,
-        down=min(down, math.floor(up * wanted.ratio)),
+        down=most_down // unit * unit or most_down,
         up=up,
         per_module=breakout.channels,
         rails=len(nics.names),
         gpus_per_server=server.gpus,
         group=widest,
         nic_ports=nics.ports,
+        unit=unit if most_down >= unit else 1,
     )
 
 
@@ -99,9 +101,10 @@ def size(catalog: Catalog, wanted: SizeRequest, shape: Shape, there: Size | None
         return RefusedShape(shape, f"at {wanted.oversubscription:g}:1 a leaf has no port left for uplinks")
     asked = max(wanted.stripes, there.stripes if there else 1)
     later = max(-(-grown // ports.down), asked)
-    each = max(-(-grown // later), there.servers_per_stripe if there else 1)
+    each = max(ports.whole(-(-grown // later)), there.servers_per_stripe if there else 1)
     stripes = max(-(-servers // each), asked)
-    fullest = max(-(-servers // stripes), there.servers_per_stripe if there else 1)
+    fullest = max(ports.whole(-(-servers // stripes)), there.servers_per_stripe if there else 1)
+    fullest = min(fullest, servers)
     need = max(1, math.ceil(each / wanted.ratio), there.uplinks if there else 1)
     base = Size(shape, wanted, ports, servers, stripes, fullest)
     first, last = Pools().vlan

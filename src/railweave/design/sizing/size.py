@@ -116,6 +116,7 @@ class Ports:
     - ``per_module``: the number of links in one pluggable module of a switch.
     - ``rails``: the number of NIC ports of a server, with ``nic_ports`` on each NIC.
     - ``group``: the maximum width of a next-hop group.
+    - ``unit``: the number of servers that stay in one stripe: those of an NVLink domain, or 1.
     """
 
     speed_gbps: int
@@ -128,6 +129,11 @@ class Ports:
     gpus_per_server: int
     group: int
     nic_ports: int = 1
+    unit: int = 1
+
+    def whole(self, servers: int) -> int:
+        """Return the number of servers, rounded up to whole NVLink domains."""
+        return -(-servers // self.unit) * self.unit
 
     @property
     def nics(self) -> int:

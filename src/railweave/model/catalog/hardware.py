@@ -310,7 +310,7 @@ class NicGroup(Model):
     ports: int = Field(
         default=1,
         ge=1,
-        le=4,
+        le=8,
         description="number of ports of each NIC; collective libraries merge them into one device. names and rdma list "
         "port 1 of all NICs, then port 2 of all NICs",
     )
@@ -371,7 +371,14 @@ class ServerModel(Model):
     gpu: str = ""
     gpu_vendor: Literal["NVIDIA", "AMD", ""] = ""
     gpu_link: GpuLinks | None = None
-    cpu_vendor: Literal["Intel", "AMD"]
+    domain_gpus: int | None = Field(
+        default=None,
+        ge=1,
+        description="number of GPUs of the NVLink domain, if it joins several servers: 72 for a tray of a GB300 NVL72; "
+        "empty: NVLink ends at the server",
+    )
+    domain_source: str = ""
+    cpu_vendor: Literal["Intel", "AMD", "NVIDIA"]
     kernel_command_line: tuple[str, ...] = ()
     kernel_command_line_source: str = ""
     bios: tuple[BiosSetting, ...] = ()
@@ -400,6 +407,11 @@ class ServerModel(Model):
         """
         group = self.nics[kind]
         return group.further_ports_of or kind, (rail - 1) % group.adapters
+
+    @property
+    def domain_servers(self) -> int:
+        """The number of servers in a full NVLink domain; 1 if NVLink ends at the server."""
+        return max(1, (self.domain_gpus or 0) // self.gpus) if self.gpus else 1
 
     def own_ports(self, kind: str) -> range | None:
         """Return the port numbers, from 1, that NIC set ``kind`` uses on its cards.

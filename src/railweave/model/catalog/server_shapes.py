@@ -25,16 +25,17 @@ _DIES = re.compile(r"(?<![a-z0-9])(hgx|dgx)[ -]?b300", re.IGNORECASE)
 BOARDS = {"B200": 8, "B300": 8}
 """The number of GPUs per board, by GPU model. The same GPUs are also sold in the trays of a rack."""
 
-NOT_MODELLED = "NVLink between servers is not modeled: its traffic is predicted to go over NICs"
+NOT_MODELLED = "NVLink between its servers is not counted: predictions send this traffic over NICs"
+THE_FIELD = "domain_gpus"
+"""The field of a server model with the number of GPUs of its NVLink domain."""
 
 
 def wider_domain(name: str, model: ServerModel) -> str:
-    """Return the reason why the NVLink domain of a server's GPUs is, or may be, wider than the server. Return "" if it is not wider.
+    """Return the reason why the NVLink domain of a server's GPUs is, or may be, wider than its model says. Return "" if it is not.
 
-    ``name`` is the model's name. Hardware files have no field for the NVLink domain, so the name and the description
-    decide.
+    ``name`` is the model's name. A model without the field ``domain_gpus`` is recognized by its name and description.
     """
-    if model.gpu_vendor == "AMD" or not model.gpus:
+    if model.gpu_vendor == "AMD" or not model.gpus or model.domain_gpus is not None:
         return ""
     words = (name, model.gpu, model.description)
     number = next((int(match[1]) for text in words if (match := _NUMBER.search(text))), None)
@@ -42,13 +43,16 @@ def wider_domain(name: str, model: ServerModel) -> str:
         number = None
     width = DOMAIN if number is None and any(_RACKS.search(text) for text in words) else number
     if width is not None:
-        domain = f"its GPUs are in an NVLink domain of {width} GPUs, wider than the server ({model.gpus})"
+        domain = (
+            f"by its name, its GPUs are in an NVLink domain of {width} GPUs, wider than the server ({model.gpus}); "
+            f"{THE_FIELD}: {width} in the server model says so"
+        )
         return domain if width > model.gpus else ""
     board = BOARDS.get(model.gpu, 0)
     if model.gpus < board:
         return (
             f"it has {model.gpus} {model.gpu}, but a board has {board}; if it is a tray of a G{model.gpu} "
-            f"NVL{DOMAIN}, give it an NVLink domain of {DOMAIN} GPUs"
+            f"NVL{DOMAIN}, set {THE_FIELD}: {DOMAIN} in the server model, or else {THE_FIELD}: {model.gpus}"
         )
     return ""
 

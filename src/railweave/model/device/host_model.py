@@ -227,7 +227,7 @@ class HostConfig:
     gpus: int
     gpu: str
     gpu_vendor: Literal["NVIDIA", "AMD", ""]
-    cpu_vendor: Literal["Intel", "AMD"]
+    cpu_vendor: Literal["Intel", "AMD", "NVIDIA"]
     advertisements_by: Literal["networkd", "kernel"]
     nics: tuple[HostNic, ...]
     routes: tuple[HostRoute, ...]

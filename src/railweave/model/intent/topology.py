@@ -84,7 +84,7 @@ class Interconnect(base.Model):
 MOST_EXTRA = 1 << 18
 """The greatest length of the operator's own statements for a role, in characters: a few thousand lines."""
 
-MOST_PLANES = 4
+MOST_PLANES = 8
 """The largest number of NIC ports that NCCL merges into one device, if the version of its net plugin interface is 11 or older."""
 
 DEFAULT_SYSTEM = "junos"
