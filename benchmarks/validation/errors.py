@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 from statistics import mean, median, quantiles
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from .engine import ROOT
 from .published import Collective, Perftest
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     from .published import Job, Row
 
@@ -63,20 +63,46 @@ def write(rows: Iterable[Row], predicted: Mapping[Job, float]) -> None:
         key = ("RCCL" if rccl else "NCCL", job.name, servers, job.size >= LARGE)
         groups.setdefault(key, []).append((job.size, abs(row.error(predicted[job])) * 100))
     table = [
-        {
-            "library": library,
-            "collective": collective,
-            "engine": "packet",
-            "servers": [servers, servers],
-            "bytes": [min(size for size, _ in entries), max(size for size, _ in entries)],
-            "rows": len(entries),
-            "median_abs_percent": round(median(off for _, off in entries), 1),
-            "p90_abs_percent": round(_p90([off for _, off in entries]), 1),
-            "max_abs_percent": round(max(off for _, off in entries), 1),
-        }
+        _entry(library, collective, "packet", servers, entries)
         for (library, collective, servers, _), entries in sorted(groups.items())
     ]
-    FILE.write_text("[\n" + ",\n".join(f"  {json.dumps(one)}" for one in table) + "\n]\n")
+    _keep(table, domains=False)
+
+
+def write_domains(groups: Mapping[int, Sequence[tuple[int, float]]]) -> None:
+    """Write the groups of NVLink domains into ``errors.json``: (size, error in percent) of each number of domains.
+
+    Inside one domain nothing is sent over the network, so both engines give the same result.
+    """
+    table = [
+        {**_entry("NCCL", "all-reduce", engine, domains, entries), "domains": True}
+        for domains, entries in sorted(groups.items())
+        for engine in (("flow", "packet") if domains == 1 else ("flow",))
+    ]
+    _keep(table, domains=True)
+
+
+def _entry(
+    library: str, collective: str, engine: str, servers: int, entries: Sequence[tuple[int, float]]
+) -> dict[str, Any]:
+    return {
+        "library": library,
+        "collective": collective,
+        "engine": engine,
+        "servers": [servers, servers],
+        "bytes": [min(size for size, _ in entries), max(size for size, _ in entries)],
+        "rows": len(entries),
+        "median_abs_percent": round(median(off for _, off in entries), 1),
+        "p90_abs_percent": round(_p90([off for _, off in entries]), 1),
+        "max_abs_percent": round(max(off for _, off in entries), 1),
+    }
+
+
+def _keep(table: Sequence[dict[str, Any]], *, domains: bool) -> None:
+    """Write groups of NVLink domains, or of servers, and keep the other groups of the file."""
+    others = [group for group in json.loads(FILE.read_text()) if group.get("domains", False) != domains]
+    groups = [*others, *table] if domains else [*table, *others]
+    FILE.write_text("[\n" + ",\n".join(f"  {json.dumps(group)}" for group in groups) + "\n]\n")
 
 
 def _p90(values: list[float]) -> float:

@@ -382,14 +382,14 @@ def laid_beside(log: NcclLog, job: Job, nccl: Parameters | None = None) -> tuple
 
 
 def _rows(log: NcclLog, job: Job, nccl: Parameters) -> Iterator[Row]:
-    names = [server.name for server in job.servers]
+    names = job.machines
     channels = channel_count(job, nccl)
     if log.library:
         yield Row("library", log.library, job.library)
     if log.ranks:
         yield Row("ranks", str(max(rank.ranks for rank in log.ranks)), str(job.ranks))
     if log.nodes is not None:
-        yield Row("servers", str(log.nodes), str(len(names)))
+        yield Row("servers", str(log.nodes), str(len(job.servers)))
     if len(log.hosts) > 1:
         yield Row("order of servers", " ".join(log.hosts), " ".join(names))
     if log.networks:

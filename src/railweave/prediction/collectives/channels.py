@@ -13,6 +13,8 @@ is known:
   servers (`ncclTopoPostset`).
 - Without PXN and with ``NCCL_CROSS_NIC=0``, a ring leaves a server through the NIC through which it entered, and
   crosses PCIe. PCIe is assumed to be as fast as NVLink.
+- In an NVLink domain of several servers, each ring passes all GPUs of the domain, and NVLink limits the number of
+  channels (``channel_nics``). The NICs of the first servers then carry all rings.
 - RCCL has no PXN by default and crosses rails: the ring of channel c enters next to GPU c and leaves next to the c-th
   GPU from the end. Two lines of the log in the Thor2 guide (section 8.7.3.3) show this for channels 0 and 1; it is
   assumed for the other channels.
@@ -21,6 +23,7 @@ is known:
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Literal, get_args, overload
 
 import numpy as np
@@ -28,7 +31,7 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from railweave.prediction.collectives.job import Job
+    from railweave.prediction.collectives.job import Job, Server
     from railweave.prediction.collectives.nccl import Parameters
     from railweave.prediction.collectives.tuning import Choice
 
@@ -118,15 +121,55 @@ class Rings:
         return len(self.enter)
 
 
+SEARCH_SPEEDS = (96, 86, 80, 48, 45.1, 42, 40, 30, 24, 22, 20, 17.5, 15, 12, 6, 3, 2.4, 1.2)
+"""The bandwidths of a channel in 10^9 byte/s that NCCL tries on Blackwell GPUs of several servers (`sm100SpeedArrayInter`)."""
+RACK_NVLINK_GBYTES = {"GB200": 721.8, "GB300": 721.8, "Rubin": 1443.6}
+"""The NVLink rate of a GPU in 10^9 byte/s with which NCCL counts, for GPUs of racks that are one NVLink domain.
+
+18 links of 40.1 (`SM100_NVLINK_BW`). Rubin's number of links is assumed: twice as many, because its NVLink has twice the rate.
+"""
+
+
+@lru_cache
+def _nics_of_domain(nics: int, nic_mbps: int, link_gbytes: float) -> int:
+    """Return the number of NICs of an NVLink domain that NCCL's channels use.
+
+    Every channel of a ring passes all GPUs of the domain, so NVLink limits the channels, not the NICs. NCCL tries
+    bandwidths from high to low and keeps the largest total of all channels (`ncclTopoCompute`).
+    """
+    best, count = 0.0, 1
+    for speed in SEARCH_SPEEDS:
+        channels = min(nics, MOST_CHANNELS // 2, int(link_gbytes / speed))
+        if speed <= nic_mbps / 8000 and channels * speed > best:
+            best, count = channels * speed, channels
+    return count
+
+
+def channel_nics(job: Job) -> int:
+    """Return the number of NICs of a server that channels use: all, or in an NVLink domain as many as NVLink can feed.
+
+    They are the first NICs, in the order of the GPUs (`ncclTopoPrefNetsGpuFirst`).
+    """
+    if job.machines_per_server == 1:
+        return job.nics_per_server
+    server = job.servers[0]
+    return _nics_of_domain(job.nics_per_server, server.nics[0].rate_mbps, nvlink_gbytes(server))
+
+
+def nvlink_gbytes(server: Server) -> float:
+    """Return the rate of a GPU's links in 10^9 byte/s with which NCCL counts."""
+    return RACK_NVLINK_GBYTES.get(server.gpu, server.link.gbps / 8)
+
+
 def channel_count(job: Job, nccl: Parameters) -> int:
     """Return the number of channels of the communicator: two per NIC, within the configured limits (`ncclTopoPostset`)."""
-    count = min(2 * job.nics_per_server, MOST_CHANNELS, nccl["NCCL_MAX_NCHANNELS"], nccl["NCCL_MAX_CTAS"])
+    count = min(2 * channel_nics(job), MOST_CHANNELS, nccl["NCCL_MAX_NCHANNELS"], nccl["NCCL_MAX_CTAS"])
     return max(count, nccl["NCCL_MIN_NCHANNELS"], nccl["NCCL_MIN_CTAS"])
 
 
 def nic_of_channel(job: Job, channels: int) -> NDArray[np.int64]:
     """Return, for each channel, the index of its NIC within a server."""
-    return np.arange(channels) % job.nics_per_server
+    return np.arange(channels) % channel_nics(job)
 
 
 def _crosses(job: Job, nccl: Parameters) -> bool:

@@ -139,7 +139,7 @@ def transfers(
     parts = len(sizes)
     base = schedule.rounds(job, p2p).base[wanted.turn]
     channel = np.stack([p2p.of_part(base, part) for part in range(parts)])
-    sending, receiving, relayed = _nics(job, nccl, wanted)
+    sending, receiving, relayed = _nics(job, nccl, wanted, channel)
     if all_pairs:
         batch, waits = _batches(job, p2p, wanted, parts)
     else:
@@ -194,11 +194,13 @@ def _chunk(nccl: Parameters, size: int, step: int) -> int:
 
 
 def _nics(
-    job: Job, nccl: Parameters, wanted: Transfers
+    job: Job, nccl: Parameters, wanted: Transfers, channel: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.bool_]]:
     """Return, for each transfer, its sending NIC, its receiving NIC, and True if PXN first moves its data to a different GPU.
 
-    NICs are indexes in ``Job.nics``.
+    NICs are indexes in ``Job.nics``. ``channel`` has the channel of each part of each transfer; if GPUs have several
+    NICs, it decides which of them a part uses (`ncclTopoGetLocalNet`), and NICs have a row per part. PXN stays on the
+    sending machine (`ncclTopoDevToRank`).
     """
     server = job.servers[0]
     nearest = np.array(server.nearest)
@@ -208,13 +210,19 @@ def _nics(
     sending, receiving = nearest[source_gpu], nearest[other]
     relayed = np.zeros(len(sending), np.bool_)
     if not nccl["NCCL_PXN_DISABLE"]:
-        beside = np.isin(np.arange(len(rails)), nearest)  # PXN needs a GPU beside the NIC
-        on_rail = np.array([next((n for n in np.flatnonzero((rails == r) & beside)), -1) for r in rails])
-        by_rail = np.where(rails[sending] == rails[receiving], sending, on_rail[receiving])
+        here = rails[: job.nics_per_machine]
+        beside = np.isin(np.arange(len(here)), nearest)  # PXN needs a GPU beside the NIC
+        on_rail = {rail: next(iter(np.flatnonzero((here == rail) & beside)), -1) for rail in np.unique(rails)}
+        there = np.array([on_rail[rail] for rail in rails])[receiving]
+        there = np.where(there < 0, -1, sending // job.nics_per_machine * job.nics_per_machine + there)
+        by_rail = np.where(rails[sending] == rails[receiving], sending, there)
         relayed = (by_rail >= 0) & (by_rail != sending)
         sending = np.where(relayed, by_rail, sending)
     nics = job.nics_per_server
-    return source * nics + sending, target * nics + receiving, relayed
+    sending, receiving = source * nics + sending, target * nics + receiving
+    if job.nics_per_gpu > 1:
+        sending, receiving = (nic + channel % job.nics_per_gpu for nic in (sending, receiving))
+    return sending, receiving, relayed
 
 
 def _numbers(

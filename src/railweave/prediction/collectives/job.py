@@ -57,7 +57,11 @@ class Nic:
 
 @dataclass(frozen=True, slots=True)
 class Server:
-    """A server of a job. ``nearest`` has, for each GPU, the index in ``nics`` of the NIC with the shortest PCIe path to it."""
+    """A server of a job, or an NVLink domain, which NCCL treats as one server.
+
+    - ``nearest``: for each GPU, the index in ``nics`` of the NIC with the shortest PCIe path to it.
+    - ``members``: the servers of an NVLink domain, in order, all with the same GPUs and NICs; empty for a single server.
+    """
 
     name: str
     nics: tuple[Nic, ...]
@@ -65,11 +69,17 @@ class Server:
     gpu: str = "H100"
     cpu: Literal["Intel", "AMD"] = "Intel"
     link: GpuLink = field(default_factory=lambda: gpu_link("H100"))
+    members: tuple[str, ...] = ()
 
     @property
     def gpus(self) -> int:
         """Return the number of GPUs of the server."""
         return len(self.nearest)
+
+    @property
+    def machines(self) -> tuple[str, ...]:
+        """The names of the machines: the members of an NVLink domain, or the server itself."""
+        return self.members or (self.name,)
 
 
 @dataclass(frozen=True)
@@ -83,17 +93,17 @@ class Job:
     servers: tuple[Server, ...]
     library: Library = "NCCL"
     processes: int | None = None
-    """The number of processes on each server, which share its GPUs evenly. None means one process per GPU."""
+    """The number of processes on each machine, which share its GPUs evenly. None means one process per GPU."""
 
     def __post_init__(self) -> None:
         problems = [Problem(Argument("job"), reason, fix) for reason, fix in _wrong(self.servers)]
         if (
             not problems
             and self.processes is not None
-            and (self.processes < 1 or self.gpus_per_server % self.processes)
+            and (self.processes < 1 or self.gpus_per_machine % self.processes)
         ):
-            counts = [count for count in range(1, self.gpus_per_server + 1) if not self.gpus_per_server % count]
-            description = f"{self.processes} processes cannot share {self.gpus_per_server} GPUs evenly"
+            counts = [count for count in range(1, self.gpus_per_machine + 1) if not self.gpus_per_machine % count]
+            description = f"{self.processes} processes cannot share {self.gpus_per_machine} GPUs evenly"
             problems.append(Problem(Argument("processes"), description, f"use one of {', '.join(map(str, counts))}"))
         if problems:
             raise JobError(problems)
@@ -111,7 +121,36 @@ class Job:
     @property
     def gpus_per_process(self) -> int:
         """The number of GPUs of each process."""
-        return 1 if self.processes is None else self.gpus_per_server // self.processes
+        return 1 if self.processes is None else self.gpus_per_machine // self.processes
+
+    @property
+    def machines(self) -> tuple[str, ...]:
+        """The names of all machines, in rank order."""
+        return tuple(name for server in self.servers for name in server.machines)
+
+    @property
+    def machines_per_server(self) -> int:
+        """The number of machines of each NVLink domain; 1 for servers."""
+        return len(self.servers[0].machines)
+
+    @property
+    def gpus_per_machine(self) -> int:
+        """The number of GPUs of each machine."""
+        return self.gpus_per_server // self.machines_per_server
+
+    @property
+    def nics_per_machine(self) -> int:
+        """The number of NICs of each machine."""
+        return self.nics_per_server // self.machines_per_server
+
+    @property
+    def nics_per_gpu(self) -> int:
+        """The number of NICs next to each GPU: 1, or more if every GPU has the same number of NICs of its own."""
+        return max(1, self.nics_per_server // self.gpus_per_server) if self._own_nics else 1
+
+    @property
+    def _own_nics(self) -> bool:
+        return self.nics_per_server % self.gpus_per_server == 0
 
     @property
     def nics_per_server(self) -> int:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from railweave.prediction.collectives.channels import Collective, Pace, nic_of_channel
+from railweave.prediction.collectives.channels import Collective, Pace, channel_nics, nic_of_channel
 from railweave.prediction.collectives.program import Draft, cut, on_the_wire, over_channels, refuse_beyond
 
 if TYPE_CHECKING:
@@ -181,7 +181,7 @@ def tree(job: Job, nccl: Parameters, size_bytes: int, choice: Choice, pace: Pace
     number = np.arange(full.size).reshape(shape)
 
     nic = nic_of_channel(job, channels)
-    second = np.arange(channels) // nics % 2
+    second = np.arange(channels) // channel_nics(job) % 2
     connections = np.zeros((channels, 2 * edges, 3), np.int64)
     connections[..., 2] = np.arange(channels)[:, None]
     delay = np.full(shape, pace.network_hop_ps, np.int64) + pace.hops(1, full)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from railweave.prediction.collectives.channels import RACK_NVLINK_GBYTES, nvlink_gbytes
 from railweave.prediction.collectives.nccl import ALGORITHMS, PROTOCOLS, Parameters
 from railweave.prediction.collectives.tree import latency_us
 
@@ -107,7 +108,10 @@ PAT's value is 14 us divided by 3.5, because NCCL counts its steps in this way. 
 those of NCCL 2.28.
 """
 ONLY_SIMPLE = ("PAT", "NVLS", "NVLSTree")
-SWITCH_EFFICIENCY = {"H100": 0.85, "H200": 0.85, "B200": 0.74, "B300": 0.74}
+RACK_GPUS = tuple(RACK_NVLINK_GBYTES)
+"""The GPUs of racks with one NVLink domain. They need NCCL 2.25 or later, so they have its values for Blackwell."""
+
+SWITCH_EFFICIENCY = {"H100": 0.85, "H200": 0.85, **dict.fromkeys(("B200", "B300", *RACK_GPUS), 0.74)}
 """The fraction of the link rate that NVSwitches reach when they reduce data (`nvlsEfficiency`), by GPU."""
 PAT_GBYTES = 0.75
 """The fraction of the tree bandwidth that PAT reaches (``graph/tuning.cc``).
@@ -139,12 +143,13 @@ LL_MOST_GBYTES = {"Intel": (39.0, 39.0, 20.4), "AMD": (87.7, 22.5, 19.0)}
 
 For 1 server NCCL uses a value per GPU instead; for Hopper it is 141.
 """
-LL_ONE_SERVER_GBYTES = {"A100": 87.7}
+LL_ONE_SERVER_GBYTES = {"A100": 87.7, **dict.fromkeys(RACK_GPUS, 282.0)}
 LL_HOPPER_GBYTES = 141.0
-TREE_MOST_GBYTES = {"A100": (24.0, 23.6, 17.8)}
+TREE_MOST_GBYTES = {"A100": (24.0, 23.6, 17.8), **dict.fromkeys(RACK_GPUS, (70.0, 42.8, 24.0))}
 TREE_HOPPER_GBYTES = (38.7, 41.4, 36.0)
-LL128_MOST_GBYTES = {"A100": (20.0, 20.0, 20.0)}
+LL128_MOST_GBYTES = {"A100": (20.0, 20.0, 20.0), **dict.fromkeys(RACK_GPUS, (40.0, 40.0, 40.0))}
 LL128_HOPPER_GBYTES = (36.7, 36.7, 36.7)
+TREE_LL128_GBYTES = {"A100": (20.0, 20.0, 20.0), **dict.fromkeys(RACK_GPUS, (55.6, 31.67, 20.0))}
 TREE_LL128_HOPPER_GBYTES = (36.7, 36.7, 29.0)
 """The tree bandwidth of LL128 in 10^9 byte/s per channel, for 1, 2 and more servers with Hopper GPUs.
 
@@ -305,7 +310,7 @@ def _ring_gbytes(job: Job) -> float:
     The links between GPUs limit it, and with several servers also the NICs of a server.
     """
     server = job.servers[0]
-    bus = server.link.gbps / 8
+    bus = nvlink_gbytes(server)
     return min(bus, sum(nic.rate_mbps for nic in server.nics) / 8000) if len(job.servers) > 1 else bus
 
 
@@ -317,7 +322,7 @@ def bandwidth_gbytes(job: Job, collective: Collective, algorithm: str, protocol:
     if algorithm == "PAT":
         return PAT_GBYTES * bus * (2 if len(job.servers) == 2 else 1)
     if algorithm in {"NVLS", "NVLSTree"}:
-        inside = server.link.gbps / 8 * SWITCH_EFFICIENCY[server.gpu] * (2 if collective == "all-reduce" else 1)
+        inside = nvlink_gbytes(server) * SWITCH_EFFICIENCY[server.gpu] * (2 if collective == "all-reduce" else 1)
         both = min(inside, bus * (2 if several == 1 else 1)) if several else inside
         return both * max(job.ranks, 2) / (max(job.ranks, 2) - 1) / (2 if collective == "all-reduce" else 1)
     least_ll = (
@@ -338,7 +343,7 @@ def bandwidth_gbytes(job: Job, collective: Collective, algorithm: str, protocol:
     if protocol == "LL":
         bus = min(bus / 3.8, least_ll)
     elif protocol == "LL128":
-        most = LL128_MOST_GBYTES.get(server.gpu, TREE_LL128_HOPPER_GBYTES)[several]
+        most = TREE_LL128_GBYTES.get(server.gpu, TREE_LL128_HOPPER_GBYTES)[several]
         bus = min(bus * 120 / 128, channels * most)
     # graph/search.cc knows only the plain tree for a single GPU; graph/tuning.cc then takes off 15 %.
     return bus * 0.5 * (0.85 if one_gpu else 1)

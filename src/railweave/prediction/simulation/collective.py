@@ -402,7 +402,7 @@ def _prediction(network: Network, attempt: _Attempt, begin: float) -> Prediction
     )
     if attempt.proxy_ps is not None:  # proxies post all messages, those of credit too, whatever was run of them
         load = replace(load, proxy_ps=attempt.proxy_ps)
-    names = tuple(server.name for server in job.servers)
+    names = job.machines
     every_ps = interval_ps(fabric.wiring, traffic)
     return Prediction(
         collective=request.collective,
@@ -418,7 +418,7 @@ def _prediction(network: Network, attempt: _Attempt, begin: float) -> Prediction
         notes=_notes(attempt, load),
         remarks=fabric.remarks,
         hosts=names,
-        order=order_text(names, stripes(network, names), job.gpus_per_server // job.gpus_per_process),
+        order=order_text(names, stripes(network, names), job.gpus_per_machine // job.gpus_per_process),
         errors=attempt.errors,
         timeout_ps=timeout_ps(request.parameters),
         measured=PacketCounts.of(
@@ -476,6 +476,7 @@ def _band(attempt: _Attempt) -> Band:
         servers=len(job.servers),
         size_bytes=request.size_bytes,
         others=" and ".join(others),
+        domains=job.machines_per_server > 1,
     )
 
 

@@ -9,6 +9,7 @@ from railweave.analysis.routing.control_plane import ControlPlane
 from railweave.analysis.routing.fib_file import read_fibs
 from railweave.garbage import uncollected
 from railweave.model.device.build import device_config
+from railweave.model.network.nvlink import nvlink_domains
 from railweave.model.network.status import lost_nics, present
 from railweave.prediction.simulation.job import job_of
 from railweave.prediction.simulation.model.fabric import PacketFabric, packet_fabric
@@ -73,7 +74,16 @@ def bed_of(
         fabric = packet_fabric(there, plane.configs, routes, lb, tenant=tenant)
         if words := network.absent_sentence():
             fabric = replace(fabric, notes=(*fabric.notes, words))
-        job, hosts = job_of(there, fabric.wiring, tenant, order, processes, gpus=gpus, lost=lost_nics(network))
+        job, hosts = job_of(
+            there,
+            fabric.wiring,
+            tenant,
+            order,
+            processes,
+            gpus=gpus,
+            lost=lost_nics(network),
+            domains=nvlink_domains(network),
+        )
     return SimulatedNetwork(plane if fibs is None else None, fabric, job, hosts)
 
 

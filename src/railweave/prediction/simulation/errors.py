@@ -29,7 +29,8 @@ TEN = 10
 class Group(JsonObject):
     """The errors of predictions against published results of one kind, as absolute values in percent.
 
-    ``servers`` and ``bytes`` are the smallest and the largest value in the group.
+    ``servers`` and ``bytes`` are the smallest and the largest value in the group. If ``domains`` is true, the servers
+    are NVLink domains of several servers each.
     """
 
     library: str
@@ -41,6 +42,7 @@ class Group(JsonObject):
     median_abs_percent: float
     p90_abs_percent: float
     max_abs_percent: float
+    domains: bool = False
 
     @property
     def error(self) -> float:
@@ -112,33 +114,43 @@ def groups() -> tuple[Group, ...]:
 
 
 def band(
-    time_ps: int, *, library: str, collective: str, engine: str, servers: int, size_bytes: int, others: str = ""
+    time_ps: int,
+    *,
+    library: str,
+    collective: str,
+    engine: str,
+    servers: int,
+    size_bytes: int,
+    others: str = "",
+    domains: bool = False,
 ) -> Band:
     """Return the range in which the real time should lie, for a predicted time in picoseconds.
 
     Its width is the error of similar predictions against published results. Without any, both limits are ``time_ps``
     and ``error`` is None.
 
-    ``others`` describes conditions of the run that no published result covers, such as ``faults``.
+    ``others`` describes conditions of the run that no published result covers, such as ``faults``. ``domains`` is True
+    if the servers are NVLink domains.
     """
-    alike = [group for group in groups() if (group.library, group.collective) == (library, collective)]
+    same = [group for group in groups() if group.domains == domains]
+    alike = [group for group in same if (group.library, group.collective) == (library, collective)]
     mine = [group for group in alike if group.engine == engine]
+    unit = "NVLink domain" if domains else "server"
     if not mine:
-        known = sorted({f"{group.library}'s {group.collective}" for group in groups() if group.engine == engine})
+        between = " between NVLink domains" if domains else ""
+        known = sorted({f"{group.library}'s {group.collective}" for group in same if group.engine == engine})
         compared = "no published result is of this kind"
         if alike:
-            outside = f"{library}'s {collective} was compared with published results only with packets, not with the {engine} engine"
+            outside = f"{library}'s {collective}{between} was compared with published results only with packets, not with the {engine} engine"
         else:
-            outside = f"{library}'s {collective} was never compared with published results" + (
+            outside = f"{library}'s {collective}{between} was never compared with published results" + (
                 f"; {', '.join(known)} were" if known else ""
             )
         return Band(time_ps, time_ps, None, compared, f"{outside}. The error under these conditions is not known.")
     near = min(mine, key=lambda group: (_beyond(servers, group.servers), _beyond(size_bytes, group.bytes)))
     differences: list[str] = []
     if _beyond(servers, near.servers):
-        differences.append(
-            f"of {_range(near.servers)} {'server' if near.servers[1] == 1 else 'servers'} (here {servers})"
-        )
+        differences.append(f"of {_range(near.servers)} {unit}{'' if near.servers[1] == 1 else 's'} (here {servers})")
     if _beyond(size_bytes, near.bytes):
         differences.append(f"of {_range(near.bytes)} bytes (here {size_bytes:,})")
     if others:

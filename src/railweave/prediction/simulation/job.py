@@ -10,12 +10,13 @@ import numpy as np
 from railweave.errors import Argument, InputError, Option, Problem
 from railweave.model.intent.base import expand
 from railweave.model.network.devices import alternating, crossings, fewest_crossings
+from railweave.model.network.nvlink import nvlink_domains
 from railweave.prediction.collectives.job import Job, JobError, Nic, Server, gpu_link
 from railweave.prediction.simulation.model.addresses import NONE, ports_of_hosts
 from railweave.prediction.simulation.model.wiring import Wiring, fabrics, servers
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -143,6 +144,7 @@ def job_of(
     *,
     gpus: int | None = None,
     lost: Mapping[str, Sequence[str]] | None = None,
+    domains: Mapping[str, str] | None = None,
 ) -> tuple[Job, NDArray[np.uint32]]:
     """Return the job of all servers of a network or of a tenant, and the engine's host of each of its NICs (``Job.nics``).
 
@@ -150,10 +152,13 @@ def job_of(
     - ``processes``: the number of processes per server; None means one for each GPU.
     - ``gpus``: the number of GPUs per server that take part. These are the first GPUs, with the NICs next to them.
     - ``lost``: the NICs of each server that ``status:`` marks as absent (``status.lost_nics``).
+    - ``domains``: the NVLink domain of servers that have one (``nvlink.nvlink_domains`` of the whole network); None
+      means that of ``network``. NCCL treats a domain as one server, and so does the job.
 
     Raises ``JobError`` if the servers are not alike, and ``InputError`` if the tenant of the job is not given, or if
     ``order`` is invalid.
     """
+    domains = nvlink_domains(network) if domains is None else domains
     whose = _tenant(network, tenant)
     known_fabrics = {fabric.name: fabric for fabric in network.fabrics}
     rails = {
@@ -168,7 +173,7 @@ def job_of(
     hosts: list[int] = []
     vendors: list[str] = []
     known = {name: (server_hosts, count) for name, server_hosts, count in servers(network, wiring, whose)}
-    for name in ordered(stripes(network, known), order):
+    for name in _together(ordered(stripes(network, known), order), order, stripes(network, known), domains):
         every, there = known[name]
         used = _used(there, gpus)
         used_hosts = every[: -(-used * len(every) // there)]
@@ -181,12 +186,94 @@ def job_of(
         hosts += used_hosts
     library = "RCCL" if vendors[:1] == ["AMD"] else "NCCL"
     try:
-        return Job(tuple(job_servers), library, processes), np.array(hosts, np.uint32)
+        return Job(_joined(job_servers, domains), library, processes), np.array(hosts, np.uint32)
     except JobError as error:
         without = {name: nics for name, nics in (lost or {}).items() if name in known}
         if without and any(problem.place == Argument("job") for problem in error.problems):
             raise InputError([_without(without)]) from None
         raise InputError([_of_option(problem) for problem in error.problems]) from None
+
+
+def _together(names: list[str], asked: str | None, stripes: Mapping[str, str], domains: Mapping[str, str]) -> list[str]:
+    """Return the servers in rank order with the servers of each NVLink domain next to each other.
+
+    An order that alternates between stripes then alternates between domains. Raises ``InputError`` if the user's own
+    order divides a domain.
+    """
+    members: dict[str, list[str]] = {}
+    for name in names:
+        members.setdefault(domains.get(name, name), []).append(name)
+    joined = [name for servers in members.values() for name in servers]
+    if joined == names:
+        return names
+    if asked is not None and asked.strip() == ALTERNATE:
+        of_domain = {domain: stripes[servers[0]] for domain, servers in sorted(members.items(), key=_first_of(stripes))}
+        return [name for domain in alternating(of_domain) for name in members[domain]]
+    apart = next(domain for domain, servers in members.items() if not _adjacent(names, servers))
+    description = f"the servers of NVLink domain {apart} are not next to each other: {shown(members[apart])}"
+    raise InputError([Problem(Option("--hosts"), description, f"name them next to each other: {shown(joined)}")])
+
+
+def _first_of(stripes: Mapping[str, str]) -> Callable[[tuple[str, list[str]]], int]:
+    """Return a sort key for (domain, servers): the place of the first server in the network's order."""
+    places = {name: place for place, name in enumerate(stripes)}
+    return lambda item: min(places[name] for name in item[1])
+
+
+def _adjacent(names: Sequence[str], servers: Sequence[str]) -> bool:
+    first = names.index(servers[0])
+    return list(names[first : first + len(servers)]) == list(servers)
+
+
+def _joined(servers: Sequence[Server], domains: Mapping[str, str]) -> tuple[Server, ...]:
+    """Return the servers of a job, with the servers of each NVLink domain as one server with all their GPUs and NICs.
+
+    Raises ``InputError`` if domains take part with different numbers of servers.
+    """
+    members: dict[str, list[Server]] = {}
+    for server in servers:
+        members.setdefault(domains.get(server.name, server.name), []).append(server)
+    counts = {domain: len(of_domain) for domain, of_domain in members.items() if of_domain[0].name in domains}
+    if len(set(counts.values())) > 1:
+        raise InputError([_uneven(members, counts)])
+    return tuple(
+        _as_one(domain, of_domain) if len(of_domain) > 1 else of_domain[0] for domain, of_domain in members.items()
+    )
+
+
+def _uneven(members: Mapping[str, Sequence[Server]], counts: Mapping[str, int]) -> Problem:
+    """Return the problem that NVLink domains have different numbers of servers, with the servers to leave out."""
+    least, most = min(counts.values()), max(counts.values())
+    small, large = (next(domain for domain, count in counts.items() if count == number) for number in (least, most))
+    best = max(
+        set(counts.values()), key=lambda level: (level * sum(count >= level for count in counts.values()), level)
+    )
+    spare = [
+        server.name for domain, count in counts.items() for server in members[domain][best if count >= best else 0 :]
+    ]
+    return Problem(
+        Option("--hosts"),
+        f"NVLink domains take part with different numbers of servers: {small} with {least}, {large} with {most}; "
+        "all domains of a job must be equal",
+        f"leave out {shown(spare)}",
+    )
+
+
+def _as_one(domain: str, servers: Sequence[Server]) -> Server:
+    """Return the servers of an NVLink domain as one server with all their GPUs and NICs.
+
+    Raises ``JobError`` if the servers differ.
+    """
+    first = servers[0]
+    Job(tuple(servers))  # raises if they differ
+    nearest = tuple(len(first.nics) * number + nic for number in range(len(servers)) for nic in first.nearest)
+    return replace(
+        first,
+        name=domain,
+        nics=tuple(nic for server in servers for nic in server.nics),
+        nearest=nearest,
+        members=tuple(server.name for server in servers),
+    )
 
 
 def _used(there: int, asked: int | None) -> int:

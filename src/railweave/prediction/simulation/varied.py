@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from railweave.errors import InputError, Option, Problem
+from railweave.model.network.nvlink import nvlink_domains
 from railweave.model.network.status import lost_nics, present
 from railweave.prediction.collectives.program import sizes
 from railweave.prediction.simulation.job import job_of, lists
@@ -137,7 +138,7 @@ def check_ranks(network: Network, names: Sequence[str], wanted: Sequence[Variant
     if not set(names) & set(RANKS.values()):
         return
     there = present(network)
-    wiring, lost = wire(there), lost_nics(network)
+    wiring, lost, domains = wire(there), lost_nics(network), nvlink_domains(network)
     asked = {
         (variant.question.scenario.hosts, variant.question.scenario.per_host, variant.question.tenant)
         for variant in wanted
@@ -145,7 +146,7 @@ def check_ranks(network: Network, names: Sequence[str], wanted: Sequence[Variant
     for hosts, per_host, tenant in sorted(asked, key=str):
         values = {"hosts": hosts, "per-host": per_host}
         try:
-            job_of(there, wiring, tenant, hosts, per_host, lost=lost)
+            job_of(there, wiring, tenant, hosts, per_host, lost=lost, domains=domains)
         except InputError as error:
             raise InputError([_told(problem, names, values) for problem in error.problems]) from None
 

@@ -176,6 +176,8 @@ def tuner_json(members: Sequence[HostScope]) -> str:
     config = config_of(first)
     nics = [nic for nic in rdma_nics(config.nics) if nic.addresses] if config.nics else []
     alike = len({member.server.model for member in members}) == 1
+    if first.model.domain_servers > 1:
+        return ""  # NCCL counts NVLink domains as nodes, and a job may have any part of one
     if len(members) < 2 or not alike or not nics or not uses_own_plugin(first, nics):
         return ""
     paths = len(nics[0].addresses)

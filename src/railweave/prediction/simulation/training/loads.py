@@ -5,6 +5,7 @@ Each process group becomes a job. All groups of a communication run at the same 
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -44,12 +45,12 @@ class Group:
     hosts: NDArray[np.uint32]
 
     @property
-    def shape(self) -> tuple[int, tuple[int, ...]]:
-        """The shape of the group: its number of servers, and the NIC of each GPU.
+    def shape(self) -> tuple[int, tuple[int, ...], int]:
+        """The shape of the group: its number of servers, the NIC of each GPU, and the number of machines of a server.
 
         Groups of the same shape have the same messages.
         """
-        return len(self.job.servers), self.job.servers[0].nearest
+        return len(self.job.servers), self.job.servers[0].nearest, self.job.machines_per_server
 
 
 def group_of(job: Job, hosts: NDArray[np.uint32], ranks: Sequence[int]) -> Group:
@@ -63,11 +64,27 @@ def group_of(job: Job, hosts: NDArray[np.uint32], ranks: Sequence[int]) -> Group
     for number, server_gpus in members.items():
         server = job.servers[number]
         used = sorted({server.nearest[gpu] for gpu in server_gpus})
-        own_nics = tuple(replace(server.nics[place], rail=at) for at, place in enumerate(used))
+        machines = _machines(server, server_gpus, used)
+        each = len(used) // max(len(machines), 1)
+        own_nics = tuple(replace(server.nics[place], rail=at % each) for at, place in enumerate(used))
         nearest = tuple(used.index(server.nearest[gpu]) for gpu in server_gpus)
-        servers.append(replace(server, nics=own_nics, nearest=nearest))
+        servers.append(replace(server, nics=own_nics, nearest=nearest, members=machines))
         taken += [number * nics + place for place in used]
     return Group(Job(tuple(servers), job.library), hosts[taken])
+
+
+def _machines(server: Server, gpus: Sequence[int], nics: Sequence[int]) -> tuple[str, ...]:
+    """Return the machines of an NVLink domain that these GPUs and NICs are in.
+
+    Return () for a server, and for a domain whose machines take part with different numbers of GPUs or NICs.
+    """
+    if not server.members:
+        return ()
+    count = len(server.members)
+    of_gpus = Counter(gpu * count // server.gpus for gpu in gpus)
+    of_nics = Counter(nic * count // len(server.nics) for nic in nics)
+    even = of_gpus.keys() == of_nics.keys() and len({*of_gpus.values()}) == len({*of_nics.values()}) == 1
+    return tuple(server.members[number] for number in sorted(of_gpus)) if even else ()
 
 
 def inside_ps(job: Job, collective: Collective, size_bytes: int, nccl: Parameters) -> int:
@@ -160,11 +177,11 @@ class PlacedJob:
         """
         if communication.collective != "send-recv" or self.nccl["NCCL_PXN_DISABLE"]:
             return communication.groups
-        gpus, server = self.job.gpus_per_server, self.job.servers[0]
-        rails = [server.nics[place].rail for place in server.nearest]
+        gpus, each, server = self.job.gpus_per_server, self.job.gpus_per_machine, self.job.servers[0]
+        rails = [server.nics[place].rail for place in server.nearest[:each]]
         groups: list[tuple[int, ...]] = []
         for source, target in communication.groups:
-            source_gpu, rail = source % gpus, rails[target % gpus]
+            source_gpu, rail = source % each, rails[target % each]
             beside = source_gpu if rails[source_gpu] == rail or source // gpus == target // gpus else rails.index(rail)
             groups.append((source - source_gpu + beside, target))
         return tuple(groups)

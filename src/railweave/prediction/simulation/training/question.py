@@ -15,6 +15,7 @@ from railweave.design.fault_targets import FaultTarget, fault_targets
 from railweave.errors import InputError, Option, Problem
 from railweave.model.intent.job_file import ReadJobs, read_jobs
 from railweave.model.intent.scenario import Background, read_scenario
+from railweave.model.network.nvlink import nvlink_domains
 from railweave.model.network.status import lost_nics, present
 from railweave.prediction.jobs.build import build
 from railweave.prediction.jobs.graph import COMPUTE, Communication, Graph, Op
@@ -349,7 +350,7 @@ def predict_training(
 
 def _shared(jobs: Sequence[_Job]) -> str:
     """Return a note if several jobs are on one server. Return "" otherwise."""
-    names = Counter(server.name for job in jobs for server in job.placed.job.servers)
+    names = Counter(name for job in jobs for name in job.placed.job.machines)
     both = [name for name, often in names.items() if often > 1]
     if not both:
         return ""
@@ -392,7 +393,12 @@ def _ready(
     job = read.jobs[number]
     try:
         collective_job, hosts = job_of(
-            present(network), bed.fabric.wiring, job.tenant, job.hosts, lost=lost_nics(network)
+            present(network),
+            bed.fabric.wiring,
+            job.tenant,
+            job.hosts,
+            lost=lost_nics(network),
+            domains=nvlink_domains(network),
         )
     except InputError as error:
         raise InputError([_at(read, number, problem) for problem in error.problems]) from None
@@ -404,7 +410,7 @@ def _ready(
             number,
             collective_job.servers[0].gpu,
             collective_job.ranks,
-            [server.name for server in collective_job.servers],
+            collective_job.machines,
         )
     if isinstance(plan, list):
         raise InputError(plan)

@@ -137,7 +137,7 @@ def stores_of(
         names = ordered({server.name: "" for server in whole.servers}, wanted.storage)
     except InputError as error:
         raise InputError([tell("storage", problem.what, problem.fix) for problem in error.problems]) from None
-    job = [server.name for server in placed.job.servers]
+    job = placed.job.machines
     if both := next((name for name in names if name in job), None):
         raise InputError([tell("storage", f"{both} trains itself", "name other servers, or give the job `hosts`")])
     on = {server.name: {nic.fabric for nic in server.nics} for server in whole.servers}
