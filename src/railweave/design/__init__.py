@@ -18,7 +18,7 @@ from railweave.design.cabling.cables import cable
 from railweave.design.cabling.switch_ports import CableOverrides
 from railweave.design.colors import color
 from railweave.design.context import Context
-from railweave.design.inventory import check_inventory, positions
+from railweave.design.inventory import check_domains, check_inventory, positions
 from railweave.design.limits.classes import check_port_qos, check_roles, with_lengths
 from railweave.design.limits.devices import check_limits
 from railweave.design.limits.growth import growth, note_empty_stripes, note_growth, note_rank_order
@@ -154,6 +154,7 @@ def _network(
     check_job(context, fabrics)
     check_host_tables(context, fabrics, servers)
     check_inventory(context, servers, all_switches, all_cables)
+    check_domains(context, servers, places)
     absent = not_active(context, all_switches, servers, all_cables)
     context.check()
     hardware = used_hardware(context, all_switches, servers, all_cables)

@@ -173,6 +173,35 @@ def _check_apart(context: Context, server: Server) -> None:
                 context.inventory_problem(line, message, f"give both NICs a value in column {column}")
 
 
+NVLINK_RACK = Rule(
+    id="nvlink-rack",
+    severity="warning",
+    applies="design",
+    says="the servers of a rack are not one NVLink domain: they are on several stripes, or more than a domain has",
+    why="a domain is one rack, with all its servers on one stripe; predictions for this rack are wrong",
+    fix="correct `racks:`, or the `stripe:` of its servers",
+)
+
+
+def check_domains(context: Context, servers: Sequence[Server], places: Mapping[str, Position]) -> None:
+    """Record a finding for each rack whose servers cannot be one NVLink domain, if NVLink joins servers of their model."""
+    racks: dict[str, list[tuple[int, str]]] = {}
+    for server in servers:
+        model, place = context.catalog.servers.get(server.model), places.get(server.name)
+        if model is not None and model.domain_servers > 1 and place is not None and server.nics:
+            racks.setdefault(place.rack, []).append((model.domain_servers, server.nics[0].stripe))
+    for rack, members in racks.items():
+        stripes, most = dict.fromkeys(stripe for _, stripe in members), max(count for count, _ in members)
+        if len(stripes) > 1:
+            _no_domain(context, rack, f"its servers are on stripes {', '.join(stripes)}")
+        if len(members) > most:
+            _no_domain(context, rack, f"it has {len(members)} servers, but an NVLink domain has {most}")
+
+
+def _no_domain(context: Context, rack: str, message: str) -> None:
+    context.finding(NVLINK_RACK, rack, ("racks", "racks", rack), message)
+
+
 def _unused(context: Context, line: int, message: str, fix: str) -> None:
     file = Path(context.source.inventory.file).name
     context.findings.append(INVENTORY_UNUSED.finding(file, message, fix=fix, file=file, line=line))
