@@ -19,12 +19,13 @@ from railweave.model.catalog import catalog
 from railweave.model.catalog.server_shapes import with_shape
 from railweave.model.device.build import device_config
 from railweave.model.device.host import host_config
+from railweave.model.network.model import Network
 from railweave.outputs.rendering.host.host_json import host_json
 from tests.conftest import designed, example
 from tests.planes import RLB, fabric_text, network_of_planes
 
 
-@pytest.mark.parametrize("planes", [2, 4])
+@pytest.mark.parametrize("planes", [2, 4, 8])
 def test_each_port_of_a_nic_is_in_a_plane_and_no_link_joins_two(planes: int, tmp_path: Path) -> None:
     network = network_of_planes(tmp_path, planes)
     for server in network.servers:
@@ -38,6 +39,80 @@ def test_each_port_of_a_nic_is_in_a_plane_and_no_link_joins_two(planes: int, tmp
     assert {switch.rails for switch in network.switches if switch.role == "leaf"} == {
         (2 * plane + 1, 2 * plane + 2) for plane in range(planes)
     }
+
+
+def _kept(network: Network) -> dict[str, object]:
+    """What people have cabled and configured by: links, and each leaf's AS number, router id and VLANs."""
+    return {cable.name: (cable.a.address, cable.b.address) for cable in network.cables} | {
+        switch.name: (
+            switch.asn,
+            switch.router_id,
+            switch.management_address,
+            [segment.vlan for segment in network.segments_of(switch.name)],
+        )
+        for switch in network.switches
+    }
+
+
+@pytest.mark.parametrize("more", [RLB, "underlay: {peering: numbered}"])
+@pytest.mark.parametrize("steps", [(2, 3), (2, 4, 8), (4, 2, 4)])
+def test_what_earlier_planes_have_stays_when_a_plane_is_added(
+    steps: tuple[int, ...], more: str, tmp_path: Path
+) -> None:
+    network, lock = designed(tmp_path, fabric_text(steps[0], more=more))
+    kept = _kept(network)
+    for planes in steps[1:]:
+        network, lock = designed(tmp_path, fabric_text(planes, more=more), lock)
+        now = _kept(network)
+        assert {name: now[name] for name in kept.keys() & now.keys()} == {
+            name: kept[name] for name in kept.keys() & now.keys()
+        }
+        assert len({switch.asn for switch in network.switches}) == len(network.switches)
+        vlans = [(segment.stripe, segment.vlan) for segment in network.segments]
+        assert len(set(vlans)) == len({vlan for _, vlan in vlans}) == len(vlans)
+        kept |= now
+
+
+MULTIPLANE = """
+name: multiplane
+hardware:
+  switches:
+    th5-512x100:
+      extends: z9864f-on
+      limits: {{ports: 512, ecmp_members: 512, source: "arXiv 2605.04333: 51.2 Tb/s as 512 x 100G"}}
+fabrics:
+  backend:
+    topology: {{stripes: 1, {topology}}}
+    leaf: {{device: th5-512x100, nos: sonic}}
+    load_balancing: {{mode: ecmp}}
+    qos: {{buffers: {{lossless: 70, headroom: 20}}}}
+servers: [{{names: "gpu-[1-2]", model: {server}}}]
+"""
+
+
+@pytest.mark.parametrize(
+    ("topology", "server", "uplinks", "link_percent", "port_percent"),
+    [
+        ("planes: 8, leaves_per_stripe: 1, spines: 4, links_per_spine: 64, link_speed: 100G", "gb300-nvl72-8x100", 256, 0.4, 87.5),
+        ("planes: 4, leaves_per_stripe: 1, spines: 2, links_per_spine: 64, link_speed: 200G", "gb300-nvl72-4x200", 128, 0.8, 75.0),
+        ("leaves_per_stripe: 1, spines: 2, links_per_spine: 16, link_speed: 800G", "vr-nvl72", 32, 3.1, 0.0),
+    ],
+)  # fmt: skip
+def test_what_failures_cost_is_what_the_mrc_paper_counts(
+    topology: str, server: str, uplinks: int, link_percent: float, port_percent: float, tmp_path: Path
+) -> None:
+    """arXiv 2605.04333: a lost leaf-spine link costs 0.4 % with 8 planes and 3 % with links of 800G; a lost port of a NIC leaves 87.5 % of 8 and 75 % of 4."""
+    network, _ = designed(tmp_path, MULTIPLANE.format(topology=topology, server=server))
+    for leaf in (switch.name for switch in network.switches if switch.role == "leaf"):
+        up = [cable.speed_gbps for cable in network.cables_of(leaf) if cable.kind == "fabric"]
+        assert len(up) == uplinks
+        assert round(100 * up[0] / sum(up), 1) == link_percent
+    nics = [nic for nic in network.servers[0].nics if network.fabric(nic.fabric).nic_number(nic.rail) == 1]
+    speeds = [nic.speed_gbps for nic in nics]
+    assert sum(speeds) == 800
+    assert 100 * sum(speeds[1:]) / sum(speeds) == port_percent
+    planes = {network.plane_of(nic) for nic in nics}
+    assert len(planes) == len(nics)
 
 
 def test_a_leaf_a_rail_in_each_plane_where_the_file_says_nothing(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from railweave.design.addresses import server_prefixes
 from railweave.design.addresses.links import edge_segments
+from railweave.design.shape.numbers import vlan_number
 from railweave.model.config.naming import named
 from railweave.model.network.devices import Cable, Color, Fabric, Segment, Subnet, Switch
 
@@ -382,7 +383,7 @@ def _vlan(context: Context, layout: Layout, leaf: Leaf, rail: int, owner: Tenant
     """
     first, last = layout.spec.pools.vlan
     group = leaf.stripe_slot if owner is None else owner.slot
-    vlan = first + (group - 1) * layout.rails + rail - 1
+    vlan = first + vlan_number(context, layout.name, group, rail, layout.rails) - 1
     if vlan > last and owner is not None:
         context.problem(
             ("fabrics", layout.name, "pools", "vlan"),

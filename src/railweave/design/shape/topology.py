@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from railweave.counting import counted
 from railweave.design.shape.equipment import Equipment, equipment_of, role_equipment
 from railweave.design.shape.interconnect import Border, borders_of, check_sites
+from railweave.design.shape.numbers import keep_numbers, leaf_numbers
 from railweave.design.shape.placing import PlacedServer, place, room_of
 from railweave.design.shape.tiers import Leaf, block_of, place_of, spines_of, super_spines_of, switch_name
 from railweave.model.catalog.words import unknown_server
@@ -437,6 +438,8 @@ def lay_out(context: Context, name: str, fabric: Fabric) -> Layout:
         )
     check_extent(context, name, fabric, len(stripes) * per_stripe)
     each = rails // per_stripe
+    keep_numbers(context, name, topology, of_plane, leaves_of_plane)
+    numbers = leaf_numbers(context, name, stripes, per_stripe)
     places = _places(context, name, topology, stripes)
     leaves = tuple(
         Leaf(
@@ -448,13 +451,13 @@ def lay_out(context: Context, name: str, fabric: Fabric) -> Layout:
                 stripe=stripe,
                 stripe_number=slot,
                 leaf=position,
-                number=(slot - 1) * per_stripe + position,
+                number=numbers[stripe, position],
                 **({"plane": plane or "plane1"} if "{plane" in fabric.naming.leaf else {}),
             ),
             stripe=stripe,
             stripe_slot=slot,
             position=position,
-            number=(slot - 1) * per_stripe + position,
+            number=numbers[stripe, position],
             rails=tuple(range((position - 1) * each + 1, position * each + 1)),
             pod=pod,
             plane=plane,

@@ -134,6 +134,8 @@ def band(
     """
     same = [group for group in groups() if group.domains == domains]
     alike = [group for group in same if (group.library, group.collective) == (library, collective)]
+    if domains:  # inside one domain nothing is sent over the network
+        alike = [group for group in alike if (group.servers[1] == 1) == (servers == 1)]
     mine = [group for group in alike if group.engine == engine]
     unit = "NVLink domain" if domains else "server"
     if not mine:
@@ -141,7 +143,7 @@ def band(
         known = sorted({f"{group.library}'s {group.collective}" for group in same if group.engine == engine})
         compared = "no published result is of this kind"
         if alike:
-            outside = f"{library}'s {collective}{between} was compared with published results only with packets, not with the {engine} engine"
+            outside = f"{library}'s {collective}{between} was compared with published results only with {'packets' if engine == 'flow' else 'flows'}, not with the {engine} engine"
         else:
             outside = f"{library}'s {collective}{between} was never compared with published results" + (
                 f"; {', '.join(known)} were" if known else ""
