@@ -69,16 +69,17 @@ def write(rows: Iterable[Row], predicted: Mapping[Job, float]) -> None:
     _keep(table, domains=False)
 
 
-def write_domains(groups: Mapping[int, Sequence[tuple[int, float]]]) -> None:
-    """Write the groups of NVLink domains into ``errors.json``: (size, error in percent) of each number of domains.
+def write_domains(groups: Iterable[Sequence[tuple[int, int, float]]]) -> None:
+    """Write the groups of NVLink domains into ``errors.json``, each of (domains, size, error in percent).
 
     Inside one domain nothing is sent over the network, so both engines give the same result.
     """
-    table = [
-        {**_entry("NCCL", "all-reduce", engine, domains, entries), "domains": True}
-        for domains, entries in sorted(groups.items())
-        for engine in (("flow", "packet") if domains == 1 else ("flow",))
-    ]
+    table: list[dict[str, Any]] = []
+    for rows in groups:
+        counts = [count for count, _, _ in rows]
+        entry = _entry("NCCL", "all-reduce", "flow", min(counts), [(size, off) for _, size, off in rows])
+        entry |= {"servers": [min(counts), max(counts)], "domains": True}
+        table += [{**entry, "engine": engine} for engine in (("flow", "packet") if max(counts) == 1 else ("flow",))]
     _keep(table, domains=True)
 
 

@@ -20,7 +20,7 @@ from railweave.systems import system
 if TYPE_CHECKING:
     from railweave.model.network.model import Network
 
-BUILT = ("scale-8k", "aidc-three-fabrics", "arista-h200-512")
+BUILT = ("scale-8k", "aidc-three-fabrics", "arista-h200-512", "gb300-racks")
 DESIGNED = ("scale-32k-planes", "scale-32k-superspine")
 KEPT = {
     "junos.conf",
