@@ -421,6 +421,9 @@ def _gpu_tools(parts: Parts, plan: dict[str, Any]) -> None:
         joined = "".join(f"{i}, Completed, Success\n" for i in range(count))
         parts.say(joined, "nvidia-smi", "--query-gpu=index,fabric.state,fabric.status", "--format=csv,noheader")
         parts.say(forms.peer_access(count), "nvidia-smi", "topo", "-p2p", "r")
+        if plan["gpu"].get("domain"):
+            parts.say(forms.fabric(count), "nvidia-smi", "-q")
+            parts.say("READY\n", "nvidia-imex-ctl", "-q")
         name = f"NVIDIA {plan['gpu']['model'] or 'H100'} 80GB HBM3"
         links = 12 if "A100" in name else 18
         blocks = [

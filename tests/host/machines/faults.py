@@ -964,6 +964,37 @@ def fabric_in_progress(parts: Parts, plan: Plan, chance: Random) -> str | None:
     return ""
 
 
+@fault("gpu-nvlink-domain")
+def outside_the_domain(parts: Parts, plan: Plan, chance: Random) -> str | None:
+    if ("nvidia-smi", "-q") not in parts.commands:
+        return None
+    what, wrong = chance.choice(
+        [
+            (
+                "Status                            : Success",
+                "Status                            : Insufficient Resources",
+            ),
+            ("State                             : Completed", "State                             : In Progress"),
+            (
+                "CliqueId                          : 32766",
+                f"CliqueId                          : {chance.randrange(1, 99)}",
+            ),
+            ("6a130f54-faaa-4b8f-847f-be44ab70f917", "00000000-0000-0000-0000-000000000000"),
+        ]
+    )
+    text = parts.commands["nvidia-smi", "-q"].out
+    parts.say(text.replace(what, wrong, chance.randrange(1, plan["gpu"]["count"])), "nvidia-smi", "-q")
+    return ""
+
+
+@fault("gpu-imex")
+def imex_not_ready(parts: Parts, plan: Plan, chance: Random) -> str | None:
+    if ("nvidia-imex-ctl", "-q") not in parts.commands:
+        return None
+    parts.say(f"{chance.choice(['INITIALIZING', 'NOT_READY', 'UNAVAILABLE'])}\n", "nvidia-imex-ctl", "-q")
+    return ""
+
+
 @fault("gpu-peer-access")
 def no_peer_access(parts: Parts, plan: Plan, chance: Random) -> str | None:
     words = ("nvidia-smi", "topo", "-p2p", "r")

@@ -331,3 +331,24 @@ def dmidecode_mapped(positions: list[int]) -> str:
             f"\tPartition Row Position: 1\n{line}"
         )
     return "\n".join(blocks)
+
+
+def fabric(gpus: int) -> str:
+    """``nvidia-smi -q`` of a tray: of each GPU the fabric with its clique, and what stands around it (kubernetes-sigs/dra-driver-nvidia-gpu, issue 626)."""
+    return "".join(
+        f"""GPU 0000000{index + 8}:01:00.0
+    Product Name                          : NVIDIA GB300
+    MIG Mode
+        Current                           : Disabled
+    Fabric
+        State                             : Completed
+        Status                            : Success
+        CliqueId                          : 32766
+        ClusterUUID                       : 6a130f54-faaa-4b8f-847f-be44ab70f917
+        Health
+            Summary                       : Healthy
+            Bandwidth                     : Full
+    Processes                             : None
+"""
+        for index in range(gpus)
+    )

@@ -12,7 +12,7 @@ from railweave.model.device.host import host_config, host_configs
 from railweave.outputs.rendering.host.host_json import host_json
 
 EXAMPLES = Path(__file__).parents[3] / "src" / "railweave" / "_examples"
-PLANS = ("h100-rlb", "mi300x-leaf-24", "evpn-gpu-isolation", "aidc-three-fabrics")
+PLANS = ("h100-rlb", "mi300x-leaf-24", "evpn-gpu-isolation", "aidc-three-fabrics", "gb300-racks")
 
 
 @cache

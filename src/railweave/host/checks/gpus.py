@@ -356,7 +356,7 @@ def _amd_partition(server: Server) -> Iterator[Outcome]:
         yield ok("whole")
 
 
-_LINKS = {"A100": 12, "A800": 12, "H100": 18, "H200": 18, "B200": 18, "B300": 18, "GB200": 18}
+_LINKS = {"A100": 12, "A800": 12, "H100": 18, "H200": 18, "B200": 18, "B300": 18, "GB200": 18, "GB300": 18}
 """The number of NVLinks per GPU in a server with NVSwitch, by GPU model (OCI node health checks)."""
 
 
@@ -430,6 +430,65 @@ def fabric(server: Server) -> Iterator[Outcome]:
         yield not_applicable("no GPU here is joined by an NVSwitch")
     else:
         yield ok(f"{joined} joined")
+
+
+def no_domain(server: Server) -> str:
+    """Return a reason if checks of an NVLink domain of several servers do not apply; else an empty string."""
+    return no_gpus(server) or ("" if server.domain_gpus else "NVLink ends at the server")
+
+
+_FABRIC = re.compile(r"^        (State|Status|CliqueId|ClusterUUID)\s+: (.*?)\s*$", re.MULTILINE)
+_NO_CLUSTER = "00000000-0000-0000-0000-000000000000"
+
+
+@of_server(
+    "gpu-nvlink-domain",
+    rule="All GPUs of a tray are in the same NVLink domain and clique as the rest of their rack (NVIDIA).",
+    why="NCCL joins only GPUs of one clique by NVLink. A GPU outside it sends over NICs, at a small part of the rate.",
+    how="nvidia-smi -q: Fabric, with State, Status, CliqueId and ClusterUUID",
+    source="NVIDIA, MNNVL user guide; Azure health checks of NVLink fabrics (azhpc-images, pull request 506)",
+    unless=no_domain,
+)
+def nvlink_domain(server: Server) -> Iterator[Outcome]:
+    """Check that each GPU has joined an NVLink domain, and all of them the same. Other trays are not compared here."""
+    text = server.machine.output("nvidia-smi", "-q")
+    blocks = re.findall(r"^    Fabric\s*\n((?:        .*\n?)*)", text, re.MULTILINE)
+    fabrics = [dict(_FABRIC.findall(block)) for block in blocks]
+    if not fabrics or not any("CliqueId" in fabric for fabric in fabrics):
+        raise CannotTellError("nvidia-smi shows no NVLink domain (CliqueId)")
+    wrong: list[str] = []
+    cliques: dict[str, list[str]] = {}
+    for index, fabric in enumerate(fabrics):
+        state, status = fabric.get("State", ""), fabric.get("Status", "")
+        clique, cluster = fabric.get("CliqueId", "N/A"), fabric.get("ClusterUUID", "N/A")
+        if (state, status) != ("Completed", "Success") or cluster in {_NO_CLUSTER, "N/A"}:
+            wrong.append(f"GPU {index}: {state}, {status}, cluster {cluster}")
+        else:
+            cliques.setdefault(f"{cluster}.{clique}", []).append(str(index))
+    if len(cliques) > 1:
+        wrong += [f"GPU {', '.join(numbers)}: clique {clique}" for clique, numbers in cliques.items()]
+    remedy = "look at the rack's NVLink switches and at nvidia-smi -q (Fabric, Health); reset the GPU, or power cycle the tray"
+    yield failed_or_ok(wrong, f"clique {next(iter(cliques), '')}", "one clique", "NVIDIA, MNNVL user guide", remedy)
+
+
+@of_server(
+    "gpu-imex",
+    rule="The IMEX service of the tray is ready (NVIDIA).",
+    why="Without it GPUs of two trays cannot map each other's memory, so NCCL uses NICs between them or fails.",
+    how="nvidia-imex-ctl -q",
+    source="NVIDIA, IMEX user guide",
+    unless=no_domain,
+)
+def imex(server: Server) -> Iterator[Outcome]:
+    """Check that the IMEX daemon is ready. In Kubernetes it may run in a container only; then it is not seen here."""
+    state = server.machine.output("nvidia-imex-ctl", "-q").strip()
+    if not state:
+        raise CannotTellError("nvidia-imex-ctl shows no state")
+    if state == "READY":
+        yield ok(state)
+    else:
+        remedy = "sudo systemctl restart nvidia-imex; /etc/nvidia-imex/nodes_config.cfg has all trays of the domain; journalctl -u nvidia-imex"
+        yield failed(state, "READY", "NVIDIA, IMEX user guide", remedy)
 
 
 @of_server(

@@ -128,6 +128,8 @@ class Server:
     earlier: Counters | None = None
     memory_gib: int = 0
     """The memory of the server's model in GiB; 0 if it is not known."""
+    domain_gpus: int = 0
+    """The number of GPUs of a full NVLink domain; 0 if NVLink ends at the server."""
     generic: bool = False
     """True if there is no design. ``discovery`` then derives the requirements from the machine itself."""
 
@@ -167,6 +169,7 @@ def server(machine: Machine, plan: HostFile, document: Mapping[str, Any], earlie
         },
         earlier,
         top.number("memory_gib"),
+        gpu.number("domain"),
     )
 
 

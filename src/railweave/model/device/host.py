@@ -183,6 +183,7 @@ def config_of(scope: HostScope) -> HostConfig:
         gpu_vendor=model.gpu_vendor,
         cpu_vendor=model.cpu_vendor,
         memory_gib=model.memory_gib,
+        domain_gpus=model.domain_gpus if model.domain_servers > 1 else None,
         advertisements_by=scope.hosts.router_advertisements,
         nics=nics,
         routes=tuple(route for nic in nics for route in _routes(scope, fabrics[nic.fabric], nic)),

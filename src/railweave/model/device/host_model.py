@@ -218,7 +218,8 @@ class HostConfig:
     """The whole configuration of one server.
 
     ``job`` is the environment of its collective jobs. If its GPUs belong to several tenants, ``job`` is empty, and
-    ``tenant_jobs`` has an environment for each tenant.
+    ``tenant_jobs`` has an environment for each tenant. ``domain_gpus`` is the number of GPUs of a full NVLink domain if it
+    joins several servers, or None.
     """
 
     network: str
@@ -244,6 +245,7 @@ class HostConfig:
     tenant_jobs: tuple[tuple[str, tuple[Variable, ...]], ...] = ()
     versions: Versions = Versions()
     memory_gib: int | None = None
+    domain_gpus: int | None = None
 
     def qos_of(self, fabric: str) -> HostQos:
         """Return the QoS settings of the NICs on a fabric."""

@@ -37,6 +37,8 @@ class Gpus(TypedDict):
     """GPU model"""
     vendor: Literal["NVIDIA", "AMD", ""]
     """GPU vendor; empty for a server without GPUs"""
+    domain: NotRequired[int]
+    """number of GPUs of a full NVLink domain, if it joins several servers"""
 
 
 @described
@@ -383,6 +385,13 @@ def _is_row(value: Any) -> bool:  # noqa: ANN401 - JSON
     return isinstance(value, dict) and _is_flat(cast("dict[str, Any]", value).values())
 
 
+def _gpus(config: host_model.HostConfig) -> Gpus:
+    gpus: Gpus = {"count": config.gpus, "model": config.gpu, "vendor": config.gpu_vendor}
+    if config.domain_gpus is not None:
+        gpus["domain"] = config.domain_gpus
+    return gpus
+
+
 def document(config: host_model.HostConfig) -> Host:
     """Return the content of host.json."""
     job: Job = {"library": config.library, **_job(config.job)}
@@ -393,7 +402,7 @@ def document(config: host_model.HostConfig) -> Host:
         "network": config.network,
         "host": config.name,
         "model": config.model,
-        "gpu": {"count": config.gpus, "model": config.gpu, "vendor": config.gpu_vendor},
+        "gpu": _gpus(config),
         "router_advertisements": config.advertisements_by,
         "fabrics": {qos.fabric: _fabric(qos, config.bfd_detection_ms.get(qos.fabric)) for qos in config.qos},
         "nics": [_nic(nic) for nic in config.nics],
