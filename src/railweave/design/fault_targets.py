@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from railweave.errors import Problem, SpecError
+from railweave.model.network.nvlink import nvlink_domains
 from railweave.nearest import nearest
 
 if TYPE_CHECKING:
@@ -20,12 +21,15 @@ class FaultTarget:
     """A fault with its targets.
 
     - ``links``: the names of the links that the fault's ``link``, ``nic`` or sessions refer to; may be empty.
-    - ``devices``: the switches and servers that the fault's ``device`` or ``plane`` refers to.
+    - ``devices``: the switches and servers that the fault's ``device`` or ``plane`` refers to. For an NVLink domain, its
+      servers.
+    - ``trays``: the number of NVLink switch trays of the fault's ``domain``; 0 for other faults.
     """
 
     fault: Fault
     links: tuple[str, ...] = ()
     devices: tuple[str, ...] = ()
+    trays: int = 0
 
 
 class _UnknownError(ValueError):
@@ -65,6 +69,8 @@ def _target(network: Network, fault: Fault) -> FaultTarget:
         return FaultTarget(fault, links)
     if fault.plane is not None:
         return FaultTarget(fault, devices=_plane(network, fault.plane))
+    if fault.domain is not None:
+        return _domain(network, fault, fault.domain)
     device = fault.device or ""
     servers = [server.name for server in network.servers] if fault.kind == "device-down" else []
     if device not in switches and device not in servers:
@@ -86,6 +92,22 @@ def _target(network: Network, fault: Fault) -> FaultTarget:
             fix = _near(fault.port, sorted(ports))
             raise _UnknownError("port", f"no cable is on port {fault.port!r} of {device}", fix)
     return FaultTarget(fault, devices=(device,))
+
+
+def _domain(network: Network, fault: Fault, name: str) -> FaultTarget:
+    """Return the target of a fault in an NVLink domain."""
+    domains = nvlink_domains(network)
+    members = tuple(server for server, domain in domains.items() if domain == name)
+    if not members:
+        message = f"there is no NVLink domain {name!r}"
+        if not domains:
+            raise _UnknownError("domain", message, "NVLink joins no servers of this network")
+        raise _UnknownError("domain", message, _near(name, domains.values()))
+    model = network.catalog.servers[network.server(members[0]).model]
+    if model.domain_switches is None:
+        message = f"the number of NVLink switch trays of {name} is not known"
+        raise _UnknownError("domain", message, "set `domain_switches` in the server model (docs/hardware.md)")
+    return FaultTarget(fault, devices=members, trays=model.domain_switches)
 
 
 def _plane(network: Network, text: str) -> tuple[str, ...]:

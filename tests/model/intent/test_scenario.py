@@ -27,6 +27,7 @@ EXAMPLE: dict[str, Any] = {
     "daemon": "bgpd",
     "port": "et-0/0/0:0",
     "nic": "H100-01:gpu0_eth",
+    "domain": "rack1",
     "rate": "100G",
     "loss": "0.1%",
     "period": "1ms",

@@ -95,3 +95,57 @@ def test_a_prediction_says_what_was_compared() -> None:
     assert apart.prediction.band is not None
     assert apart.prediction.band.error is None
     assert "all-gather between NVLink domains was never compared" in apart.prediction.band.outside
+
+
+SCENARIO = """
+name: trays
+traffic: [{{collective: all-reduce, size: 4G, repeat: {repeat}}}]
+{faults}
+"""
+FAULT = "  - {{at: {at}, kind: nvlink-switch-down, domain: {domain}{more}}}"
+
+
+def scenario(folder: Path, *faults: str, repeat: int = 1) -> Path:
+    file = folder / "trays.yaml"
+    file.write_text(SCENARIO.format(repeat=repeat, faults="\n".join(["faults:", *faults]) if faults else ""))
+    return file
+
+
+def times(folder: Path, *faults: str, repeat: int = 1, hosts: str = "a-[01-18]") -> list[float]:
+    file = scenario(folder, *faults, repeat=repeat)
+    steps = railweave.simulate(racks(), scenario=file, hosts=hosts, engine="flow").steps
+    return [step.prediction.time_ps / 1e6 for step in steps]
+
+
+def test_a_switch_tray_carries_a_ninth_of_nvlink(tmp_path: Path) -> None:
+    """By hand: 8.4 us to begin, 142 steps of 3.4 us, and 4 GiB x 142/72 at 855 GB/s, of which 8/9 or 7/9 are left."""
+    moved = (4 << 30) * 142 / 72 / 855e3
+    one = FAULT.format(at="0us", domain="stripe1-domain1", more="")
+    other = FAULT.format(at="0us", domain="stripe1-domain2", more="")
+    for faults, left in (((), 1), ((one,), 8 / 9), ((one, one), 7 / 9), ((other,), 1)):
+        assert times(tmp_path, *faults) == [pytest.approx(8.4 + 142 * 3.4 + moved / left, rel=1e-4)]
+
+
+def test_it_counts_from_the_next_collective_on_until_it_returns(tmp_path: Path) -> None:
+    whole, *_ = times(tmp_path)
+    fault = FAULT.format(at="1us", domain="stripe1-domain1", more=f", until: {1.5 * whole}us")
+    before, during, after = times(tmp_path, fault, repeat=3)
+    assert before == after == whole
+    assert during > 1.1 * whole
+
+
+@pytest.mark.parametrize(
+    ("domain", "noted"), [("stripe1-domain9", "did you mean stripe1-domain2?"), ("r1", "there are")]
+)
+def test_an_unknown_domain_is_refused_with_its_line(domain: str, noted: str, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="there is no NVLink domain") as error:
+        times(tmp_path, FAULT.format(at="0us", domain=domain, more=""))
+    assert noted in str(error.value)
+    assert "trays.yaml:5: " in str(error.value)
+
+
+def test_a_dead_tray_or_nic_ends_the_job_and_two_ports_survive_one(tmp_path: Path) -> None:
+    for fault in ("{at: 0us, kind: device-down, device: a-01}", "{at: 0us, kind: nic-down, nic: a-01:gpu0_eth}"):
+        file = scenario(tmp_path, f"  - {fault}")
+        file.write_text(file.read_text().replace("4G", "16M"))
+        assert not railweave.simulate(racks(), scenario=file, hosts="a-[01-36]").complete

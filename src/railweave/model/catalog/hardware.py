@@ -377,6 +377,11 @@ class ServerModel(Model):
         description="number of GPUs of the NVLink domain, if it joins several servers: 72 for a tray of a GB300 NVL72; "
         "empty: NVLink ends at the server",
     )
+    domain_switches: int | None = Field(
+        default=None,
+        ge=1,
+        description="number of NVLink switch trays of the domain, over which every GPU spreads its NVLinks",
+    )
     domain_source: str = ""
     cpu_vendor: Literal["Intel", "AMD", "NVIDIA"]
     kernel_command_line: tuple[str, ...] = ()

@@ -34,6 +34,7 @@ FaultKind = Literal[
     "ra-stopped",
     "slow-receiver",
     "pfc-storm",
+    "nvlink-switch-down",
 ]
 
 
@@ -63,6 +64,7 @@ NO_DAEMONS = "`sim` runs no daemons and only computes the routes after convergen
 NO_KNOB = "no switch has a command for it that reverts by itself: use `railweave lab fault`"
 NO_STORM = "a storm would spread in a running network: use `railweave sim`"
 ONE_BY_ONE = "a campaign breaks only what it can restore link by link: name the plane's switches with `device-down`"
+NO_NVLINK = "NVLink is no part of the network: use `railweave sim`"
 NO_PFC = "links and hosts of the lab have no PFC and no line rate: use `railweave sim`"
 
 KINDS: dict[FaultKind, Kind] = {
@@ -114,6 +116,13 @@ KINDS: dict[FaultKind, Kind] = {
         campaign=NO_STORM,
     ),
     "pfc-storm": Kind("the NIC pauses its leaf's data class permanently", ("nic",), lab=NO_PFC, campaign=NO_STORM),
+    "nvlink-switch-down": Kind(
+        "an NVLink switch tray of a rack fails: all GPUs of the domain keep the NVLink rate of the other trays, from "
+        "the next collective on",
+        ("domain",),
+        lab=NO_NVLINK,
+        campaign=NO_NVLINK,
+    ),
 }
 
 
@@ -137,6 +146,10 @@ class Fault(Model):
         default=None,
         description="a plane, named as in `cabling.csv` and in names of spines: plane2, or FABRIC/plane2 if several "
         "fabrics have one",
+    )
+    domain: str | None = Field(
+        default=None,
+        description="an NVLink domain of several servers: the name of its rack, or without racks STRIPE-domainN",
     )
     neighbor: str | None = Field(default=None, description="the switch at the other end of the sessions")
     daemon: str | None = Field(default=None, description="a daemon of the device: bgpd, zebra, bfdd, …")
@@ -172,7 +185,7 @@ class Fault(Model):
         return self.until if self.lasts is None else self.at + self.lasts
 
 
-TARGETS = ("link", "device", "plane", "neighbor", "daemon", "port", "nic", "rate", "loss", "period", "count")
+TARGETS = ("link", "device", "plane", "domain", "neighbor", "daemon", "port", "nic", "rate", "loss", "period", "count")
 """The fields of a fault that give its target and its size."""
 
 

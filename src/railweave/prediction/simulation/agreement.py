@@ -131,7 +131,7 @@ def agreed(network: Network, collective: str, size_bytes: int, *, bed: Simulated
     """
     prediction = predict(network, collective, size_bytes, bed=bed, **asked)
     conditions: Conditions | None = asked.get("conditions")
-    faults = conditions is not None and bool(conditions.timeline.changes or conditions.timeline.tables)
+    faults = conditions is not None and conditions.faulty
     if asked.get("engine", "auto") != "auto" or prediction.choice.engine != "flow" or faults:
         return prediction
     quiet: dict[str, Any] = {

@@ -21,7 +21,7 @@ from railweave.prediction.collectives.whole import messages, whole
 from railweave.prediction.simulation.background import NOTE as BACKGROUND_NOTE
 from railweave.prediction.simulation.background import with_background
 from railweave.prediction.simulation.bottleneck import Ideal, Load, bottleneck
-from railweave.prediction.simulation.conditions import Conditions, SimulatedNetwork, bed_of
+from railweave.prediction.simulation.conditions import Conditions, SimulatedNetwork, bed_of, with_losses
 from railweave.prediction.simulation.engines.choice import MOST_PACKET_HOPS, Choice, choose, forecast, whole_flows
 from railweave.prediction.simulation.engines.measured import PacketCounts, interval_ps
 from railweave.prediction.simulation.engines.packets import repeated_rounds, run_packets
@@ -224,6 +224,7 @@ def predict(
     """
     bed = bed or bed_of(network, lb)
     conditions = conditions or Conditions()
+    bed = replace(bed, job=with_losses(bed.job, [loss for loss in conditions.nvlink if loss.active(at_ps)]))
     variables = _nccl_parameters(network, bed, nccl, qps)
     begin = time.perf_counter()
     request = _Request(
@@ -466,8 +467,10 @@ def _band(attempt: _Attempt) -> Band:
     """
     request = attempt.request
     conditions, job = request.conditions, request.bed.job
-    faults = conditions.timeline.changes or conditions.timeline.tables
-    others = [*(["faults"] if faults else []), *(["traffic of others"] if conditions.background is not None else [])]
+    others = [
+        *(["faults"] if conditions.faulty else []),
+        *(["traffic of others"] if conditions.background is not None else []),
+    ]
     return band(
         attempt.time_ps,
         library=job.library,

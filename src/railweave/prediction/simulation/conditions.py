@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from railweave.analysis.routing.control_plane import ControlPlane
 from railweave.analysis.routing.fib_file import read_fibs
+from railweave.errors import InputError, Option, Problem
 from railweave.garbage import uncollected
 from railweave.model.device.build import device_config
 from railweave.model.network.nvlink import nvlink_domains
@@ -16,7 +17,7 @@ from railweave.prediction.simulation.model.fabric import PacketFabric, packet_fa
 from railweave.prediction.simulation.model.outages import REROUTE_PS, Timeline, fault_timeline
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
     import numpy as np
@@ -87,6 +88,50 @@ def bed_of(
     return SimulatedNetwork(plane if fibs is None else None, fabric, job, hosts)
 
 
+@dataclass(frozen=True, slots=True)
+class NvlinkLoss:
+    """The failure of one of ``trays`` NVLink switch trays of a domain with these servers, from ``from_ps`` until ``until_ps``."""
+
+    servers: frozenset[str]
+    trays: int
+    from_ps: int
+    until_ps: int | None = None
+
+    def active(self, at_ps: int) -> bool:
+        """Return True if the tray is down at a time."""
+        return self.from_ps <= at_ps and (self.until_ps is None or at_ps < self.until_ps)
+
+
+def nvlink_losses(faults: Iterable[FaultTarget]) -> tuple[NvlinkLoss, ...]:
+    """Return the failures of NVLink switch trays among faults."""
+    return tuple(
+        NvlinkLoss(frozenset(target.devices), target.trays, target.fault.at, target.fault.end_ps)
+        for target in faults
+        if target.fault.kind == "nvlink-switch-down"
+    )
+
+
+def with_losses(job: Job, losses: Iterable[NvlinkLoss]) -> Job:
+    """Return a job whose NVLink has the rate of its slowest domain, after these failures of switch trays.
+
+    Every GPU spreads its NVLinks equally over the switch trays of its domain.
+    """
+    failed: dict[frozenset[str], int] = {}
+    trays: dict[frozenset[str], int] = {}
+    for loss in losses:
+        if loss.servers & set(job.machines):
+            failed[loss.servers] = failed.get(loss.servers, 0) + 1
+            trays[loss.servers] = loss.trays
+    left = min((1 - count / trays[servers] for servers, count in failed.items()), default=1.0)
+    if left == 1.0:
+        return job
+    if left <= 0:
+        whole = "all NVLink switch trays of a domain fail"
+        raise InputError([Problem(Option("--scenario"), whole, "leave one, or fail its servers with device-down")])
+    slower = (replace(server, link=replace(server.link, gbps=server.link.gbps * left)) for server in job.servers)
+    return replace(job, servers=tuple(slower))
+
+
 @dataclass(frozen=True, eq=False)
 class Conditions:
     """The faults and background traffic during a job. Times of ``timeline`` count from the beginning of the job.
@@ -99,6 +144,18 @@ class Conditions:
     timeline: Timeline = Timeline()  # noqa: RUF009 - it is immutable
     notes: tuple[str, ...] = ()
     lost_until_ps: int = 0
+    nvlink: tuple[NvlinkLoss, ...] = ()
+
+    @property
+    def moments(self) -> list[int]:
+        """The times of all changes, in ps and in order."""
+        ends = {at for loss in self.nvlink for at in (loss.from_ps, loss.until_ps) if at is not None}
+        return sorted(ends.union(self.timeline.moments))
+
+    @property
+    def faulty(self) -> bool:
+        """True if there are faults."""
+        return bool(self.timeline.changes or self.timeline.tables or self.nvlink)
 
 
 def conditions_of(
@@ -127,4 +184,7 @@ def conditions_of(
         REROUTE_PS if reroute_ps is None else reroute_ps,
         int(bed.fabric.parameters["host.data-class"]),
     )
-    return Conditions(background, timeline, tuple(notes))
+    losses = nvlink_losses(faults)
+    if losses:
+        notes.append("NVLink switch trays that fail or return count from the next collective on; NCCL's channels stay")
+    return Conditions(background, timeline, tuple(notes), nvlink=losses)

@@ -251,7 +251,7 @@ def run_job(
                 )
             ]
         )
-    moments = conditions.timeline.moments
+    moments = conditions.moments
     settings = texts(scenario.overrides.settings)
     known: dict[tuple[int, int], Prediction] = {}
     steps: list[JobStep] = []

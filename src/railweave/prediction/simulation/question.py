@@ -263,7 +263,7 @@ def _events(faults: tuple[FaultTarget, ...]) -> tuple[tuple[int, str], ...]:
     events: list[tuple[int, str]] = []
     for target in faults:
         fault = target.fault
-        label = f"{fault.kind} {fault.link or fault.nic or fault.plane or fault.device}"
+        label = f"{fault.kind} {fault.link or fault.nic or fault.plane or fault.domain or fault.device}"
         events.append((fault.at, label))
         if fault.end_ps is not None:
             events.append((fault.end_ps, f"{label} ends"))

@@ -23,7 +23,14 @@ from railweave.prediction.jobs.plan import JobPlan, planned
 from railweave.prediction.jobs.run import Times, run
 from railweave.prediction.jobs.traces.traced import PlacedTrace, traced
 from railweave.prediction.simulation.background import ends
-from railweave.prediction.simulation.conditions import SimulatedNetwork, bed_of, conditions_of
+from railweave.prediction.simulation.conditions import (
+    NvlinkLoss,
+    SimulatedNetwork,
+    bed_of,
+    conditions_of,
+    nvlink_losses,
+    with_losses,
+)
 from railweave.prediction.simulation.engines.run import FLOW_NOTE, NEVER, run_flows
 from railweave.prediction.simulation.engines.traffic import at_once
 from railweave.prediction.simulation.job import job_of
@@ -276,8 +283,9 @@ def predict_training(
     more, of_scenario = _scenario(network, scenario)
     timeline = _after(bed, (*faults, *more))
     background = background or of_scenario
+    losses = [loss for loss in nvlink_losses((*faults, *more)) if loss.until_ps is None]
     jobs = [
-        _ready(network, bed, job_file, number, qps, timeline, settings or {})
+        _ready(network, bed, job_file, number, qps, timeline, settings or {}, losses)
         for job_file in read
         for number in range(len(job_file.jobs))
     ]
@@ -389,6 +397,7 @@ def _ready(
     qps: int | None,
     timeline: Timeline,
     settings: Mapping[str, str],
+    losses: Sequence[NvlinkLoss],
 ) -> _Job:
     job = read.jobs[number]
     try:
@@ -400,6 +409,7 @@ def _ready(
             lost=lost_nics(network),
             domains=nvlink_domains(network),
         )
+        collective_job = with_losses(collective_job, losses)
     except InputError as error:
         raise InputError([_at(read, number, problem) for problem in error.problems]) from None
     if job.trace is None:
