@@ -78,7 +78,7 @@ def write_domains(groups: Iterable[Sequence[tuple[int, int, float]]]) -> None:
     for rows in groups:
         counts = [count for count, _, _ in rows]
         entry = _entry("NCCL", "all-reduce", "flow", min(counts), [(size, off) for _, size, off in rows])
-        entry |= {"servers": [min(counts), max(counts)], "domains": True}
+        entry |= {"servers": [min(counts), max(counts)], "domains": True, "gpu": "GB200"}
         table += [{**entry, "engine": engine} for engine in (("flow", "packet") if max(counts) == 1 else ("flow",))]
     _keep(table, domains=True)
 

@@ -77,6 +77,10 @@ def test_spines_are_taken_of_every_plane_and_pod_and_super_spines_with_them(tmp_
     assert Counter((one.role, one.plane) for one in planes.switches) == {
         ("leaf", "plane1"): 2, ("leaf", "plane2"): 2, ("spine", "plane1"): 2, ("spine", "plane2"): 2,
     }  # fmt: skip
+    racks = part_of(example("gb300-racks"), "rails=4-5,stripes=1-2,spines=2,servers=1-4")  # as its page says
+    assert Counter((one.role, one.plane) for one in racks.switches) == {
+        ("leaf", "plane1"): 2, ("leaf", "plane2"): 2, ("spine", "plane1"): 2, ("spine", "plane2"): 2,
+    }  # fmt: skip
     found = part_of(pods(tmp_path), "spines=1")
     assert [one.name for one in found.switches if one.role != "leaf"] == [
         "pod1-spine1", "pod2-spine1", "plane1-super1", "plane1-super2",

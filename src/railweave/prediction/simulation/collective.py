@@ -480,6 +480,7 @@ def _band(attempt: _Attempt) -> Band:
         size_bytes=request.size_bytes,
         others=" and ".join(others),
         domains=job.machines_per_server > 1,
+        gpu=job.servers[0].gpu,
     )
 
 

@@ -30,7 +30,7 @@ class Group(JsonObject):
     """The errors of predictions against published results of one kind, as absolute values in percent.
 
     ``servers`` and ``bytes`` are the smallest and the largest value in the group. If ``domains`` is true, the servers
-    are NVLink domains of several servers each.
+    are NVLink domains of several servers each, of GPU model ``gpu``.
     """
 
     library: str
@@ -43,6 +43,7 @@ class Group(JsonObject):
     p90_abs_percent: float
     max_abs_percent: float
     domains: bool = False
+    gpu: str = ""
 
     @property
     def error(self) -> float:
@@ -123,6 +124,7 @@ def band(
     size_bytes: int,
     others: str = "",
     domains: bool = False,
+    gpu: str = "",
 ) -> Band:
     """Return the range in which the real time should lie, for a predicted time in picoseconds.
 
@@ -130,7 +132,7 @@ def band(
     and ``error`` is None.
 
     ``others`` describes conditions of the run that no published result covers, such as ``faults``. ``domains`` is True
-    if the servers are NVLink domains.
+    if the servers are NVLink domains, with GPUs of the model ``gpu``.
     """
     same = [group for group in groups() if group.domains == domains]
     alike = [group for group in same if (group.library, group.collective) == (library, collective)]
@@ -151,6 +153,8 @@ def band(
         return Band(time_ps, time_ps, None, compared, f"{outside}. The error under these conditions is not known.")
     near = min(mine, key=lambda group: (_beyond(servers, group.servers), _beyond(size_bytes, group.bytes)))
     differences: list[str] = []
+    if near.gpu and near.gpu != gpu:
+        differences.append(f"of {near.gpu} (here {gpu})")
     if _beyond(servers, near.servers):
         differences.append(f"of {_range(near.servers)} {unit}{'' if near.servers[1] == 1 else 's'} (here {servers})")
     if _beyond(size_bytes, near.bytes):
