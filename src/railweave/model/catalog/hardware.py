@@ -374,15 +374,17 @@ class ServerModel(Model):
     domain_gpus: int | None = Field(
         default=None,
         ge=1,
+        exclude_if=lambda value: value is None,  # most servers have no such field in design.json
         description="number of GPUs of the NVLink domain, if it joins several servers: 72 for a tray of a GB300 NVL72; "
         "empty: NVLink ends at the server",
     )
     domain_switches: int | None = Field(
         default=None,
         ge=1,
+        exclude_if=lambda value: value is None,
         description="number of NVLink switch trays of the domain, over which every GPU spreads its NVLinks",
     )
-    domain_source: str = ""
+    domain_source: str = Field(default="", exclude_if=lambda value: not value)
     cpu_vendor: Literal["Intel", "AMD", "NVIDIA"]
     kernel_command_line: tuple[str, ...] = ()
     kernel_command_line_source: str = ""
