@@ -191,7 +191,7 @@ MANUAL := railweave._sim.data/data
 wheel: $(STAMP)
 	rm -rf $(MANUAL)
 	$(BIN)/python -m docs.man_pages $(MANUAL)
-	$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir dist . -C build-args="--compatibility pypi"
+	$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir dist . --config-settings build-args="--compatibility pypi"
 	@ls dist/railweave-*.whl
 
 try-wheel: wheel
