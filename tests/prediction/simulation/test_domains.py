@@ -144,8 +144,8 @@ def test_an_unknown_domain_is_refused_with_its_line(domain: str, noted: str, tmp
     assert "trays.yaml:5: " in str(error.value)
 
 
-def test_a_dead_tray_or_nic_ends_the_job_and_two_ports_survive_one(tmp_path: Path) -> None:
+def test_a_dead_tray_or_nic_ends_the_job(tmp_path: Path) -> None:
     for fault in ("{at: 0us, kind: device-down, device: a-01}", "{at: 0us, kind: nic-down, nic: a-01:gpu0_eth}"):
         file = scenario(tmp_path, f"  - {fault}")
         file.write_text(file.read_text().replace("4G", "16M"))
-        assert not railweave.simulate(racks(), scenario=file, hosts="a-[01-36]").complete
+        assert not railweave.simulate(racks(), scenario=file, hosts="a-[01-36]", engine="flow").complete
