@@ -142,8 +142,8 @@ VXLAN = [
     Mutation("RD of a VLAN", "FIRST_BRIDGED + vlan.vlan", "FIRST_BRIDGED - vlan.vlan", ":59997"),
     Mutation(
         "route target of a VRF",
-        'return target.removeprefix("target:")',
-        'return target.removeprefix("target:") + "9"',
+        "imports=tuple(map(target_value, vrf.import_targets)),\n        exports",
+        'imports=tuple(f"{target_value(target)}9" for target in vrf.import_targets),\n        exports',
         "route-target import evpn ",
     ),
     Mutation("route target of a VLAN", '{"both": target}', '{"both": target + "9"}', "route-target both 64512:100019"),

@@ -490,7 +490,8 @@ def make_plan(
     def plan_change(name: str) -> _Planned:
         config, texts = designed.configs[name], dict(chosen[name])
         if system(config.nos).transaction is None:
-            made, now = change(name, config.nos, texts, {}, None), saved({name: config}, {name: texts}, why=False)[name]
+            made = change(name, config.nos, texts, {}, None)
+            now = saved({name: config}, {name: texts}, why=False)[name] if texts else DeviceCheck(None)
             taken = tuple(_taken_by_hand(network, config, now.config))
             return _Planned(replace(made, refused=(*made.refused, *taken)), now, None)
         rendered = _rendered(config)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
-from railweave.model.config.naming import target_value
 from railweave.systems.eos import names
 from railweave.systems.eos.avd.ports import router_isis, spanning_tree, tunnel_source
 
@@ -261,7 +260,7 @@ def vrf_instances(config: model.DeviceConfig, overlay: model.OverlayConfig, bgp:
             "name": vrf.name,
             "rd": vrf.route_distinguisher,
             "route_targets": {
-                word: [{"address_family": "evpn", "route_targets": [target_value(target) for target in targets]}]
+                word: [{"address_family": "evpn", "route_targets": [_target(target) for target in targets]}]
                 for word, targets in (("import", vrf.import_targets), ("export", vrf.export_targets))
             },
             "router_id": bgp.router_id,
@@ -282,7 +281,7 @@ def vlan_instances(config: model.DeviceConfig) -> list[dict[str, Any]]:
         {
             "id": vlan.vlan,
             "rd": f"{address}:{BRIDGED_RD + vlan.vlan}",
-            "route_targets": {"both": [target_value(vlan.route_target)]},
+            "route_targets": {"both": [_target(vlan.route_target)]},
             "redistribute_routes": ["learned"],
         }
         for vlan in config.mac_vrf.vlans
@@ -304,6 +303,11 @@ def tunnels(config: model.DeviceConfig, overlay: model.OverlayConfig) -> dict[st
     vxlan |= {"vlans": [{"id": vlan.vlan, "vni": vlan.vni} for vlan in bridged]} if bridged else {}
     vxlan |= {"encapsulations": {"ipv6": True}} if overlay.endpoints[0].address.family == "ipv6" else {}
     return {"vxlan_interface": {"vxlan1": {"vxlan": vxlan}}}
+
+
+def _target(value: str) -> str:
+    """Return a route target ``target:A:B`` in EOS's form, ``A:B``."""
+    return value.rpartition("target:")[2]
 
 
 def routing(config: model.DeviceConfig) -> dict[str, Any]:
