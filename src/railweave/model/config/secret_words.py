@@ -180,7 +180,7 @@ SHAPE = re.compile(
 )
 """A pattern of texts that are secrets wherever they occur, for example password hashes."""
 INSIDE = re.compile(
-    r"(?i)(?:(?<![a-z0-9])(?:[a-z0-9]+[-_.])*(?:password|passwd|pwd|secret|token|apikey|api[-_]key|access[-_]key|[a-z]*auth)=(?:(?:key|token|token-secure),)?+"
+    r"(?i)(?:(?<![a-z0-9])(?:[a-z0-9]+[-_.])*(?:password|passwd|pwd|secret|token|apikey|api[-_]key|access[-_]key|[a-z]*auth)=(?:(?:key|token|token-secure),|(?!(?:key|token|token-secure),))"
     r"|[a-z][a-z0-9+.-]*://[^\s:/@\"]*:|\bbearer\s+|\bauthorization:\s*\w+\s+)(?P<value>(?!<)[^\s,;\"'&@<>]+)"
 )
 """A pattern of secrets inside a word or text: ``token=…``, ``ftp://user:…@host``, an HTTP header."""

@@ -26,10 +26,10 @@ MOST_NAMES = 4096
 
 _HIDDEN = re.compile(
     r"((?:(?<![-\w])(?:key \S+ [078]a?(?= \S)|secret|password|key(?! \S+ [078]a? )|snmp-server community|version (?:1|2c)|auth \S+|priv \S+"
-    r"|message-digest-key|authentication-key)(?: (?:\d{1,5}|\da|sha\d{1,3}|md5)(?= ))*+ )|cvauth=\w+,)"
+    r"|message-digest-key|authentication-key)(?: (?:\d{1,5}|\da|sha\d{1,3}|md5)(?= ))* (?!(?:\d{1,5}|\da|sha\d{1,3}|md5) ))|cvauth=\w+,)"
     r"(?!<secret:|shared-secret |profile )(\S+)"
 )
-"""A pattern of a secret and the words before it."""
+"""A pattern of a secret and the words before it. It has no possessive quantifier: Python 3.11.2 matches those of groups wrongly."""
 
 _NUMBER = re.compile(r"[0-9]{1,10}")
 _KIND = re.compile(r"[A-Za-z]+(?:-[A-Za-z]+)?")
