@@ -135,15 +135,18 @@ class Subscriber:
     async def _connected(self) -> None:
         """Connect and receive until the connection ends. Raises ``ReachError``."""
         connection = await self._open()
+        lost: list[ReachError] = []
         try:
             async with asyncio.TaskGroup() as group:
                 for paths in self._calls():
                     group.create_task(self._told(connection, paths))
                 group.create_task(self._listening())
         except* ReachError as errors:
-            raise next(leaf for leaf in _leaves(errors)) from None
+            lost = _leaves(errors)  # raised below: Python before 3.11.4 wraps whatever is raised here in a group
         finally:
             await connection.close()
+        if lost:
+            raise lost[0]
 
     async def _told(self, connection: Any, paths: tuple[Subscription, ...]) -> None:  # noqa: ANN401 - a Gnmi
         heard = False
