@@ -91,9 +91,10 @@ def attached(network: Network, configs: Mapping[str, DeviceConfig]) -> Attached:
 
     The description of a port names its far end. If it names none, or its statement contradicts others, the cable of the
     design does. A statement contradicts others if the port that it names is described differently, or if another port
-    names the same NIC.
+    names the same NIC. A description that names no device of the network is no reason to doubt the design.
     """
     designed = designed_ends(network)
+    known = {device.name for device in (*network.switches, *network.servers)}
     described = _described(configs)
     times = Counter(described.values())
     ends: Attached = {}
@@ -106,7 +107,7 @@ def attached(network: Network, configs: Mapping[str, DeviceConfig]) -> Attached:
             kind = "external" if port.outside else port.kind
             far = designed.get(place, ("", ""))
             there = described.get(place, ("", ""))
-            trusted = described.get(there, place) == place and times[there] == 1
+            trusted = there[0] in known and described.get(there, place) == place and times[there] == 1
             if kind == "external" or there[1] == EDGE:
                 far = (there[0] or router_of(port.description) or port.peer, "")
                 kind = "external"
