@@ -13,6 +13,20 @@ from railweave.model.config.section_tree import LineRules, SectionTree, section_
 from railweave.model.config.tree import UNKNOWN_DISRUPTION, Disruption
 from railweave.systems.eos.statements import LLDP
 from railweave.systems.eos.tree import INDENT
+from railweave.systems.standards import (
+    AFTER_HOLDING_TIME,
+    ANY,
+    BFD_TIMERS,
+    FAMILIES,
+    GRACEFUL,
+    HELLOS,
+    HELLOS_OF_LINKS,
+    KEYED,
+    OPEN,
+    SELECTED,
+    SIGNED,
+    UNTIL_BOTH_HAVE_IT,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -85,15 +99,8 @@ ONE_VALUE = (
 _BGP = r"router bgp \d+ / (vrf \S+ / )?"
 _PEER = r"(?P<of>neighbor (interface )?\S+) "
 """A pattern of statements about a neighbor or a peer group. If the neighbor is new, there is no session that a change could disrupt."""
-_OPEN = "RFC 4271, section 4.2: AS number and identifier are said when a session opens"
-_KEYED = "RFC 2385, section 2.0: a segment without the right digest is dropped"
-_GRACEFUL = "RFC 4724, section 3: the capability is said when a session opens"
-_ANY = ("remove", "add", "replace")
-_STAYS = "RFC 4271, section 9.1: policies select among the routes that a session has brought"
 _RETRAINS = "IEEE 802.3: both ends must run the same rate and code, so the link goes down and trains again"
 
-_HELLOS = "ISO/IEC 10589, 9.5 to 9.7: every hello has its sender's identifier, circuit type and holding time"
-_SIGNED = "RFC 5304, section 2: a PDU with a wrong digest is discarded"
 _ON_ISIS = r"(?P<of>interface \S+ / isis) "
 """A pattern of statements about an interface on which IS-IS runs. An interface without it has no adjacency that a change could disrupt."""
 
@@ -139,16 +146,16 @@ _LINES = LineRules(
     undo_no="default",
     indent=INDENT,
     disruptions=(
-        Disruption(_BGP + r"neighbor \S+ remote-as", "BGP session", "it resets", _OPEN),
+        Disruption(_BGP + r"neighbor \S+ remote-as", "BGP session", "it resets", OPEN),
         Disruption(
             _BGP + r"neighbor \S+ password",
             "BGP session",
-            "it resets, and comes up when both ends have the key",
-            _KEYED,
-            _ANY,
+            UNTIL_BOTH_HAVE_IT,
+            KEYED,
+            ANY,
         ),
         Disruption(
-            _BGP + "graceful-restart", "BGP session", "it takes effect when the session opens again", _GRACEFUL, _ANY
+            _BGP + "graceful-restart", "BGP session", "it takes effect when the session opens again", GRACEFUL, ANY
         ),
         Disruption(
             _BGP + _PEER + "shutdown",
@@ -165,79 +172,79 @@ _LINES = LineRules(
             ("add",),
             itself=True,
         ),
-        Disruption(_BGP + _PEER + "local-as", "BGP session", "it resets", _OPEN, _ANY),
+        Disruption(_BGP + _PEER + "local-as", "BGP session", "it resets", OPEN, ANY),
         Disruption(
             _BGP + _PEER + "ttl maximum-hops",
             "BGP session",
             "it resets, and comes up when the TTL of both ends suits",
             "RFC 5082, section 3: packets with a lower TTL are dropped",
-            _ANY,
+            ANY,
         ),
-        Disruption(_BGP + "router-id", "every BGP session of the VRF", "they reset", _OPEN),
-        Disruption(r"router bgp \d+$", "every BGP session", "the process goes", _OPEN, ("remove",)),
+        Disruption(_BGP + "router-id", "every BGP session of the VRF", "they reset", OPEN),
+        Disruption(r"router bgp \d+$", "every BGP session", "the process goes", OPEN, ("remove",)),
         Disruption(
             _BGP + r"neighbor (interface )?\S+ peer[- ]group",
             "BGP session",
             "it goes, or comes up with the settings of another group",
-            _OPEN,
+            OPEN,
         ),
         Disruption(
             _BGP + r"address-family \S+ / neighbor \S+ activate",
             "BGP session",
             "it resets",
-            "RFC 4760, section 8: families are agreed when a session opens",
-            ("remove", "add", "replace"),
+            FAMILIES,
+            ANY,
         ),
         Disruption(
             _BGP + _PEER + "update-source",
             "BGP session",
             "it resets",
             "RFC 4271, section 8: a session is one TCP connection between two addresses",
-            _ANY,
+            ANY,
         ),
-        Disruption(_BGP + _PEER + "description", "", "the session stays", "EOS user manual", _ANY),
+        Disruption(_BGP + _PEER + "description", "", "the session stays", "EOS user manual", ANY),
         Disruption(
             _BGP + r"(address-family \S+ / )?" + _PEER + "route-map",
             "",
             "the session stays, and its routes are selected again",
-            _STAYS,
-            _ANY,
+            SELECTED,
+            ANY,
         ),
         Disruption(
             _BGP + _PEER + "bfd",
             "",
             "the session stays",
-            "RFC 5880, section 6.8.3: timers change within the BFD session; RFC 5882, section 3.2: its administrative end is no failure",
-            _ANY,
+            BFD_TIMERS,
+            ANY,
         ),
         Disruption(
             _BGP + r"(address-family \S+ / )?" + _PEER,
             UNKNOWN_DISRUPTION,
             "whether the BGP session stays up",
             "no source is known",
-            _ANY,
+            ANY,
         ),
-        Disruption(r"router isis \S+$", "every IS-IS adjacency", "the process goes", _HELLOS, ("remove",), itself=True),
+        Disruption(r"router isis \S+$", "every IS-IS adjacency", "the process goes", HELLOS, ("remove",), itself=True),
         Disruption(
             r"(?P<of>router isis \S+) / net ",
             "every IS-IS adjacency",
             "they reset if the system identifier changes",
-            _HELLOS,
-            _ANY,
+            HELLOS,
+            ANY,
         ),
         Disruption(
             r"(?P<of>router isis \S+) / (no )?is-type( level-1$)?",
             "every IS-IS adjacency",
             "they may reset: their level changes",
-            _HELLOS,
-            _ANY,
+            HELLOS,
+            ANY,
         ),
         Disruption(
             r"(?P<of>router isis \S+) / authentication ",
             "routes of IS-IS",
             "link-state PDUs with a different key are discarded until all switches have the key",
-            _SIGNED,
-            _ANY,
+            SIGNED,
+            ANY,
         ),
         Disruption(
             r"router isis \S+ / (router-id|maximum-paths|log-adjacency-changes|is-hostname|timers|set-overload-bit|spf-interval)|"
@@ -245,9 +252,9 @@ _LINES = LineRules(
             "",
             "the adjacencies stay",
             "RFC 5305, sections 3 and 4: link-state PDUs have it, hellos do not",
-            _ANY,
+            ANY,
         ),
-        Disruption(r"interface \S+ / isis enable", "IS-IS adjacency", "it goes", _HELLOS),
+        Disruption(r"interface \S+ / isis enable", "IS-IS adjacency", "it goes", HELLOS),
         Disruption(
             _ON_ISIS + r"passive",
             "IS-IS adjacency",
@@ -255,48 +262,48 @@ _LINES = LineRules(
             'EOS user manual, "isis passive"',
             ("add",),
         ),
-        Disruption(_ON_ISIS + r"circuit-type", "IS-IS adjacency", "it may reset: its level changes", _HELLOS, _ANY),
+        Disruption(_ON_ISIS + r"circuit-type", "IS-IS adjacency", "it may reset: its level changes", HELLOS, ANY),
         Disruption(
             _ON_ISIS + r"network",
             "IS-IS adjacency",
             "it resets",
-            "ISO/IEC 10589, 9.5 to 9.7: links of two switches have other hellos than LANs",
-            _ANY,
+            HELLOS_OF_LINKS,
+            ANY,
         ),
         Disruption(
             _ON_ISIS + r"authentication ",
             "IS-IS adjacency",
-            "it goes after the holding time, and comes up when both ends have the key",
-            _SIGNED,
-            _ANY,
+            AFTER_HOLDING_TIME,
+            SIGNED,
+            ANY,
         ),
         Disruption(
             r"interface \S+ / (no )?isis (metric|priority|hello|hello-interval|hello-multiplier|lsp)( |$)",
             "",
             "the adjacency stays",
-            f"RFC 5305, section 3: metrics are in link-state PDUs; {_HELLOS}",
-            _ANY,
+            f"RFC 5305, section 3: metrics are in link-state PDUs; {HELLOS}",
+            ANY,
         ),
         Disruption(
             r"interface \S+ / isis bfd",
             "",
             "the adjacency stays",
             "RFC 5882, section 3.2: the administrative end of a BFD session is no failure",
-            _ANY,
+            ANY,
         ),
         Disruption(
             r"(?P<of>interface \S+ / isis|router isis \S+)( |$)",
             UNKNOWN_DISRUPTION,
             "whether the IS-IS adjacencies stay up",
             "no source is known",
-            _ANY,
+            ANY,
         ),
         Disruption(
             r"interface Ethernet\S+ / (speed|error-correction)",
             "the port",
             "its link trains again",
             _RETRAINS,
-            ("remove", "add", "replace"),
+            ANY,
             itself=True,
         ),
         Disruption(

@@ -7,6 +7,20 @@ from typing import TYPE_CHECKING
 
 from railweave.model.config.tree import UNKNOWN_DISRUPTION, Command, Disruption, Name, Node, Refusal, Step
 from railweave.systems.junos.tree import Statement, pathset, quoted, wordset
+from railweave.systems.standards import (
+    AFTER_HOLDING_TIME,
+    ANY,
+    BFD_TIMERS,
+    FAMILIES,
+    HELLOS,
+    HELLOS_OF_LINKS,
+    KEYED,
+    METRICS,
+    OPEN,
+    SELECTED,
+    SIGNED,
+    UNTIL_BOTH_HAVE_IT,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -80,20 +94,16 @@ def is_list(parent: str, word: str) -> bool:
     return (parent, word) in BELOW or word in NOT_IN_MODELS
 
 
-_OPEN = "RFC 4271, section 4.2: AS number and identifier are said when a session opens"
 _PFC = "Juniper documentation, congestion-notification-profile"
 _BGP = r"(routing-instances / \S+ / )?protocols / bgp / "
-_ANY = ("remove", "add", "replace")
 _RESETS = "Juniper documentation, Understanding BGP Session Resets"
 _GROUP = _BGP + r"(?P<of>group [^/]+) / (.* / )?"
-_HELLOS = "ISO/IEC 10589, 9.5 to 9.7: every hello has its sender's identifier, circuit type and holding time"
-_SIGNED = "RFC 5304, section 2: a PDU with a wrong digest is discarded"
 _ON_ISIS = r"protocols / isis / (?P<of>interface \S+) / (level \d+ / )?"
 _PORT = r"(?P<of>(?P<port>et-[\d/:]+)|\S+)"
 
 DISRUPTIONS = (
-    Disruption(_BGP + r".*(local-as|peer-as|local-address)", "BGP session", "it resets", _OPEN),
-    Disruption(_BGP + r"(?P<of>group [^/]+) / (.* / )?local-as", "BGP session", "it resets", _OPEN, ("add",)),
+    Disruption(_BGP + r".*(local-as|peer-as|local-address)", "BGP session", "it resets", OPEN),
+    Disruption(_BGP + r"(?P<of>group [^/]+) / (.* / )?local-as", "BGP session", "it resets", OPEN, ("add",)),
     Disruption(
         _BGP + r"(?P<of>group [^/]+) / (.* / )?shutdown$",
         "BGP session",
@@ -107,61 +117,61 @@ DISRUPTIONS = (
     Disruption(
         _BGP + r".*authentication-(key|key-chain|algorithm)( |$)",
         "BGP session",
-        "it resets, and comes up when both ends have the key",
-        "RFC 2385, section 2.0: a segment without the right digest is dropped",
-        _ANY,
+        UNTIL_BOTH_HAVE_IT,
+        KEYED,
+        ANY,
     ),
     Disruption(
-        _BGP + r"group [^/]+( / (neighbor|dynamic-neighbor) [^/]+)?$", "BGP session", "it goes", _OPEN, ("remove",)
+        _BGP + r"group [^/]+( / (neighbor|dynamic-neighbor) [^/]+)?$", "BGP session", "it goes", OPEN, ("remove",)
     ),
     Disruption(
         _BGP + r".*family ",
         "BGP session",
         "it resets",
-        "RFC 4760, section 8: families are agreed when a session opens",
-        ("remove", "add", "replace"),
+        FAMILIES,
+        ANY,
     ),
-    Disruption(_BGP + r".*cluster( |$)", "every BGP session of the AS number", "they reset", _RESETS, _ANY),
+    Disruption(_BGP + r".*cluster( |$)", "every BGP session of the AS number", "they reset", _RESETS, ANY),
     Disruption(
         _GROUP + r"description( |$)",
         "",
         "the session stays",
         "Juniper documentation, description (Protocols BGP)",
-        _ANY,
+        ANY,
     ),
     Disruption(
         _GROUP + r"(import|export|multipath)( |$)",
         "",
         "the session stays, and its routes are selected again",
-        "RFC 4271, section 9.1: policies select among the routes that a session has brought",
-        _ANY,
+        SELECTED,
+        ANY,
     ),
     Disruption(
         _GROUP + r"bfd-liveness-detection( |$)",
         "",
         "the session stays",
-        "RFC 5880, section 6.8.3: timers change within the BFD session; RFC 5882, section 3.2: its administrative end is no failure",
-        _ANY,
+        BFD_TIMERS,
+        ANY,
     ),
     Disruption(
-        _GROUP + r"(neighbor|dynamic-neighbor) [^/]+$", "", "a new neighbor resets no other session", _OPEN, ("add",)
+        _GROUP + r"(neighbor|dynamic-neighbor) [^/]+$", "", "a new neighbor resets no other session", OPEN, ("add",)
     ),
-    Disruption(_GROUP, UNKNOWN_DISRUPTION, "whether the BGP session stays up", "no source is known", _ANY),
+    Disruption(_GROUP, UNKNOWN_DISRUPTION, "whether the BGP session stays up", "no source is known", ANY),
     Disruption(
         r"(routing-instances / \S+ / )?routing-options / (router-id|autonomous-system)",
         "every BGP session of the instance",
         "they reset",
-        _OPEN,
+        OPEN,
     ),
     Disruption(
         r"(protocols / bgp|routing-options) / (.* / )?graceful-restart",
         "every BGP session",
         "they reset",
         "Juniper documentation, graceful-restart (Protocols BGP)",
-        _ANY,
+        ANY,
     ),
-    Disruption(r"protocols / isis$", "every IS-IS adjacency", "the process goes", _HELLOS, ("remove",)),
-    Disruption(r"protocols / isis / interface \S+$", "IS-IS adjacency", "it goes", _HELLOS, ("remove",)),
+    Disruption(r"protocols / isis$", "every IS-IS adjacency", "the process goes", HELLOS, ("remove",)),
+    Disruption(r"protocols / isis / interface \S+$", "IS-IS adjacency", "it goes", HELLOS, ("remove",)),
     Disruption(
         _ON_ISIS + r"(passive|disable)( |$)",
         "IS-IS adjacency",
@@ -180,78 +190,78 @@ DISRUPTIONS = (
         _ON_ISIS + r"point-to-point$",
         "IS-IS adjacency",
         "it resets",
-        "ISO/IEC 10589, 9.5 to 9.7: links of two switches have other hellos than LANs",
-        _ANY,
+        HELLOS_OF_LINKS,
+        ANY,
     ),
     Disruption(
         _ON_ISIS + r"hello-authentication-",
         "IS-IS adjacency",
-        "it goes after the holding time, and comes up when both ends have the key",
-        _SIGNED,
-        _ANY,
+        AFTER_HOLDING_TIME,
+        SIGNED,
+        ANY,
     ),
     Disruption(
         r"protocols / (?P<of>isis) / level \d / authentication-",
         "routes of IS-IS",
         "link-state PDUs with a different key are discarded until all switches have the key, and hellos where they have no key of their own",
-        f"Juniper documentation, hello-authentication-key (Protocols IS-IS); {_SIGNED}",
-        _ANY,
+        f"Juniper documentation, hello-authentication-key (Protocols IS-IS); {SIGNED}",
+        ANY,
     ),
     Disruption(
         r"interfaces / (?P<of>lo0) / unit \S+ / family iso / address ",
         "every IS-IS adjacency",
         "they reset if the system identifier changes",
-        _HELLOS,
+        HELLOS,
         ("remove", "replace"),
     ),
     Disruption(
         r"protocols / isis / (.* / )?(metric|wide-metrics-only)( |$)",
         "",
         "the adjacency stays",
-        "RFC 5305, section 3: metrics are in link-state PDUs, not in hellos",
-        _ANY,
+        METRICS,
+        ANY,
     ),
     Disruption(
         r"protocols / isis / (.* / )?(hello-interval|hold-time|hello-padding|priority|overload|lsp-\S+|spf-options|traceoptions)( |$)",
         "",
         "the adjacency stays",
-        _HELLOS,
-        _ANY,
+        HELLOS,
+        ANY,
     ),
     Disruption(
         r"protocols / isis / (.* / )?bfd-liveness-detection( |$)",
         "",
         "the adjacency stays",
-        "RFC 5880, section 6.8.3: timers change within the BFD session; RFC 5882, section 3.2: its administrative end is no failure",
-        _ANY,
+        BFD_TIMERS,
+        ANY,
     ),
     Disruption(
         r"protocols / isis / ((interface \S+ / )?level 1( |$)|(interface \S+ / )?(level \d+|family \S+)$|interface \S+$)",
         "",
         "a new interface disrupts no other; level 1 is unused",
-        _HELLOS,
-        _ANY,
+        HELLOS,
+        ANY,
     ),
     Disruption(
         r"protocols / (?P<of>isis) / ",
         UNKNOWN_DISRUPTION,
         "whether the IS-IS adjacencies stay up",
         "no source is known",
-        _ANY,
+        ANY,
     ),
     Disruption(
         r"interfaces / (?P<of>et-\S+) / (speed|number-of-sub-ports)",
         "every channel of the port",
         "the port is made again, and its links train again",
         "IEEE 802.3: both ends must run the same rate and code",
-        _ANY,
+        ANY,
     ),
     Disruption(
         rf"interfaces / {_PORT} / (.* / )?mtu( |$)",
         "the interface",
         "it is deleted and added again",
         "Juniper documentation, mtu (Interfaces)",
-        _ANY,
+        ANY,
         itself=True,
     ),
     Disruption(
@@ -274,7 +284,7 @@ DISRUPTIONS = (
         "the port",
         "it is blocked until the change of PFC is done, and loses packets of all queues",
         _PFC,
-        _ANY,
+        ANY,
     ),
     Disruption(
         "class-of-service / congestion-notification-profile / ",
@@ -287,21 +297,21 @@ DISRUPTIONS = (
         "the interface",
         "it changes its VRF, and with it the table of its routes: its neighbors and sessions go",
         "RFC 4364, section 3.1: an attachment circuit is of one VRF",
-        _ANY,
+        ANY,
     ),
     Disruption(
         r"class-of-service / (shared|dedicated)-buffer",
         "every port",
         "traffic stops until the buffers are divided again",
         "Juniper documentation, Configuring Global Ingress and Egress Shared Buffers (QFX Series)",
-        _ANY,
+        ANY,
     ),
     Disruption(
         r"system / packet-forwarding-options",
         "every port",
         "the forwarding engine restarts",
         "Juniper's published 23.4R2 models, description of packet-forwarding-options",
-        _ANY,
+        ANY,
     ),
 )
 

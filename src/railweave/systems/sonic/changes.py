@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from railweave.model.config.tree import Command, Disruption, Node, Refusal, Step
+from railweave.systems.standards import ANY, OPEN
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -113,7 +114,6 @@ def _allowed(table: _Table) -> str:
     return f"no more than {', '.join(named)} of what stands there" if named else "nothing"
 
 
-_ANY = ("remove", "add", "replace")
 _METADATA = ("DEVICE_METADATA", "localhost")
 
 AT_START = frozenset({"docker_routing_config_mode", "frr_mgmt_framework_config"})
@@ -128,7 +128,7 @@ DISRUPTIONS = (
         "the port",
         "its link trains again; a patch of speed takes minutes",
         "IEEE 802.3: both ends must run the same rate and code; sonic-net/sonic-buildimage issue 23945",
-        _ANY,
+        ANY,
     ),
     Disruption(
         r"BREAKOUT_CFG / \S+",
@@ -164,7 +164,7 @@ DISRUPTIONS = (
         "the interface",
         "it changes its VRF, and with it the table of its routes: its neighbors and sessions go",
         "RFC 4364, section 3.1: an attachment circuit is of one VRF",
-        _ANY,
+        ANY,
         itself=True,
     ),
     Disruption(
@@ -172,20 +172,20 @@ DISRUPTIONS = (
         "the port",
         "the patch tool shuts it while this changes",
         "sonic-utilities generic_config_updater/patch_sorter.py, RequiredValueIdentifier",
-        _ANY,
+        ANY,
     ),
     Disruption(
         r"DEVICE_METADATA / localhost / (docker_routing_config_mode|frr_mgmt_framework_config)",
         "every BGP session",
         "they reset: the container of FRRouting starts again with other daemons",
         AT_START_SOURCE,
-        _ANY,
+        ANY,
     ),
     Disruption(
         r"DEVICE_METADATA / localhost / (bgp_asn|bgp_router_id)",
         "every BGP session",
         "they reset",
-        "RFC 4271, section 4.2: AS number and identifier are said when a session opens",
+        OPEN,
     ),
 )
 

@@ -6,7 +6,7 @@ They have not been tried on a switch.
 from __future__ import annotations
 
 from railweave.model.config.tree import Disruption
-from railweave.systems.frr.statements.effects import ANY
+from railweave.systems.standards import ANY
 
 CAGE = (
     Disruption(
