@@ -85,6 +85,16 @@ class PlanConfigs:
         """The network as it is before the plan."""
         return Subject(self._cabled, self.before)
 
+    @cached_property
+    def _designed_ends(self) -> dict[tuple[str, str], tuple[str, str]]:
+        """The device and port at the other end of each cable of the design."""
+        return designed_ends(self.network)
+
+    @cached_property
+    def _tenants(self) -> tuple[Tenants, Tenants]:
+        """The VRFs of NICs before the plan and after it."""
+        return tenants(self.network, self.before), tenants(self.network, self.after)
+
     def _stated(self) -> list[str]:
         """Return, as lines, the route imports between tenants that the fabric file requests."""
         return [
@@ -99,8 +109,8 @@ class PlanConfigs:
     @property
     def together(self) -> list[frozenset[str]]:
         """The groups of leaves that must change in the same wave, because a server is connected to all of them and changes its VRF."""
-        old, new = tenants(self.network, self.before), tenants(self.network, self.after)
-        groups = [frozenset(self._leaves(server, old, new)) for server in sorted(old.keys() & new.keys())]
+        old, new = self._tenants
+        groups = [frozenset(self._leaves(server)) for server in sorted(old.keys() & new.keys())]
         return [group for group in groups if len(group) > 1]
 
     def unknown_devices(self, wave: Wave, acknowledged: Collection[str]) -> Wave:
@@ -132,7 +142,6 @@ class PlanConfigs:
             waves = list(waves)
             waves[at_risk[0]] = replace(waves[at_risk[0]], risks=(*waves[at_risk[0]].risks, other_way))
         computed: list[Wave] = []
-        designed = designed_ends(self.network)
         for wave, effect, cut in zip(waves, effects, cuts, strict=True):
             if not any(name in self.before for name in wave.devices):
                 computed.append(replace(wave, risks=(*wave.risks, NOT_COMPUTED.format(SERVERS_ONLY))))
@@ -147,7 +156,9 @@ class PlanConfigs:
                 port
                 for name in wave.devices
                 if name in self._target
-                for port in lost(self.network, name, self.before[name], self.after[name], self.attached, designed)
+                for port in lost(
+                    self.network, name, self.before[name], self.after[name], self.attached, self._designed_ends
+                )
             )
             interrupted = self._interrupted(wave.devices, {(port.device, port.port) for port in ports})
             servers = (nic.partition(":")[0] for port in ports if port.kind == "server" for nic in port.attached)
@@ -163,8 +174,7 @@ class PlanConfigs:
         Ports are left out that carry nothing, neither before the plan nor by the design. So are the ports ``gone``, whose
         traffic is lost for good.
         """
-        cabled = {(end.device, end.port) for cable in self.network.cables for end in (cable.a, cable.b)}
-        cabled = (cabled | self.attached.keys()) - set(gone)
+        cabled = (self._designed_ends.keys() | self.attached.keys()) - set(gone)
         interrupted: dict[str, dict[str, None]] = {}
         for name in devices:
             for each in self._changes[name].disrupts if name in self._changes else ():
@@ -175,9 +185,9 @@ class PlanConfigs:
 
     def _moving(self, devices: Collection[str]) -> dict[str, tuple[str, ...]]:
         """Return the tenants that NICs on ports of these leaves leave or join. The result maps each tenant to the leaves."""
-        old, new = tenants(self.network, self.before), tenants(self.network, self.after)
+        old, new = self._tenants
         leaves: dict[str, dict[str, None]] = {}
-        for leaf, server, nic in self._places():
+        for leaf, server, nic in self._places:
             if leaf in devices:
                 pair = [of.get(server, {}).get(nic, "") for of in (old, new)]
                 for tenant in filter(None, pair if pair[0] != pair[1] else ()):
@@ -263,29 +273,38 @@ class PlanConfigs:
         numbers = [f"`--step {number}`" for number, old, new in pairs[:-1] if old != new]
         return True, f"Plan and apply with {', then '.join(numbers)}, then without it: these steps cut nothing"
 
-    def _leaves(self, server: str, old: Tenants, new: Tenants) -> set[str]:
+    def _leaves(self, server: str) -> set[str]:
         """Return the leaves on which NICs of a server move from one VRF to a different one."""
-        nics = _moved(server, old, new)
-        return {leaf for leaf, name, nic in self._places() if name == server and nic in nics}
+        return {leaf for nic in _moved(server, *self._tenants) for leaf in self._leaves_of.get((server, nic), ())}
 
-    def _places(self) -> Iterator[tuple[str, str, str]]:
-        """Yield (leaf, server, NIC) for each NIC, on its present leaf and on the leaf that it has in the design."""
-        for (leaf, _), far in self.attached.items():
-            if far.kind == "server" and far.device:
-                yield leaf, far.device, far.port
-        for cable in self.network.cables:
-            if cable.kind == "server":
-                yield cable.b.device, cable.a.device, cable.a.port
+    @cached_property
+    def _places(self) -> tuple[tuple[str, str, str], ...]:
+        """(leaf, server, NIC) of each NIC, on its present leaf and on the leaf that it has in the design."""
+        now = (
+            (leaf, far.device, far.port)
+            for (leaf, _), far in self.attached.items()
+            if far.kind == "server" and far.device
+        )
+        designed = (
+            (cable.b.device, cable.a.device, cable.a.port) for cable in self.network.cables if cable.kind == "server"
+        )
+        return (*now, *designed)
+
+    @cached_property
+    def _leaves_of(self) -> dict[tuple[str, str], set[str]]:
+        """The present leaf and the designed leaf of each NIC, by server and NIC."""
+        leaves: dict[tuple[str, str], set[str]] = {}
+        for leaf, server, nic in self._places:
+            leaves.setdefault((server, nic), set()).add(leaf)
+        return leaves
 
     def told(self, waves: Sequence[Wave]) -> tuple[Wave, ...]:
         """Return the waves, with lines about servers that move between tenants and with reasons to refuse a wave.
 
         A wave is refused if it leaves a server in the VRFs of two tenants, or if it lets tenants reach each other.
         """
-        old, new = tenants(self.network, self.before), tenants(self.network, self.after)
-        moving = {
-            server: leaves for server in sorted(old.keys() & new.keys()) if (leaves := self._leaves(server, old, new))
-        }
+        old, new = self._tenants
+        moving = {server: leaves for server in sorted(old.keys() & new.keys()) if (leaves := self._leaves(server))}
         known = [*leaks(self.before.values()), *self._stated()]
         done: set[str] = set()
         annotated: list[Wave] = []
