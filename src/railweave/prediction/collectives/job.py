@@ -146,11 +146,8 @@ class Job:
     @property
     def nics_per_gpu(self) -> int:
         """The number of NICs next to each GPU: 1, or more if every GPU has the same number of NICs of its own."""
-        return max(1, self.nics_per_server // self.gpus_per_server) if self._own_nics else 1
-
-    @property
-    def _own_nics(self) -> bool:
-        return self.nics_per_server % self.gpus_per_server == 0
+        each, left = divmod(self.nics_per_server, self.gpus_per_server)
+        return 1 if left else each
 
     @property
     def nics_per_server(self) -> int:

@@ -10,8 +10,7 @@ from railweave.analysis.routing.fib_file import read_fibs
 from railweave.errors import InputError, Option, Problem
 from railweave.garbage import uncollected
 from railweave.model.device.build import device_config
-from railweave.model.network.nvlink import nvlink_domains
-from railweave.model.network.status import lost_nics, present
+from railweave.model.network.status import present
 from railweave.prediction.simulation.job import job_of
 from railweave.prediction.simulation.model.fabric import PacketFabric, packet_fabric
 from railweave.prediction.simulation.model.outages import REROUTE_PS, Timeline, fault_timeline
@@ -82,8 +81,7 @@ def bed_of(
             order,
             processes,
             gpus=gpus,
-            lost=lost_nics(network),
-            domains=nvlink_domains(network),
+            whole=network,
         )
     return SimulatedNetwork(plane if fibs is None else None, fabric, job, hosts)
 

@@ -11,6 +11,7 @@ from railweave.errors import Argument, InputError, Option, Problem
 from railweave.model.intent.base import expand
 from railweave.model.network.devices import alternating, crossings, fewest_crossings
 from railweave.model.network.nvlink import nvlink_domains
+from railweave.model.network.status import lost_nics
 from railweave.prediction.collectives.job import Job, JobError, Nic, Server, gpu_link
 from railweave.prediction.simulation.model.addresses import NONE, ports_of_hosts
 from railweave.prediction.simulation.model.wiring import Wiring, fabrics, servers
@@ -143,22 +144,21 @@ def job_of(
     processes: int | None = None,
     *,
     gpus: int | None = None,
-    lost: Mapping[str, Sequence[str]] | None = None,
-    domains: Mapping[str, str] | None = None,
+    whole: Network | None = None,
 ) -> tuple[Job, NDArray[np.uint32]]:
     """Return the job of all servers of a network or of a tenant, and the engine's host of each of its NICs (``Job.nics``).
 
     - ``order``: the servers that take part, in the order of their ranks (``ordered``).
     - ``processes``: the number of processes per server; None means one for each GPU.
     - ``gpus``: the number of GPUs per server that take part. These are the first GPUs, with the NICs next to them.
-    - ``lost``: the NICs of each server that ``status:`` marks as absent (``status.lost_nics``).
-    - ``domains``: the NVLink domain of servers that have one (``nvlink.nvlink_domains`` of the whole network); None
-      means that of ``network``. NCCL treats a domain as one server, and so does the job.
+    - ``whole``: the network with the parts that ``status:`` marks as absent; None if ``network`` has them. NVLink domains
+      are those of the whole network. NCCL treats a domain as one server, and so does the job.
 
     Raises ``JobError`` if the servers are not alike, and ``InputError`` if the tenant of the job is not given, or if
     ``order`` is invalid.
     """
-    domains = nvlink_domains(network) if domains is None else domains
+    whole = whole or network
+    domains = nvlink_domains(whole)
     whose = _tenant(network, tenant)
     known_fabrics = {fabric.name: fabric for fabric in network.fabrics}
     rails = {
@@ -173,7 +173,8 @@ def job_of(
     hosts: list[int] = []
     vendors: list[str] = []
     known = {name: (server_hosts, count) for name, server_hosts, count in servers(network, wiring, whose)}
-    for name in _together(ordered(stripes(network, known), order), order, stripes(network, known), domains):
+    of_stripe = stripes(network, known)
+    for name in _together(ordered(of_stripe, order), order, of_stripe, domains):
         every, there = known[name]
         used = _used(there, gpus)
         used_hosts = every[: -(-used * len(every) // there)]
@@ -188,7 +189,7 @@ def job_of(
     try:
         return Job(_joined(job_servers, domains), library, processes), np.array(hosts, np.uint32)
     except JobError as error:
-        without = {name: nics for name, nics in (lost or {}).items() if name in known}
+        without = {name: nics for name, nics in lost_nics(whole).items() if name in known}
         if without and any(problem.place == Argument("job") for problem in error.problems):
             raise InputError([_without(without)]) from None
         raise InputError([_of_option(problem) for problem in error.problems]) from None

@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from railweave.errors import InputError, Option, Problem
-from railweave.model.network.nvlink import nvlink_domains
-from railweave.model.network.status import lost_nics, present
+from railweave.model.network.status import present
 from railweave.prediction.collectives.program import sizes
 from railweave.prediction.simulation.job import job_of, lists
 from railweave.prediction.simulation.model.wiring import wire
@@ -138,7 +137,7 @@ def check_ranks(network: Network, names: Sequence[str], wanted: Sequence[Variant
     if not set(names) & set(RANKS.values()):
         return
     there = present(network)
-    wiring, lost, domains = wire(there), lost_nics(network), nvlink_domains(network)
+    wiring = wire(there)
     asked = {
         (variant.question.scenario.hosts, variant.question.scenario.per_host, variant.question.tenant)
         for variant in wanted
@@ -146,7 +145,7 @@ def check_ranks(network: Network, names: Sequence[str], wanted: Sequence[Variant
     for hosts, per_host, tenant in sorted(asked, key=str):
         values = {"hosts": hosts, "per-host": per_host}
         try:
-            job_of(there, wiring, tenant, hosts, per_host, lost=lost, domains=domains)
+            job_of(there, wiring, tenant, hosts, per_host, whole=network)
         except InputError as error:
             raise InputError([_told(problem, names, values) for problem in error.problems]) from None
 

@@ -15,8 +15,7 @@ from railweave.design.fault_targets import FaultTarget, fault_targets
 from railweave.errors import InputError, Option, Problem
 from railweave.model.intent.job_file import ReadJobs, read_jobs
 from railweave.model.intent.scenario import Background, read_scenario
-from railweave.model.network.nvlink import nvlink_domains
-from railweave.model.network.status import lost_nics, present
+from railweave.model.network.status import present
 from railweave.prediction.jobs.build import build
 from railweave.prediction.jobs.graph import COMPUTE, Communication, Graph, Op
 from railweave.prediction.jobs.plan import JobPlan, planned
@@ -406,8 +405,7 @@ def _ready(
             bed.fabric.wiring,
             job.tenant,
             job.hosts,
-            lost=lost_nics(network),
-            domains=nvlink_domains(network),
+            whole=network,
         )
         collective_job = with_losses(collective_job, losses)
     except InputError as error:
