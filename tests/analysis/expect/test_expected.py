@@ -6,8 +6,8 @@ import pytest
 
 from railweave.analysis.checks.subject import Subject
 from railweave.analysis.expect import Expected, expected
-from railweave.live.check.forwarding import FOREIGN, forwarding
 from railweave.live.check.living import NetworkStates
+from railweave.live.check.tenants import FOREIGN, vrfs
 from railweave.model.state.device_state import DeviceState
 from railweave.model.state.protocols import EvpnRoutes
 from tests.analysis.routing.shared_fabric import shared_network
@@ -118,4 +118,4 @@ def test_a_tenants_layer_2_networks_on_other_leaves_are_learned() -> None:
     assert not subject.routes.held("stripe3-leaf1", "blue", "10.10.3.0/24")
     held = EvpnRoutes(0, 0, {"red": tuple(map(str, red.learned))})
     states = {"stripe3-leaf1": DeviceState("stripe3-leaf1", "junos", evpn=held)}
-    assert [one for one in forwarding(NetworkStates(subject.network, found, states)) if one.rule is FOREIGN] == []
+    assert [one for one in vrfs(NetworkStates(subject.network, found, states)) if one.rule is FOREIGN] == []

@@ -197,6 +197,7 @@ LOOKS = (
     prefixes,
     sessions.colors,
     forwarding.forwarding,
+    tenants.vrfs,
     tenants.overlay_prefixes,
     tenants.tunnels,
     servers.servers,
@@ -215,10 +216,10 @@ CAUSES = (
     (identity.MOVED,),
     (strangers.ROGUE, strangers.DUPLICATE, strangers.STRAY, strangers.MISSING),
     (strangers.ORIGIN, forwarding.ROUTE_DROPS, forwarding.FILTER),
-    (forwarding.VRF_MISSING, forwarding.VRF_DIFFERS),
+    (tenants.VRF_MISSING, tenants.VRF_DIFFERS),
     (sessions.MISSING, sessions.DOWN, sessions.AS, ADJACENCY),
     (forwarding.GATEWAY_ADDRESS, forwarding.GATEWAY_DOWN, forwarding.GATEWAY_MAC),
-    (forwarding.VRF_MISSING, forwarding.VRF_DIFFERS, forwarding.TENANT_MAC),
+    (tenants.VRF_MISSING, tenants.VRF_DIFFERS, tenants.TENANT_MAC),
 )
 """The rules whose findings can explain other findings, with the deepest cause first. A rule explains only findings of later rules."""
 _DEPTH = {rule.id: depth for depth, rules in enumerate(CAUSES) for rule in rules}
@@ -237,7 +238,7 @@ _CONFIGURED: dict[str, tuple[Kind, ...]] = {
     ),
     **dict.fromkeys((rule.id for rule in (forwarding.ROUTE_DROPS, forwarding.ROUTE_PROTOCOL)), ("statics",)),
     **dict.fromkeys(
-        (rule.id for rule in (tenants.LOST, forwarding.FOREIGN, forwarding.VRF_MISSING, forwarding.VRF_DIFFERS)),
+        (rule.id for rule in (tenants.LOST, tenants.FOREIGN, tenants.VRF_MISSING, tenants.VRF_DIFFERS)),
         ("tenants",),
     ),
 }
@@ -271,7 +272,7 @@ def _configured(living: NetworkStates, deviation: Deviation) -> Deviation:
     if deviation.rule in {sessions.DOWN, sessions.BFD_DOWN} and not deviation.port:  # between loopbacks
         needs.add(("routing", ""))
     breaks = deviation.breaks
-    if deviation.rule in {forwarding.VRF_MISSING, forwarding.VRF_DIFFERS}:
+    if deviation.rule in {tenants.VRF_MISSING, tenants.VRF_DIFFERS}:
         breaks |= {("tenants", "")}
     return replace(deviation, needs=deviation.needs | needs, breaks=breaks)
 

@@ -1,4 +1,4 @@
-"""Checks of routes and their ports, of server-facing interfaces and their router advertisements, and of tenant VRFs."""
+"""Checks of routes and their ports, and of server-facing interfaces and their router advertisements."""
 
 from __future__ import annotations
 
@@ -7,11 +7,10 @@ from dataclasses import dataclass, replace
 from ipaddress import ip_address, ip_network
 from typing import TYPE_CHECKING
 
-from railweave.live.check.living import OF_PREFIX, OF_ROUTE, OF_TENANT, OVERRIDING, Deviation, NetworkStates, Part, some
+from railweave.live.check.living import OF_PREFIX, OF_ROUTE, OVERRIDING, Deviation, NetworkStates, Part, some
 from railweave.live.check.ports import of_port, without_unit
 from railweave.live.check.sessions import carried
 from railweave.model.config.addresses import WORDS, Family
-from railweave.model.config.naming import target_value
 from railweave.model.device.build import device_config
 from railweave.model.findings.registry import Rule
 from railweave.model.state.ports import NO_MAC
@@ -19,10 +18,10 @@ from railweave.model.state.question import DEFAULT_VRF
 from railweave.systems import system
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
 
     from railweave.analysis.expect import Expected
-    from railweave.model.device.expected import Gateway, Route, Tenant
+    from railweave.model.device.expected import Gateway, Route
     from railweave.model.device.timers import RouterAdvertisements
     from railweave.model.state.device_state import DeviceState
     from railweave.model.state.protocols import Route as Said
@@ -197,52 +196,10 @@ ADVERTISEMENTS = Rule(
     fix="restore the designed configuration",
     asked=(".router_advertisements.{field}",),
 )
-VRF_MISSING = Rule(
-    "vrf-missing",
-    "error",
-    "living",
-    "A leaf lacks the VRF of a tenant.",
-    why="the tenant's servers at this leaf cannot reach other servers",
-    fix="restore the designed configuration",
-    asked=OF_TENANT,
-)
-VRF_DIFFERS = Rule(
-    "vrf-differs",
-    "error",
-    "living",
-    "The VRF of a tenant is down, or its VNI, route distinguisher or route target differs from the design.",
-    why="the VRF's routes do not reach other leaves, or leak to a different tenant",
-    fix="restore the designed configuration",
-    asked=(".tenants.{tenant}.{field}", ".overlay.{field}"),
-)
-TENANT_MAC = Rule(
-    "tenant-mac-differs",
-    "error",
-    "living",
-    "The bridge of a tenant's VNI has no MAC address, or EVPN announces a different one.",
-    why="packets of the tenant from other leaves are dropped on this leaf, although all sessions are up",
-    fix="give the bridge the announced MAC address (on Linux, `ip link set dev BRIDGE address MAC`)",
-    asked=OF_TENANT,
-)
-FOREIGN = Rule(
-    "foreign-prefix",
-    "error",
-    "living",
-    "The VRF of a tenant contains a prefix of a different tenant.",
-    why="the two tenants can reach each other: isolation is broken",
-    fix="compare the route targets of both VRFs with the design, and look for static routes: `railweave drift`",
-    asked=(".tenants.{tenant}.leaks",),
-)
 
 
 def forwarding(living: NetworkStates) -> Iterator[Deviation]:
-    """Yield findings about routes, gateways and VRFs."""
-    owners = {
-        str(prefix): tenant.vrf
-        for expected in living.expected.values()
-        for tenant in expected.tenants
-        for prefix in tenant.own_prefixes
-    }
+    """Yield findings about routes and gateways."""
     for expected, state in living.pairs():
         differences = [
             difference
@@ -259,10 +216,6 @@ def forwarding(living: NetworkStates) -> Iterator[Deviation]:
         yield from _kernel(expected, state)
         for gateway in expected.gateways:
             yield from _gateway(gateway, state, used=any(port.kind == "server" for port in expected.ports))
-        for tenant in expected.tenants:
-            yield from _tenant(tenant, state)
-            yield from _router_mac(tenant, state)
-            yield from _foreign(tenant, state, owners)
 
 
 def _cut(expected: Expected, drops: Deviation) -> frozenset[Part]:
@@ -578,86 +531,3 @@ def _advertised(wanted: RouterAdvertisements, reported: RouterAdvertising) -> li
         for advertisement in reported.heard
         for name in advertisement.conflicts
     ]
-
-
-def _tenant(wanted: Tenant, state: DeviceState) -> Iterator[Deviation]:
-    broken: frozenset[Part] = frozenset([("vrf", f"{wanted.device} {wanted.vrf}")])
-    if state.vrfs is not None:
-        vrf = state.vrfs.get(wanted.vrf)
-        if vrf is None:
-            yield Deviation(VRF_MISSING, wanted.device, f"there is no VRF {wanted.vrf}", wanted.because, breaks=broken)
-            return
-        wrong = [
-            (field, f"{name} {has}, the design has {should}")
-            for field, name, has, should in (
-                ("vni", "VNI", vrf.vni, wanted.vni),
-                (
-                    "route_distinguisher",
-                    "route distinguisher",
-                    vrf.route_distinguisher,
-                    wanted.route_distinguisher,
-                ),
-            )
-            if has is not None and has != should
-        ]
-        targets = _targets("imports", vrf.import_targets, wanted.import_targets)
-        targets += _targets("exports", vrf.export_targets, wanted.export_targets)
-        wrong += [("route_target", text) for text in targets]
-        wrong += [("vni", "it is down")] if vrf.up is False else []
-        if wrong:
-            description = f"VRF {wanted.vrf}: {'; '.join(text for _, text in wrong)}"
-            yield Deviation(VRF_DIFFERS, wanted.device, description, wanted.because, breaks=broken, field=wrong[0][0])
-    if state.vnis is not None and wanted.vni not in state.vnis:
-        description = f"VRF {wanted.vrf}: VNI {wanted.vni} is not among the device's"
-        yield Deviation(VRF_DIFFERS, wanted.device, description, wanted.because, breaks=broken, field="vni")
-    elif state.vnis is not None and state.vnis[wanted.vni].up is False:
-        description = f"VRF {wanted.vrf}: VNI {wanted.vni} is down"
-        yield Deviation(VRF_DIFFERS, wanted.device, description, wanted.because, breaks=broken, field="vni")
-
-
-def _router_mac(wanted: Tenant, state: DeviceState) -> Iterator[Deviation]:
-    """Yield a finding if packets of a tenant's tunnels have a destination that the bridge of its VNI does not have.
-
-    Other leaves send them to the announced router MAC address (RFC 9135, section 8.1).
-    """
-    vni = (state.vnis or {}).get(wanted.vni)
-    if vni is None or vni.up is False:  # a VNI that is down is a finding of its own
-        return
-    bridge = (state.interfaces or {}).get(vni.bridge or "")
-    mac, announced = bridge.mac if bridge else None, vni.router_mac
-    if NO_MAC in {mac, announced} or (mac and announced and mac != announced):
-        has = "no MAC address" if mac == NO_MAC else f"MAC address {mac}" if mac else "an unknown MAC address"
-        description = (
-            f"VRF {wanted.vrf}: {vni.bridge or 'the bridge'} of VNI {wanted.vni} has {has}, "
-            f"EVPN announces {'none' if announced in {None, NO_MAC} else announced}"
-        )
-        broken: frozenset[Part] = frozenset([("vrf", f"{wanted.device} {wanted.vrf}")])
-        yield Deviation(TENANT_MAC, wanted.device, description, wanted.because, breaks=broken)
-
-
-def _targets(verb: str, has: Sequence[str] | None, should: Sequence[str]) -> list[str]:
-    """Return a sentence if the route targets ``has`` differ from the designed targets ``should``; else an empty list.
-
-    - ``verb``: the verb of the sentence, ``imports`` or ``exports``.
-    - ``has``: the reported route targets; None if the device does not report them.
-    - ``should``: the designed route targets, with or without ``target:`` in front.
-    """
-    names = sorted(set(map(target_value, should)))
-    if has is None or sorted(set(has)) == names:
-        return []
-    return [f"it {verb} route target {', '.join(sorted(set(has))) or 'none'}, the design has {', '.join(names)}"]
-
-
-def _foreign(wanted: Tenant, state: DeviceState, owners: Mapping[str, str]) -> Iterator[Deviation]:
-    """Yield a finding for prefixes of other tenants in a tenant's VRF. ``owners`` maps each tenant prefix to its VRF.
-
-    The checked prefixes are those of the VRF's collected routes. EVPN type 5 routes are added if the device lists them
-    by VRF.
-    """
-    overlay = (state.evpn.type5_prefixes if state.evpn else None) or {}
-    held = [route.prefix for route in state.routes or () if route.vrf == wanted.vrf and route.next_hops]
-    allowed = {str(tenant_prefix) for tenant_prefix in (*wanted.own_prefixes, *wanted.learned)}
-    for prefix in dict.fromkeys((*held, *overlay.get(wanted.vrf, ()))):
-        if prefix in owners and prefix not in allowed:
-            description = f"VRF {wanted.vrf} holds {prefix} of VRF {owners[prefix]}"
-            yield Deviation(FOREIGN, wanted.device, description, wanted.because)

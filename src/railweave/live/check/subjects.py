@@ -567,7 +567,7 @@ SWITCH = (
         "VRFs",
         lambda expected: expected.tenants,
         lambda _, answers: answers.state.vrfs is not None,
-        (forwarding.VRF_MISSING, forwarding.FOREIGN),
+        (tenants.VRF_MISSING, tenants.FOREIGN),
         field="vrfs",
     ),
     Subject(
@@ -575,7 +575,7 @@ SWITCH = (
         "route targets of VRFs",
         lambda expected: expected.tenants,
         _of_vrf(lambda vrf: None if vrf.import_targets is None else vrf.export_targets),
-        (forwarding.VRF_DIFFERS,),
+        (tenants.VRF_DIFFERS,),
         field="vrfs.*.targets",
     ),
     Subject(
@@ -590,7 +590,7 @@ SWITCH = (
         "VNIs of VRFs",
         lambda expected: expected.tenants,
         lambda _, answers: answers.state.vnis is not None,
-        (forwarding.TENANT_MAC,),
+        (tenants.TENANT_MAC,),
         field="vnis",
     ),
     Subject(
