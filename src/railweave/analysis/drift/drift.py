@@ -193,19 +193,20 @@ def _of_names(description: str, by_name: Mapping[str, tuple[str, ...]]) -> str:
 class DeviceDrift:
     """The differences of a device from the design.
 
-    ``stands`` is the comparison of its configuration (``analysis.checks.devices``). ``own_words``: values that only this
-    device has, such as its AS number, each with a placeholder: statements of several devices that differ only in them are alike.
+    ``stands`` is the comparison of its configuration (``analysis.checks.devices``). ``own_words``: patterns of
+    values that only this device has, such as its AS number, each with a placeholder. Statements of several devices that
+    differ only in such values are alike.
     """
 
     device: str
     system: str
     stands: DeviceCheck
-    own_words: tuple[tuple[str, str], ...] = ()
+    own_words: tuple[tuple[re.Pattern[str], str], ...] = ()
 
     def alike(self, statement: str) -> str:
         """Return a statement with placeholders in place of the device's own values."""
         for value, placeholder in self.own_words:
-            statement = re.sub(rf"(?<![\w.:-]){re.escape(value)}(?![\w.:-])", placeholder, statement)
+            statement = value.sub(placeholder, statement)
         return statement
 
     @property
@@ -420,10 +421,11 @@ class Drift:
         return text
 
 
-def _own_words(config: DeviceConfig) -> tuple[tuple[str, str], ...]:
-    """Return the values that only a device has, with their placeholders."""
+def _own_words(config: DeviceConfig) -> tuple[tuple[re.Pattern[str], str], ...]:
+    """Return patterns of the values that only a device has, with their placeholders."""
     bgp = config.bgp
-    return ((config.name, "NAME"), *(() if bgp is None else ((str(bgp.asn), "AS"), (str(bgp.router_id), "ROUTER-ID"))))
+    values = [(config.name, "NAME"), *([(str(bgp.asn), "AS"), (str(bgp.router_id), "ROUTER-ID")] if bgp else [])]
+    return tuple((re.compile(rf"(?<![\w.:-]){re.escape(value)}(?![\w.:-])"), word) for value, word in values)
 
 
 def drift(
