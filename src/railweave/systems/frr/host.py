@@ -316,8 +316,13 @@ def _ports(config: DeviceConfig) -> Iterator[tuple[str, str, str]]:
         if port.vlan in bridges:
             yield port.name, "master", bridges[port.vlan]
         yield port.name, "mtu", str(routed.get(port.name, port.mtu - ETHERNET_HEADER))
-        if port.kind == "server" and port.description:
-            yield port.name, "alias", port.description
+        if port_alias := alias(port):
+            yield port.name, "alias", port_alias
+
+
+def alias(port: Interface) -> str:
+    """Return the alias of the link of a server's port, by which a plan names the port's far end. Empty for other ports."""
+    return port.description if port.kind == "server" and not port.outside else ""
 
 
 def _tunnels(config: DeviceConfig) -> Iterator[tuple[str, str, str]]:
@@ -418,8 +423,8 @@ def _shown(name: str, link: Mapping[str, Any], vrf: str) -> Iterator[tuple[str, 
     if link.get("masterInterface"):
         yield name, "master", str(link["masterInterface"])
     yield name, "mtu", str(link["mtu"])
-    if re.fullmatch(r"[\w./: ,-]+", alias := " ".join(str(link.get("OsDescription") or "").split())):
-        yield name, "alias", alias
+    if re.fullmatch(r"[\w./: ,-]+", shown := " ".join(str(link.get("OsDescription") or "").split())):
+        yield name, "alias", shown
 
 
 def printed(nodes: Sequence[Node]) -> str:

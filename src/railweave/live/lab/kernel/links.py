@@ -17,14 +17,13 @@ from railweave.live.lab.kernel.namespace import (
 )
 from railweave.live.lab.names import namespace
 from railweave.outputs.rendering.network import EMULATION
-from railweave.systems.frr.host import OTHER_END, parameters, vrf_by_interface
+from railweave.systems.frr.host import OTHER_END, alias, parameters, vrf_by_interface
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
 
     from railweave.live.lab.plan import Plan, Plug
     from railweave.model.device.model import DeviceConfig, Gateway
-    from railweave.model.device.port_model import Interface
 
 
 NEEDED = {
@@ -129,13 +128,6 @@ def make(lab: str, plan: Plan) -> None:
             set_parameters({f"net/ipv4/conf/{port}/proxy_arp": 1 for port in answering})
 
 
-def _aliases(ports: Iterable[Interface]) -> Iterator[str]:
-    """Yield the commands that give the links of servers their aliases, by which a plan names what is attached to them."""
-    for port in ports:
-        if port.kind == "server" and port.description and not port.outside:
-            yield f'link set {port.name} alias "{port.description}"'
-
-
 def _end(lab: str, plan: Plan, plug: Plug) -> str:
     mac = f" address {plug.mac}" if plug.mac else ""
     space = plan.space(plug.device, plug.interface)
@@ -179,7 +171,7 @@ def router_lines(config: DeviceConfig, vrf: str = "") -> Iterator[str]:
     for port in ports:
         if port.enabled:
             yield f"link set {port.name} up"
-    yield from _aliases(ports)
+    yield from (f'link set {port.name} alias "{alias(port)}"' for port in ports if alias(port))
     if config.nos != EMULATION and not vrf:
         yield from _addresses(config)
 
