@@ -95,7 +95,7 @@ def declared(options: type) -> Iterator[OptionField]:
         for name in vars(home).get("__annotations__", {})
     }
     for field in sorted(fields(options), key=lambda option: bool(option.kw_only)):
-        hint = eval(str(field.type), {}, homes[field.name])  # noqa: S307  # noqa: S307  # an annotation in railweave's own source
+        hint = eval(str(field.type), {}, homes[field.name])  # noqa: S307 - an annotation in railweave's own source
         shown = None
         if get_origin(hint) is Annotated:
             hint, *more = get_args(hint)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 import pytest
 
@@ -12,10 +13,10 @@ from railweave.outputs.report.tables import buffers_table
 from tests.retarget import retargeted
 
 
-def column(table: dict[str, object], title: str) -> list[str]:
+def column(table: dict[str, Any], title: str) -> list[str]:
     """The cells of a column, by row."""
-    place = [each["title"] for each in table["columns"]].index(title)  # type: ignore[attr-defined, index]
-    data = table["data"][place]  # type: ignore[index]
+    place = [each["title"] for each in table["columns"]].index(title)
+    data = table["data"][place]
     return [data["d"][index] for index in data["i"]] if isinstance(data, dict) else data
 
 
