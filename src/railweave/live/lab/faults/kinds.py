@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from railweave.errors import LabError
@@ -37,6 +37,7 @@ class Effect:
     - ``down``: the links or devices that the computed routes treat as down during the fault; None if the computation
       cannot predict the fault's effect.
     - ``begin``, ``end``: the functions that start and end the fault.
+    - ``prepare``: the function that does beforehand what loses packets and is not part of the fault. ``end`` undoes it.
     """
 
     target: FaultTarget
@@ -45,6 +46,7 @@ class Effect:
     begin: Callable[[], None]
     end: Callable[[], None]
     note: str = ""
+    prepare: Callable[[], None] = lambda: None
 
     @property
     def name(self) -> str:
@@ -77,7 +79,8 @@ def effect(lab: Running, target: FaultTarget) -> Effect:
         return _links_down(lab, target, links, target.devices)
     if fault.kind == "link-slow":
         rate = (fault.rate or 0) * 1_000_000
-        return _shaped(lab, target, lambda: shaping.slow(lab, target.links, rate), ())
+        slow = _shaped(lab, target, lambda: shaping.slow(lab, target.links, rate), ())
+        return replace(slow, prepare=lambda: shaping.slow(lab, target.links, shaping.FULL_BITS_PER_S))
     if fault.kind == "link-lossy":
         chance = fault.loss or 0.0
         down = target.links if chance >= 1 else None

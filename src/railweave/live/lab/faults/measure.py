@@ -208,9 +208,10 @@ def single(lab: Running, effect: Effect, lasts_s: float | None = None) -> FaultM
     asked = pairs[:CHECKED]
     keep = _should_keep(lab, effect, asked, expected)
     with Traffic(lab, CHECKING) as checking, Prober(lab, watched) as prober:
-        time.sleep(BEFORE_S)
-        begun = time.monotonic()
         try:
+            effect.prepare()
+            time.sleep(BEFORE_S)
+            begun = time.monotonic()
             effect.begin()
             settled = _last(lab, effect, expected, begun, lasts_s)
             left = set(reached(checking, asked))

@@ -117,8 +117,13 @@ def _several(lab: Running, group: Sequence[_Span]) -> FaultMeasurement:
     of all others are measured from the start of the last fault.
     """
     first, last = group[0].begin_s, group[-1].begin_s
-    begun: list[Effect] = []
+    to_end: list[Effect] = []
     remain = [span for span in group if span.end_s is None or span.end_s > last]
+
+    def prepare() -> None:
+        for span in group:
+            to_end.append(span.effect)
+            span.effect.prepare()
 
     def begin() -> None:
         start = time.monotonic() - first
@@ -127,20 +132,21 @@ def _several(lab: Running, group: Sequence[_Span]) -> FaultMeasurement:
         for at, begins, fault_effect in sorted(moments, key=lambda moment: moment[0]):
             time.sleep(max(start + at - time.monotonic(), 0.0))
             if begins:
-                begun.append(fault_effect)
                 fault_effect.begin()
             else:
                 fault_effect.end()
-                begun.remove(fault_effect)
+                to_end.remove(fault_effect)
 
     def end() -> None:
-        for fault_effect in begun:
+        for fault_effect in to_end:
             fault_effect.end()
 
     downs = [span.effect.down for span in remain]
     down = None if None in downs else tuple(name for names in downs for name in names or ())
     links = tuple(dict.fromkeys(link for span in group for link in span.effect.links))
-    together = replace(group[0].effect, links=links, down=down, begin=begin, end=end, note="several at once")
+    together = replace(
+        group[0].effect, links=links, down=down, prepare=prepare, begin=begin, end=end, note="several at once"
+    )
     lasts = [span.end_s - last for span in remain if span.end_s is not None]
     measured = single(lab, together, min(lasts) if lasts else None)
     return replace(

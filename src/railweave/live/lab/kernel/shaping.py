@@ -45,6 +45,13 @@ It is larger than a packet of the largest MTU, because the link would otherwise 
 
 _QUEUE = "50ms"
 
+FULL_BITS_PER_S = 400_000_000_000
+"""The rate of a link that is not slow yet.
+
+A kernel drops the packets that it sends while it exchanges the queueing discipline of an interface, but none while it
+changes the rate of the discipline (tc-tbf(8)). A link that will be slow therefore gets this rate first.
+"""
+
 _MATCH = "6 0 0 4294967295"  # classic BPF: return -1, the class of the filter
 _NO_MATCH = "6 0 0 0"
 _ADVERTISEMENT = (
