@@ -265,7 +265,10 @@ def _described(text: str, rng: random.Random) -> str:
     if not places:
         return text
     start, end = rng.choice(places).span(2)
-    return f"{text[:start]}cable {rng.randrange(1000)}{text[end:]}"
+    cable = f"cable {rng.randrange(1000)}"
+    if text[end] == ";":  # Junos prints two words in quotes
+        cable = f'"{cable}"'
+    return text[:start] + cable + text[end:]
 
 
 def typed(change: DeviceChange, running: Mapping[str, str]) -> dict[str, str]:
