@@ -75,7 +75,7 @@ class DeployReplaceShown(DeployReplace, PlanFile):
 def replace(options: DeployReplaceShown, *, as_json: bool, quiet: bool) -> None:
     """Plan the changes after a switch, server or NIC was replaced: its entry in the inventory, and the addresses, labels, switch configurations and server files that depend on it.
 
-    No device is changed; `deploy apply` writes the inventory and changes the devices. Exits 1 if the plan is refused, for example because a
+    No device is changed; `deploy apply` writes the inventory and changes the devices. Exits 1 if the plan must not be applied, for example because a
     device that must change did not answer; the output lists the reasons. The new part itself may be unreachable.
     """
     from railweave.api.deploying import deploy_replace
@@ -93,7 +93,7 @@ def drain(options: DeployDrainShown, *, as_json: bool, quiet: bool) -> None:
     """Plan a drain: routing moves all traffic away from devices or links, for example before maintenance. No device is changed.
 
     `deploy apply` carries out the plan: it marks the parts as drained under `status:` in the fabric file, changes the switches, and waits
-    until the drained parts carry no traffic. The output describes the remaining network. Exits 1 if the plan is refused, for example because
+    until the drained parts carry no traffic. The output describes the remaining network. Exits 1 if the plan must not be applied, for example because
     a NIC would have no path (--force allows this) or a switch did not answer; the output lists the reasons.
     """
     from railweave.api.deploying import deploy_drain
@@ -108,7 +108,7 @@ class DeployUndrainShown(DeployUndrain, PlanFile):
 
 @command(DeployUndrainShown)
 def undrain(options: DeployUndrainShown, *, as_json: bool, quiet: bool) -> None:
-    """Plan the return of drained devices or links to service. No device is changed; `deploy apply` carries out the plan. Exits 1 if the plan is refused; the output lists the reasons."""
+    """Plan the return of drained devices or links to service. No device is changed; `deploy apply` carries out the plan. Exits 1 if the plan must not be applied; the output lists the reasons."""
     from railweave.api.deploying import deploy_undrain
 
     _plan(deploy_undrain, options, as_json=as_json, quiet=quiet)
@@ -124,7 +124,7 @@ def upgrade(options: DeployUpgradeShown, *, as_json: bool, quiet: bool) -> None:
     """Plan the upgrade of switches to a release, in batches whose switches can be out of service together. No device is changed; `deploy apply` carries out the plan.
 
     The switches of a batch are drained until they carry no traffic, then upgraded and restarted. After the restart, their releases are checked, their sessions and routes are compared with those before the upgrade, and the batch returns to service. The upgrade stops at the first switch that does not return to its
-    earlier state. Exits 1 if the plan is refused, for example because a switch did not answer; the output lists the reasons.
+    earlier state. Exits 1 if the plan must not be applied, for example because a switch did not answer; the output lists the reasons.
     """
     from railweave.api.deploying import deploy_upgrade
 
@@ -286,7 +286,7 @@ def plan(options: DeployPlanShown, *, as_json: bool, quiet: bool) -> None:
     """Plan the changes that bring running switches to the design. No device is changed; `deploy apply` carries out the plan.
 
     The plan has the changes of each switch, the order (waves: groups of devices that change together), and what each wave disrupts. Exits 1
-    if the plan is refused, for example because a wave puts too much of the network at risk; the output lists the reasons.
+    if the plan must not be applied, for example because a wave puts too much of the network at risk; the output lists the reasons.
     """
     from railweave.api.deploying import deploy_plan
 
@@ -368,8 +368,8 @@ class History:
 def history(options: History, *, as_json: bool, quiet: bool) -> None:
     """List the revisions of a network, newest first: number, result, time, operator and plan.
 
-    With REVISION, show the full log of that revision. A revision is a set of changes that railweave applied to devices. Revisions come from `deploy apply`, the drain in
-    an upgrade, a turn of `deploy campaign`, and a trial of `tune run`.
+    With REVISION, show the full log of that revision. A revision is a set of changes that railweave applied to devices. Each `deploy apply` makes a revision. So does each
+    drain and undrain during an upgrade, each turn of `deploy campaign` (faults injected together), and each trial of `tune run`.
     """
     del quiet  # it says nothing while it works
     from railweave.api.deploying import deploy_history, deploy_log
@@ -426,7 +426,7 @@ class DeployRollbackShown(DeployRollback, PlanFile):
 @app.command(short_help="Plan the return to the state before a `deploy apply`.")
 @command(DeployRollbackShown)
 def rollback(options: DeployRollbackShown, *, as_json: bool, quiet: bool) -> None:
-    """Plan to undo a revision: the devices that it changed return to the configuration that they had before. No device is changed; `deploy apply` carries out the plan. Exits 1 if the plan is refused; the output lists the reasons."""
+    """Write a plan that undoes a revision: the devices that the revision changed return to the configuration that they had before. No device is changed; `deploy apply` carries out the plan. Exits 1 if the plan must not be applied; the output lists the reasons."""
     from railweave.api.deploying import deploy_rollback
 
     _plan(deploy_rollback, options, as_json=as_json, quiet=quiet)

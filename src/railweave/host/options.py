@@ -353,7 +353,7 @@ def parser() -> ArgumentParser:
 
     env = verb(
         "env",
-        "print the environment variables of a job, or run a command with them",
+        "print the environment variables of a job, or run the command after -- with them",
         "The values come from host.json; GID indexes are looked up now.\nA variable that is already set keeps its value, unless --override is given or the planned value refers to the variable (PATH=/opt/bin:$PATH).",
         "env > job.env     then: . ./job.env",
         "env -- ./all_reduce_perf -b 8 -e 8G -f 2 -g 1",
