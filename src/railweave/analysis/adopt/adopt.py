@@ -50,7 +50,7 @@ class Score:
     """The comparison of a switch's saved statements with the statements of its design.
 
     - ``equal``: the number of statements that both have.
-    - ``equivalent``: the number of statements that differ only in names.
+    - ``equivalent``: the number of statements that differ only in names or descriptions.
     - ``extra``: statements that only the design has.
     - ``lost``: statements that the design lacks.
     - ``fields``: the configuration fields that differ.
@@ -110,10 +110,11 @@ def score(
     trees: Mapping[str, ConfigTree] | None = None,
     ports: Mapping[str, str] | None = None,
 ) -> Score:
-    """Compare a switch's configuration (``read``) with its design.
+    """Compare the statements of a switch's saved configuration (``read``) with those of its design.
 
-    ``trees`` are the trees of the saved texts. Without them, trees are made from ``read``. ``ports`` maps port names in
-    the texts to port names in the design. Statements that differ only in such names are equivalent.
+    - ``trees``: the configuration trees of the saved files. Default: trees are made from ``read``.
+    - ``ports``: a map from port names in the saved files to port names in the design. Statements that differ only in
+      mapped port names are equivalent. The map has no effect without ``trees``.
     """
     read_system = system(read.nos)
     statements = list(
@@ -136,7 +137,7 @@ def score(
 
 
 def nothing_of(name: str, read: DeviceConfig, trees: Mapping[str, ConfigTree] | None = None) -> Score:
-    """Return the score of a switch that is not in the design: every statement is lost."""
+    """Return the score of a switch that is not in the design: every statement of the switch is lost."""
     return Score(name, 0, 0, (), tuple(_all(trees if trees is not None else system(read.nos).trees(read))))
 
 
@@ -304,12 +305,12 @@ def _inner(annotation: Any) -> type[BaseModel] | None:  # noqa: ANN401 - a type
 
 
 def extra(nos: str, read: Mapping[str, Mapping[str, ConfigTree]], designed: Mapping[str, DeviceConfig]) -> str:
-    """Return the statements that all the given switches have and their designs lack, as lines of the system's configuration.
+    """Return the statements that all the given switches have and their designs lack, in the syntax of the operating system ``nos``.
 
     Return "" if there are none.
 
-    ``read`` holds the trees of each switch by file; ``designed`` holds the design of each switch. A statement that the
-    design has with a different value is left out, because a switch can have only one value.
+    ``read`` maps each switch to its trees, by file. ``designed`` maps each switch to its designed configuration. A
+    statement that the design has with a different value is left out, because a switch can have only one value.
     """
     reader = system(nos).reader
     if reader is None or not read:
@@ -412,9 +413,10 @@ def imported(
     draft: Path | None = None,
     progress: Callable[[str], None] = silent,
 ) -> ImportedNetwork:
-    """Return a network's configurations as a fabric file.
+    """Derive a network's fabric file from its switches' configurations, and return it with its design.
 
-    - ``trees``: the trees of the texts from which the configurations were read, by switch and file.
+    - ``configs``: the configuration of each switch, by name.
+    - ``trees``: the trees of the files from which the configurations were read, by switch and file.
     - ``models``: the switch models by role.
 
     If no network can be designed from the resulting fabric file, it is written to ``draft``, to be fixed by hand, and

@@ -156,7 +156,7 @@ def network_reach(subject: Subject) -> Iterator[FindingPlace]:
     fix="ask the vendor, or use a model that is documented as a tunnel endpoint",
 )
 def no_vtep(subject: Subject) -> Iterator[FindingPlace]:
-    """Leaves of an overlay are switch models that a published configuration uses as tunnel endpoints."""
+    """Every leaf of an overlay is a switch model for which a published configuration shows tunnel endpoints (VTEPs)."""
     for fabric in subject.network.fabrics:
         leaves = [
             switch for switch in subject.network.switches if switch.fabric == fabric.name and switch.role == "leaf"
@@ -185,7 +185,7 @@ def no_vtep(subject: Subject) -> Iterator[FindingPlace]:
     fix="give all members addresses of the same family: use the same pools, or networks of the pools' family",
 )
 def tenant_families(subject: Subject) -> Iterator[FindingPlace]:
-    """All NICs of a tenant have a common address family, including the one that the fabric file selects for jobs."""
+    """All NICs of a tenant have an address family in common. If the fabric file selects a family for jobs, all NICs have that family."""
     network = subject.network
     wanted = network.hosts.job.address_family
     for fabric in network.fabrics:

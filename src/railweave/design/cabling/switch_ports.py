@@ -29,7 +29,7 @@ class FixedCable:
 
 
 class CableOverrides:
-    """The cable overrides that have not been matched to a cable yet."""
+    """The overrides of cables in the fabric file that have not been matched to a cable yet."""
 
     def __init__(self, context: Context) -> None:
         self._left: dict[tuple[str, str, int], FixedCable] = {}
@@ -46,7 +46,11 @@ class CableOverrides:
         context.check()
 
     def take(self, a: str, b: str, link: int = 1) -> FixedCable | None:
-        """Return the override of a cable, or None. Each override is returned only once."""
+        """Remove the override of a cable, and return it. Return None if there is none.
+
+        ``a`` and ``b`` are the ends, in the order of the override. ``link`` is the number of the cable among the parallel
+        cables between these ends, from 1.
+        """
         return self._left.pop((a, b, link), None) if self._left else None
 
     def check_all_taken(self, context: Context) -> None:
@@ -328,7 +332,7 @@ class SwitchPorts:
         return None
 
     def room(self, device: str, kind: PortKind) -> int:
-        """Return the number of links for which a range of a switch has ports, if neighbors may share a port."""
+        """Return the number of links for which a switch has ports of this kind, if neighbors may share a port."""
         return self.ranges[self.layout.equipment[device], kind].size
 
     def too_few(self, device: str, kind: PortKind, wanted: str, neighbors: int, links: int, fix: str = "") -> None:

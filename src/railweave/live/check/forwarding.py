@@ -319,7 +319,7 @@ def _weights(reported: Said) -> list[int]:
 
 
 def _counts(device: Expected, state: DeviceState) -> Iterator[Deviation]:
-    """Yield a finding if a device has more or fewer routes than designed. This is checked only if the device's routes are not compared one by one."""
+    """Yield a finding if a device has more or fewer routes than designed. Only devices whose routes are not compared one by one are checked."""
     reported = (state.route_counts or {}).get(DEFAULT_VRF, {})
     for family, number in (device.route_counts or {}).items():
         if family in reported and reported[family] != number:
@@ -328,7 +328,7 @@ def _counts(device: Expected, state: DeviceState) -> Iterator[Deviation]:
 
 
 def _filters(living: NetworkStates, device: Expected, state: DeviceState) -> Iterator[Deviation]:
-    """Yield a finding for each packet filter on a device that the device's designed configuration does not contain."""
+    """Yield a finding for each packet filter that a device has, but its designed configuration does not."""
     if not state.filters:
         return
     files = system(state.system).files(device_config(living.network, device.device, state.system))

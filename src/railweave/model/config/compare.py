@@ -126,7 +126,11 @@ class _Walk:
     def _one(
         self, old: Node, new: Node, above: tuple[Name, ...], places: tuple[tuple[int, ...], tuple[int, ...]]
     ) -> bool:
-        """Compare the old and the new form of a statement, and record the steps. Return True if the statement is removed and set again."""
+        """Compare the old and the new version of a statement, and record the steps from one to the other.
+
+        ``above`` and ``places`` are those of ``siblings``, but ``places`` ends with the statement's own indexes. Return
+        True if the statement is removed and set again instead of being changed.
+        """
         if old == new:
             return False
         here, inner = (*above, new.name), _Walk(self.keeps_empty)
@@ -180,7 +184,8 @@ def _unknown(name: Name, other: Name) -> bool:
 def _moves(old: Sequence[Node], new: Sequence[Node], anew: set[Name]) -> list[tuple[Name, Name]]:
     """Return the moves as (statement to move, sibling that it must precede), in order.
 
-    At that time, new siblings and the statements in ``anew`` have just been set, so they are at the end.
+    ``anew`` names the statements that are removed and set again. Before the first move, these and the new statements
+    are at the end.
     """
     wanted = [node.name for node in new if node.ordered]
     if not wanted:

@@ -55,9 +55,11 @@ _EXACT = (-1, -1)
 
 
 def _shape(prefix: Prefix, each: Lengths, *, has_words: bool) -> Lengths:
-    """Return the lengths of an entry in a normal form: equivalent entries get equal lengths.
+    """Return the prefix lengths that a prefix-list entry matches in a normal form: equivalent entries get equal lengths.
 
-    A minimum of 0 means the prefix's own length. A maximum of 0 means the longest possible prefix.
+    ``each`` holds the minimum and the maximum length. ``has_words`` is True if the entry has ``ge``, ``le`` or ``eq``.
+    In the result, a minimum of 0 means the prefix's own length, and a maximum of 0 means 32 bits (IPv4) or 128 (IPv6).
+    ``_EXACT`` means that only the prefix itself matches.
     """
     low, high = each
     if each == (prefix.length, prefix.length) and not (has_words and prefix.length == BITS[prefix.family]):

@@ -264,11 +264,11 @@ class SectionReader:
         self._passed.add(id(section))
 
     def give_back(self, section: Section) -> None:
-        """Mark a line as not understood although it matched a form, because its meaning differs from that of the form."""
+        """Mark a line as not understood again, after a form matched it. Readers do so if its value has a meaning that they do not support."""
         self._understood.discard(id(section))
 
     def leave(self, selected: SelectedLine) -> None:
-        """Mark a selected line as not understood."""
+        """Mark a selected line as not understood again. Its parent lines stay understood."""
         self.give_back(selected.chain[-1])
 
     def untaken(self, lines: Iterable[Section], above: str, irrelevant: Callable[[str], bool]) -> tuple[str, ...]:

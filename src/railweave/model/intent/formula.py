@@ -66,7 +66,10 @@ def check_formula(
 ) -> None:
     """Raise ``WrongValueError`` if a formula is malformed, uses an unknown field, or gives a result that ``check`` rejects.
 
-    ``values`` holds an example value for each permitted field. ``like`` is a correct formula, which the error message shows.
+    - ``values``: an example value for each permitted field.
+    - ``like``: a correct formula, which the error message shows.
+    - ``check``: a function of the formula's result that raises ``ValueError`` to reject it.
+    - ``form``: the number format: ``d`` decimal, ``x`` hexadecimal.
     """
     rest = _SUM.sub("", formula)
     if "{" in rest or "}" in rest:
@@ -85,7 +88,10 @@ def check_formula(
 
 
 def host_formula(example: str, *fields: str) -> AfterValidator:
-    """Return a validator of a formula that gives single addresses, written as prefixes of full length (/32 or /128)."""
+    """Return a validator that accepts a formula if its results are prefixes of a single address (/32 or /128).
+
+    ``example`` is a correct formula, which error messages show. ``fields`` are the fields that the formula may use.
+    """
 
     def check(formula: str) -> str:
         def single(text: str) -> None:
@@ -174,13 +180,16 @@ LoopbackFormula = Annotated[
 
 
 def pair_formula(example: str, *fields: str) -> AfterValidator:
-    """Return a validator of a formula for link prefixes: /31 or /127 with two addresses, or an IPv4 /30 with four."""
+    """Return a validator that accepts a formula if its results are prefixes for a link: /31, /127 or an IPv4 /30.
+
+    ``example`` is a correct formula, which error messages show. ``fields`` are the fields that the formula may use.
+    """
 
     def check(formula: str) -> str:
         def pair(text: str) -> None:
             length, _, most = text.rpartition("/")[2], None, 128 if ":" in text else 32
             if length not in {str(most - 1), *(["30"] if most == 32 else [])}:
-                raise ValueError(f"{text} is not a prefix for a link: /31, /30, /127 or /126")
+                raise ValueError(f"{text} is not a prefix for a link: /31 or /30, or /127 for IPv6")
             ipaddress.ip_network(text)
 
         check_formula(formula, dict.fromkeys(fields, 2), example, pair, "x" if ":" in formula else "d")

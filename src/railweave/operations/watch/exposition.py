@@ -1,7 +1,7 @@
 """The ``/metrics`` page: the latest numbers of every device, and the designed numbers, in the Prometheus text format (version 0.0.4).
 
-Each series belongs to a device and its port, queue, priority, lane or neighbor, never to a queue pair. Series by queue and priority that
-are zero are left out. For 192 switches with 64 ports and two busy queues, that makes about 160,000 series (docs/watch.md).
+Each series belongs to a device and its port, queue, priority, lane or neighbor, never to a queue pair. Series of queues and priorities are
+left out while their value is zero. 192 switches with 64 ports and two busy queues make about 160,000 series (docs/watch.md).
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _OWN = {
 
 
 def exposed(devices: Iterable[WatchedDevice], anomalies: Mapping[tuple[str, str], int] | None = None) -> str:
-    """Return the metrics of devices as text. ``anomalies`` is the number of open anomalies, by rule and severity."""
+    """Return the metrics of devices in the Prometheus text format. ``anomalies`` holds the number of open anomalies by (rule, severity)."""
     devices = list(devices)
     lines = _own(devices)
     for name, metric in METRICS.items():
@@ -46,7 +46,11 @@ def exposed(devices: Iterable[WatchedDevice], anomalies: Mapping[tuple[str, str]
 
 
 def whole(standing: NetworkStanding) -> str:
-    """Return the metric of the whole network as text: 1 if the network is as designed, 0 if not, NaN if the state is unknown."""
+    """Return two metrics of the whole network in the Prometheus text format.
+
+    The first is 1 if the network is as designed, 0 if not, and NaN if the state is unknown. The second is the number of
+    devices that were not compared with the design.
+    """
     state = {"as designed": "1", "not as designed": "0", "not known": "NaN"}[standing.state]
     designed, left = "railweave_network_as_designed", "railweave_network_devices_not_known"
     lines = [
@@ -61,7 +65,7 @@ def whole(standing: NetworkStanding) -> str:
 
 
 def received(syslog: Syslog) -> str:
-    """Return the number of syslog messages received, as text."""
+    """Return the numbers of received syslog messages in the Prometheus text format."""
     name = "railweave_syslog_messages_total"
     lines = [
         f"# HELP {name} Messages of syslog that came from a device, by what they are about.",
@@ -137,9 +141,13 @@ LOSSLESS = "railweave_design_lossless_priority"
 
 
 def intended(expected: Mapping[str, Expected], roles: Mapping[str, str]) -> str:
-    """Return the metrics of the design as text.
+    """Return the metrics of the design in the Prometheus text format.
 
-    The metrics are each port with its far end and path color, the sessions, and the lossless queues and priorities.
+    - For each port, its speed in bit/s; labels name the far end and the path color.
+    - For each device, the number of BGP sessions.
+    - For each lossless queue and its priority, the value 1.
+
+    ``roles`` maps device names to roles, for the label ``role``.
     """
     speeds: list[str] = []
     sessions: list[str] = []

@@ -54,8 +54,10 @@ def rccl_deltas(count: int) -> list[int]:
 class Rounds:
     """The rounds of point-to-point communication. Each array has one value per round.
 
-    - ``server``, ``gpu``: the distance from sender to receiver, in servers and in GPUs.
-    - ``base``: the channel of the first part of a transfer.
+    - ``server``: the number of servers from sender to receiver.
+    - ``gpu``: the number of GPUs from the sender's position in its server to the receiver's position.
+    - ``base``: the number of the channel that carries the first part of each transfer. NCCL splits a transfer into
+      parts, one per channel.
     """
 
     server: NDArray[np.int64]
@@ -98,7 +100,7 @@ def p2p_channels(job: Job, nccl: Parameters, channels: int) -> P2pChannels:
 
 
 def rounds(job: Job, p2p: P2pChannels) -> Rounds:
-    """Return all rounds, in order."""
+    """Return all rounds of a job, in the order in which its library runs them."""
     turn = np.arange(job.ranks)
     group, local = np.divmod(turn, job.gpus_per_server)
     if job.library == "RCCL":  # NCCL's before 2.23: ncclChannelComputeBase
@@ -140,7 +142,7 @@ def _power_above(count: int) -> int:
 
 
 def _reversed(number: NDArray[np.int64], power: int) -> NDArray[np.int64]:
-    """Return each number with its low bits reversed. The number of bits is that of ``power`` - 1."""
+    """Return each number with its low bits reversed: as many bits as a number below ``power`` (a power of two) has."""
     backwards = np.zeros_like(number)
     for bit in range(power.bit_length() - 1):
         backwards = backwards * 2 + (number >> bit & 1)

@@ -55,11 +55,13 @@ class Part(JsonObject):
 
 @dataclass(frozen=True, eq=False)
 class Parts:
-    """All parts, and the pairs that cross them.
+    """All parts of the network (NICs, servers, leaves, cables, spines), and the measured pairs that cross them.
 
-    - ``part``, ``pair``: an entry for each crossing: the index of the part, and the index of the pair.
-    - ``meeting``: a row for each pair, with a number for each of its two leaves. Pairs with the same number ran over
-      the same leaf in the same round; -1 if unknown.
+    A crossing is a part together with one pair that crosses it.
+
+    - ``part``, ``pair``: for each crossing, the index of the part and the index of the pair.
+    - ``meeting``: for each pair, a number for each of its two leaves. Pairs with the same number ran over the same leaf
+      in the same round. The number is -1 if the leaf or the round is unknown.
     """
 
     parts: tuple[Part, ...]
@@ -362,9 +364,12 @@ def _met(
 
 @dataclass(frozen=True, eq=False)
 class _Fit:
-    """The fitted values of each part.
+    """The fitted values of all parts, as arrays with one value per part.
 
-    ``slow`` has a value for each crossing, not for each part: the probability that the part makes the pair slow.
+    - ``level``: the logarithm of the rate of the pairs that the part slows.
+    - ``share``: the fraction of the part's pairs that are slow.
+    - ``score``: how well the part explains the slow pairs (see ``Suspect``).
+    - ``slow``: the probability that a part makes a pair slow. This array has one value per crossing (see ``Parts``).
     """
 
     level: Numbers
@@ -376,8 +381,8 @@ class _Fit:
     def of(cls, parts: Parts, rates: Numbers, noise: float, weight: Numbers) -> _Fit:
         """Fit by expectation-maximization from two starting points, and keep the better fit of each part.
 
-        The first starting point assumes that all pairs of a part are slow. The second assumes that only the slowest
-        are.
+        The first starting point assumes that all pairs of a part are slow. The second assumes that only its slowest
+        pairs are slow.
         """
         usual = (1 - STRAY) * _normal(rates, 0.0, noise) + STRAY / -log(SLOWEST)
         both = [cls._from(parts, rates, noise, weight, usual, all_slow=all_slow) for all_slow in (True, False)]
@@ -419,7 +424,7 @@ class _Fit:
         return cls(level, share, score, slow)
 
     def suspect(self, parts: Parts, place: int, more: float) -> Suspect:
-        """Return a part with its fitted values. ``more`` is the score from pairs that only met the part's slow pairs (``_met``)."""
+        """Return a part with its fitted values. ``more`` is added to the score, for pairs that only met the part's slow pairs (``_met``)."""
         score = float(self.score[place]) + more
         return Suspect(
             parts.parts[place], exp(self.level[place]), float(self.share[place]), len(parts.of(place)), score
@@ -442,7 +447,7 @@ MOST_SENTENCES = 4
 def with_causes(
     rows: Iterable[Row], pairs: Sequence[Pair], estimate: Estimate, accounts: Mapping[str, RunPrediction]
 ) -> list[Row]:
-    """Return the rows with their likely causes added. ``accounts`` has new predictions, by run id."""
+    """Return the rows with their likely causes added. ``accounts`` has the new predictions of runs, by run id."""
     by_run = {pair.run: pair for pair in pairs}
     explained: list[Row] = []
     for row in rows:

@@ -143,7 +143,7 @@ def comparison_html(network: Network, comparison: Comparison) -> str:
 
 
 def _bars(comparison: Comparison) -> str:
-    """Return the bar charts of times and bandwidths, with the range in which each value probably lies. Variants that never complete have no bar."""
+    """Return the bar charts of times and bandwidths as HTML, with the likely range of each value. Variants that never complete have no bar."""
     complete = [candidate for candidate in comparison.ranked if candidate.answer.complete]
     if not complete:
         return ""
@@ -179,7 +179,7 @@ def _bars(comparison: Comparison) -> str:
 
 
 def _side_by_side(comparison: Comparison) -> str:
-    """Return the charts of all variants, one row for each kind of chart, and a note about what did not happen in each variant."""
+    """Return the charts of all variants as HTML, one row for each kind of chart. A note names the events that did not occur in a variant."""
     cards: dict[str, list[str]] = {name: [] for name in SHOWN}
     lacking: dict[str, list[str]] = {}
     for candidate in comparison.ranked:
