@@ -296,7 +296,7 @@ class BenchPlan(Source):
     suite: Annotated[
         str,
         Opt(
-            "Set of runs. quick: a first look. acceptance: all NICs, leaves and path colors, and five collectives. knobs: NCCL settings and load balancing, one at a time. pairs-of-servers: all-reduce of two servers at a time, to find a slow one. table12, table1.3 and fifty-km: repeat published tests (docs/bench.md)."
+            "Set of runs. quick: a first look. acceptance: all NICs, leaves and path colors (classes of uplinks), and five collectives. knobs: NCCL settings and load balancing, changed one at a time. pairs-of-servers: all-reduce of two servers at a time, to find a slow server. table12, table1.3 and fifty-km: repeat published tests (docs/bench.md)."
         ),
     ] = "quick"
     _: KW_ONLY
@@ -320,7 +320,7 @@ class BenchPlan(Source):
     parts: Annotated[
         Sequence[str],
         Opt(
-            "Plan only this part of the suite; default: all parts. May be repeated. Parts of suite quick: loops (each NIC sends to itself), pairs (two NICs on one leaf), mesh (two NICs on two leaves), servers (each server alone) and cluster (all servers). Parts of acceptance: the same, and stripes, across (one server of each stripe) and queue-pairs. Parts of knobs: queue-pairs, buffers, channels and load-balancing. Parts of fifty-km: distance, designed and ecmp. Suites pairs-of-servers, table12 and table1.3 have only one part.",
+            "Plan only this part of the suite; default: all parts. May be repeated. Parts of suite quick: loops (each NIC sends to itself), pairs (two NICs on one leaf), mesh (two NICs on two leaves), servers (each server alone) and cluster (all servers). Parts of acceptance: the same, and stripes (each stripe alone), across (one server of each stripe) and queue-pairs. Parts of knobs: queue-pairs, buffers, channels and load-balancing. Parts of fifty-km: distance (perftest between sites), designed (all-reduce with the designed load balancing) and ecmp (all-reduce with ECMP). Suites pairs-of-servers, table12 and table1.3 have only one part.",
             name="--part",
         ),
     ] = ()

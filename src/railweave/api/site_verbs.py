@@ -26,7 +26,7 @@ class LabUp:
     part: Annotated[
         str,
         Opt(
-            "Part of the network to start, for example rails=1-2,stripes=2,spines=4,servers=1-8. A range A-B selects items A to B; a number N selects the first N items. Default: the whole network.",
+            "Part of the network to start, for example rails=1-2,stripes=2,spines=4,servers=1-8. A range A-B selects items A to B; a number N selects the first N items. A stripe is a group of leaves with its servers; rail N is the NICs number N of these servers, with their leaves. Default: the whole network.",
             name="--slice",
         ),
     ] = ""
@@ -160,7 +160,7 @@ class LabExport:
     part: Annotated[
         str,
         Opt(
-            "Part of the network to write, for example rails=1-2,stripes=2,spines=4,servers=1-8. A range A-B selects items A to B; a number N selects the first N items. Default: the whole network.",
+            "Part of the network to write, for example rails=1-2,stripes=2,spines=4,servers=1-8. A range A-B selects items A to B; a number N selects the first N items. A stripe is a group of leaves with its servers; rail N is the NICs number N of these servers, with their leaves. Default: the whole network.",
             name="--slice",
         ),
     ] = ""

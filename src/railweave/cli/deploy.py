@@ -408,8 +408,8 @@ def resume(options: DeployResumeShown, *, as_json: bool, quiet: bool) -> None:
 
     The plan and the steps so far are read from the journal, the folder NAME.state next to the fabric file NAME.yaml. A
     wave is a group of devices that change together. If the unfinished wave had passed its checks, it is confirmed.
-    Otherwise it is rolled back and started again. Then the later waves follow. A trial of `tune run` or a turn of
-    `deploy campaign` is rolled back, never continued. Exits 1 if a wave fails, and 2 if nothing was interrupted.
+    Otherwise it is rolled back and started again. Then the later waves follow. Changes of `tune run` and faults of
+    `deploy campaign` are rolled back, never continued. Exits 1 if a wave fails, and 2 if nothing was interrupted.
     """
     from railweave.api.deploying import deploy_resume
 
