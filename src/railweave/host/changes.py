@@ -48,7 +48,7 @@ def to_plan(
 ) -> Changes:
     """Return the changes from the present state to the plan, leaving out the network devices in ``skip``.
 
-    - Entries that already do what is planned stay, no matter who made them.
+    - Entries that already have the planned effect stay, even if railweave did not make them.
     - Entries that railweave made and that are no longer planned are removed, and the entries that they had replaced
       are restored.
     - Other entries that conflict with the plan are removed and recorded in the journal. They have the destination of
@@ -136,7 +136,7 @@ def undone(plan: HostFile, kernel: Kernel, skip: Collection[str] = ()) -> list[E
 
 
 def _by_place(entries: Iterable[Entry]) -> defaultdict[Any, list[Any]]:
-    """Return entries (only routes or only rules) grouped by their ``place``."""
+    """Return entries (only routes or only rules) grouped by their ``place``: by what they match, whatever their effect."""
     by_place: defaultdict[Any, list[Any]] = defaultdict(list)
     for entry in entries:
         by_place[entry.place].append(entry)

@@ -34,9 +34,11 @@ def undefined(root: list[Section], tables: Iterable[Statements[Any]], references
 
 
 def tables(nos: str) -> dict[str, Statements[Any]]:
-    """Return a system's statement tables for the top level of its configuration. The keys consist of the module and the name of a table.
+    """Return the statement tables of a system: the objects of class ``Statements`` in its package, by key.
 
-    The tables are in the system's package ``statements``, or in the folder of the system itself.
+    A key is the module's name, a dot, and the table's name in that module, such as `qos.QOS`. The module is in the
+    system's package ``statements``, or is this package itself. For a table in the system's package, the key is only the
+    table's name.
     """
     package = f"{systems.__name__}.{nos}"
     modules = {"": package}

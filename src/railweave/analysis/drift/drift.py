@@ -223,7 +223,7 @@ class DeviceDrift:
         return [cause for cause, finding in self.stands.causes if finding.id == EXTRA.id]
 
     def to_json(self) -> dict[str, object]:
-        """Return the differences as the JSON object that docs/cli describes."""
+        """Return the differences as a JSON object, an entry of ``devices`` in the output of `railweave drift --json`."""
         return {
             "device": self.device,
             "system": self.system,
@@ -365,7 +365,7 @@ class Drift:
         return {statement: tuple(devices) for statement, devices in devices_of.items()}
 
     def to_json(self) -> dict[str, object]:
-        """Return the drift as the documented JSON object."""
+        """Return the drift as the JSON object that `railweave drift --json` prints, without ``adopted``."""
         return {
             "equal": self.equal,
             "good": self.proven,

@@ -222,7 +222,7 @@ def _asked(
 
 
 def same_model(reported: str, designed: str) -> bool:
-    """Return whether two model names match if case and punctuation are ignored: ``DCS-7060X6-64PE`` matches ``7060x6-64pe``."""
+    """Return True if two model names match when case and punctuation are ignored: ``DCS-7060X6-64PE`` matches ``7060x6-64pe``."""
     plain, wanted = (re.sub(r"[^a-z0-9]", "", word.lower()) for word in (reported, designed))
     return wanted in plain or plain in wanted
 
@@ -282,10 +282,10 @@ def captured_configurations(capture: Capture, configs: Mapping[str, DeviceConfig
 
 
 def configuration_parts(parts: Collection[str], captured: Iterable[str]) -> dict[str, bool]:
-    """Return, for each part of a running configuration, whether the captured files contain it.
+    """Return, by name, True for each part of a running configuration that the captured files contain.
 
-    ``parts`` are the names of the queries about the configuration. Files that were saved by hand have other names; then
-    only the number of files is compared.
+    ``parts`` are the names of the queries about the configuration. Files that were saved by hand have other names. In
+    this case, as many parts count as contained as there are files.
     """
     names = [Path(path).stem for path in captured]
     shown = {name for name in names if name in parts} or {*list(parts)[: len(names)]}
@@ -297,10 +297,14 @@ def compared_configurations(
     earlier: Mapping[str, dict[str, str]],
     configs: Mapping[str, DeviceConfig],
 ) -> tuple[dict[str, DeviceCheck], dict[str, tuple[str, ...]]]:
-    """Return how captured configurations differ from ``configs``, and the lines that changed since an earlier capture.
+    """Compare the running configurations of a capture with the design, and with an earlier capture.
 
-    ``running`` and ``earlier`` have the texts of each switch now and in the earlier capture
-    (``captured_configurations``).
+    - ``running``, ``earlier``: the texts of each switch in the two captures (``captured_configurations``).
+    - ``configs``: the designed configuration of each switch.
+
+    Return the results of the comparison with the design, and the lines that changed since the earlier capture, both by
+    switch. A switch that differed from the design before, and does not now, has no changed lines: its configuration was
+    deployed or repaired.
     """
     checks = saved(configs, running) if running else {}
     moved = {
@@ -415,7 +419,7 @@ _NO_EFFECT = ("role.nos",), ("role.extra",)
 
 
 def required(cause: Cause) -> tuple[str, ...]:
-    """Return the fields of the fabric file that determine the statement that differs."""
+    """Return the fields of the fabric file that determine a differing statement."""
     effect = next(iter(foremost(cause.fields, of_statement(cause.designed or cause.found))), None)
     asked = _NO_EFFECT[not cause.designed]
     if effect is None:

@@ -71,8 +71,8 @@ def by_leaf(server: Server, nic: Nic, state: DeviceState, notes: list[str]) -> I
 def by_server(server: Server, nic: Nic, state: HostState, ends: Ends, notes: list[str]) -> Iterable[Said]:
     """Yield the inventory values of a NIC that its server reports: the interface's name and MAC address, and the RDMA device.
 
-    The interface is the interface that receives LLDP from the NIC's leaf port, or else the interface with the designed
-    name. If LLDP contradicts the design, yield nothing and add a note to ``notes``.
+    The interface is the one that receives LLDP from the NIC's leaf port. If there is none, it is the interface with the
+    designed name. If LLDP contradicts the design, yield nothing and add a note to ``notes``.
     """
     interfaces = state.interfaces or {}
     heard = [name for name in interfaces if _hears(state, name, nic, ends)]
@@ -97,7 +97,7 @@ def by_server(server: Server, nic: Nic, state: HostState, ends: Ends, notes: lis
 
 
 def _hears(state: HostState, name: str, nic: Nic, ends: Ends) -> bool:
-    """Return whether a server's interface receives LLDP from the leaf and port to which the design connects the NIC."""
+    """Return True if a server's interface receives LLDP from the leaf and port to which the design connects the NIC."""
     heard = (state.neighbors or {}).get(name, ())
     return any(
         end_of(ends, neighbor)[1] == (nic.leaf, nic.leaf_port) for neighbor in heard if neighbor.system is not None
@@ -105,7 +105,7 @@ def _hears(state: HostState, name: str, nic: Nic, ends: Ends) -> bool:
 
 
 def _of_another(server: Server, nic: Nic, name: str) -> bool:
-    """Return whether a reported name is that of a different NIC of the server, for example because two cables are swapped."""
+    """Return True if a reported name belongs to a different NIC of the server, for example because two cables are swapped."""
     return any(name in {other.name, other.netdev} for other in server.nics if other.name != nic.name)
 
 
@@ -171,7 +171,7 @@ def modules(network: Network, states: Mapping[str, DeviceState]) -> Iterator[tup
 
 
 def lengths(network: Network, states: Mapping[str, DeviceState], notes: list[str]) -> Iterator[tuple[End, End, float]]:
-    """Yield the cable lengths that modules report: the reporting port, the port at the other end, and metres.
+    """Yield the cable lengths that modules report, as (reporting port, port at the other end, length in metres).
 
     If the modules at the two ends disagree, the length is left out and a note is added to ``notes``.
     """
@@ -330,7 +330,7 @@ class FilledInventory:
         return list(difflib.unified_diff(*sides, str(self.file), str(self.file), lineterm="")) if self.differs else []
 
     def to_json(self) -> dict[str, object]:
-        """Return the result as the documented JSON object."""
+        """Return a JSON object with the inventory's ``file``, ``rows`` (the changed cells) and ``notes``."""
         rows = [{"device": device, "interface": interface, **row} for (device, interface), row in self.cells.items()]
         return {"file": str(self.file), "rows": rows, "notes": self.notes}
 

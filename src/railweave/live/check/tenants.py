@@ -149,9 +149,9 @@ def _tenant(wanted: Tenant, state: DeviceState) -> Iterator[Deviation]:
 
 
 def _router_mac(wanted: Tenant, state: DeviceState) -> Iterator[Deviation]:
-    """Yield a finding if packets of a tenant's tunnels have a destination that the bridge of its VNI does not have.
+    """Yield a finding if the bridge of a tenant's VNI does not have the router MAC address that EVPN announces for it.
 
-    Other leaves send them to the announced router MAC address (RFC 9135, section 8.1).
+    Other leaves send the tenant's packets to the announced address (RFC 9135, section 8.1).
     """
     vni = (state.vnis or {}).get(wanted.vni)
     if vni is None or vni.up is False:  # a VNI that is down is a finding of its own
@@ -256,7 +256,7 @@ def overlay_prefixes(living: NetworkStates) -> Iterator[Deviation]:
 def _withheld(
     living: NetworkStates, vrf: str, owner: str, prefixes: Collection[Prefix], vrfs: Mapping[str, str]
 ) -> bool:
-    """Return whether a leaf announces some of its own prefixes of a VRF, but none of ``prefixes``. The leaf's own overlay table decides."""
+    """Return True if a leaf's own overlay table has some of the leaf's prefixes of a VRF, but none of ``prefixes``."""
     state = living.states.get(owner)
     tenant = next((each for each in living.expected[owner].tenants if each.vrf == vrf), None)
     announced = _held(tenant, state, vrfs) if state is not None and tenant is not None else None
@@ -321,9 +321,12 @@ def tunnels(living: NetworkStates) -> Iterator[Deviation]:
 def traced(living: NetworkStates, tenant: Tenant) -> tuple[Prefix, str, str, bool] | None:
     """Follow packets of a tenant from its leaf to one prefix of another leaf.
 
-    Return (the prefix, the device where the packets stop, the reason, True if every step to the end is known). If the
-    reason is empty, the packets do not stop, and the device is the device whose next step is unknown. Return None if no
-    other leaf has a prefix of the tenant.
+    Return None if no other leaf has a prefix of the tenant. Otherwise return (prefix, device, reason, True if the
+    outcome is known):
+
+    - If the packets stop, ``device`` is the device where they stop, and the reason is not empty.
+    - If the packets arrive, the device and the reason are empty.
+    - If the outcome is unknown, ``device`` is the device whose next step is unknown, and the reason is empty.
     """
     owners = ((prefix, living.vrf_owners.get((tenant.vrf, prefix), "")) for prefix in tenant.learned)
     example = next(((prefix, owner) for prefix, owner in owners if owner in living.expected), None)
@@ -357,9 +360,13 @@ def traced(living: NetworkStates, tenant: Tenant) -> tuple[Prefix, str, str, boo
 
 
 def _followed(living: NetworkStates, endpoint: Prefix, device: str, owner: str) -> tuple[str, str]:
-    """Follow the routes to a tunnel endpoint. Return the device where they end or become unknown, and the reason why they end.
+    """Follow the routes to a tunnel endpoint from a device on, and return (device, reason).
 
-    Every next hop of every device is followed once. Both texts are empty if all routes lead to the owner.
+    - If a route ends early, return the device where the route ends, and the reason.
+    - If the next step of a device is unknown, return this device and an empty reason.
+    - If all routes lead to the endpoint's owner, both texts are empty.
+
+    Every next hop of every device is followed once.
     """
     seen, ahead, unknown = set[str](), [device], ""
     while ahead:

@@ -108,7 +108,7 @@ class CollectResult:
         return all(outcome.status == "answered" for outcome in self.outcomes)
 
     def to_json(self) -> dict[str, object]:
-        """Return the result as the documented JSON object."""
+        """Return a JSON object with the folder of the capture, and the outcome of each device by name (``row``)."""
         return {"capture": str(self.folder), "devices": {outcome.device: row(outcome) for outcome in self.outcomes}}
 
 

@@ -261,7 +261,7 @@ class WrittenTables:
         return "\n".join([title, *(f"    {difference}" for difference in self.differences[:10])])
 
     def to_json(self) -> dict[str, Any]:
-        """Return the documented JSON object (docs/lab.md)."""
+        """Return the result as the JSON object that `railweave lab fib --json` prints."""
         return {
             "file": str(self.file),
             "entries": self.entries,

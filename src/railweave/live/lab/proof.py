@@ -57,7 +57,7 @@ class Proof:
         )
 
     def to_json(self) -> dict[str, Any]:
-        """Return the documented JSON object (docs/lab.md)."""
+        """Return the results as the JSON object that `railweave lab test --json` prints."""
         return {
             **self.record.heading(),
             "good": self.good,

@@ -150,8 +150,8 @@ class Diagnosis(JsonObject):
     - ``before``, ``after``: the simulator's results with the file's values and with the proposed step, by seed; empty
       without a rehearsal.
     - ``patch``, ``amended``: the patch and the patched file; empty if nothing is proposed.
-    - ``subjects``: the numbers of expected and seen counters by kind and device. ``unseen``: sentences about required
-      counters that were not seen.
+    - ``subjects``: the numbers of expected and reported counters, by kind and device.
+    - ``unseen``: sentences about required counters that no device reported, and about devices that did not answer.
     """
 
     JSON = (
@@ -182,7 +182,7 @@ class Diagnosis(JsonObject):
 
     @property
     def good(self) -> bool:
-        """True if there is no symptom, and every counter was seen or is allowed to stay unseen."""
+        """True if there is no symptom, every required counter was reported, and every device answered."""
         return not self.symptoms and not self.unseen
 
     @property
@@ -303,10 +303,9 @@ def _next(rule: str, qos: Qos, description: str) -> list[tuple[tuple[str, ...], 
 
 
 def not_seen(result: CheckResult) -> tuple[str, ...]:
-    """Return sentences about counters that a check should have compared but did not see, and about devices that did not answer.
+    """Return sentences about required counters that devices did not report, and about devices that did not answer.
 
-    Counters that the check allowed to stay unseen are left out. If the systems show no counters at all, a sentence
-    states this.
+    Counters that the check did not require are left out. If there are no counters at all, a sentence states this.
     """
     sentences = [f"{finding.where}: {finding.what}" for finding in result.findings if finding.id == NOT_SEEN.id]
     silent = [finding.where for finding in result.findings if finding.id == SILENT.id and finding.severity == "error"]

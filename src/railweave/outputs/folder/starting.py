@@ -92,7 +92,7 @@ class StartedFabric:
         ]
 
     def to_json(self) -> dict[str, Any]:
-        """Return the documented JSON object."""
+        """Return the result as the JSON object that `railweave init --json` prints."""
         return {
             "wrote": str(self.written[0]),
             "files": [str(file) for file in self.written],

@@ -95,9 +95,10 @@ def split(program: Program, qps_per_connection: int, *, split_data: bool, ports:
 
 
 def waits(program: Program, parts: Split) -> tuple[NDArray[np.uint64], NDArray[np.uint32], NDArray[np.uint64]]:
-    """Return the parts for which the parts of each message wait, as ``after_start``, ``after`` and ``after_delay_ps``.
+    """Return the dependencies between parts as the arrays ``after_start``, ``after`` and ``after_delay_ps``.
 
-    If message m waits for message n, all parts of m wait for all parts of n.
+    If message m waits for message n, all parts of m wait for all parts of n. The parts of message m wait for the parts
+    ``after[after_start[m] : after_start[m + 1]]``. ``after_delay_ps`` is the delay of each entry of ``after``.
     """
     first = parts.first.astype(np.int64)
     awaited = program.after.astype(np.int64)

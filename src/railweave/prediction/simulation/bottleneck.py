@@ -56,7 +56,7 @@ class Ideal:
         )
 
     def to_json(self, time_ps: int, program: Program) -> dict[str, Any]:
-        """Return the documented JSON object (docs/predict.md)."""
+        """Return a JSON object with the ideal time and bandwidth, and the fractions of the limits that were reached."""
         return {
             "time_us": self.time_ps / 1e6,
             "bus_bandwidth_GBps": program.bus_bandwidth_gbytes(self.time_ps),
@@ -129,7 +129,7 @@ class Bottleneck:
         )
 
     def to_json(self) -> dict[str, Any]:
-        """Return the documented JSON object."""
+        """Return a JSON object with the kind and name of the bottleneck and its busy fraction, and those of the next busiest kind."""
         return {
             "kind": self.kind,
             "what": self.what,

@@ -105,7 +105,7 @@ class InjectedFaults:
         return "\n".join([*self.table.to_text(), verdict, *self.record.timers_lines()])
 
     def to_json(self) -> dict[str, Any]:
-        """Return the documented JSON object (docs/lab.md)."""
+        """Return the measurements as the JSON object that `railweave lab fault --json` prints."""
         return {
             **self.record.heading(),
             "good": self.good,

@@ -109,7 +109,7 @@ class RunSummary:
         return not any(run.failures for run in self.runs)
 
     def to_json(self) -> dict[str, Any]:
-        """Return the documented JSON object."""
+        """Return the result as the JSON object that `railweave bench run --json` prints."""
         return {
             "plan": self.plan,
             "store": self.store,

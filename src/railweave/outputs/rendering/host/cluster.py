@@ -115,7 +115,8 @@ def server_counts(servers: int) -> list[int]:
 def tuner_rows(job_of: Callable[[int], Job], servers: int, nccl: Parameters, paths: int) -> list[TunerRow]:
     """Return the rows for jobs on up to ``servers`` servers. ``job_of`` returns the job for a number of servers.
 
-    Jobs with fewer channels than paths have no rows; NCCL then chooses everything.
+    ``paths`` is the number of paths (addresses) of a NIC. Jobs with fewer channels than paths have no rows: NCCL
+    chooses their settings itself.
     """
     rows: list[TunerRow] = []
     for count in server_counts(servers):
@@ -127,7 +128,7 @@ def tuner_rows(job_of: Callable[[int], Job], servers: int, nccl: Parameters, pat
 
 
 def _channels(most: int, paths: int) -> list[int]:
-    """Return the numbers of channels to try. They are multiples of ``paths``: times a power of two, and the largest that is at most ``most``."""
+    """Return the numbers of channels to try: ``paths`` times each power of two, and the largest multiple of ``paths``. None is above ``most``."""
     largest = most // paths * paths
     return sorted({paths << power for power in range(8) if paths << power <= largest} | ({largest} - {0}))
 
@@ -171,7 +172,7 @@ SCHEMA = 1
 
 
 def tuner_json(members: Sequence[HostScope]) -> str:
-    """Return the tuner table for jobs on these servers. It is empty if the servers differ or their jobs do not use the plugin."""
+    """Return the text of ``tuner.json`` for jobs on these servers. It is empty if the servers differ or their jobs do not use the plugin."""
     first = members[0]
     config = config_of(first)
     nics = [nic for nic in rdma_nics(config.nics) if nic.addresses] if config.nics else []
@@ -191,13 +192,16 @@ def tuner_json(members: Sequence[HostScope]) -> str:
 
 
 def tuner_text(network: str, paths: int, rows: Sequence[TunerRow]) -> str:
-    """Return the text of the tuner table, one row per line."""
+    """Return the text of ``tuner.json``, the table from which the net plugin chooses NCCL's settings, with one row per line.
+
+    ``network`` is the network's name, and ``paths`` the number of paths (addresses) of a NIC.
+    """
     lines = ",\n".join(f"  {json.dumps(_row(row))}" for row in rows)
     return f'{{"schema": {SCHEMA}, "network": {json.dumps(network)}, "paths": {paths}, "rows": [\n{lines}]}}\n'
 
 
 def _job(config: HostConfig, nics: Sequence[Sequence[HostNic]], servers: int) -> Job:
-    """Return the job on a number of servers like this one. ``nics`` has the ports of each NIC."""
+    """Return a job on ``servers`` servers of the kind of ``config``. ``nics`` has the ports of each NIC."""
     nearest = tuple(number * len(nics) // config.gpus for number in range(config.gpus))
     server = Server(
         config.name,

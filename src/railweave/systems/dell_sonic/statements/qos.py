@@ -116,7 +116,7 @@ class Qos:
         return _by_kind(self.dscp_tc, self.tc_queue, self.tc_pg, self.pfc_priority_queue)
 
     def targets(self, kind: str, names: Iterable[str]) -> dict[int, int]:
-        """Return the targets of the map of a kind that has the first defined name in ``names`` or, if none is defined, of the first map."""
+        """Return the targets of a map of a kind. It is the map with the first name in ``names`` that is defined, else the first map."""
         maps = self.maps.get(kind, {})
         return next((maps[name].targets for name in chain(names, maps) if name in maps), dict[int, int]())
 
@@ -245,12 +245,15 @@ ARS = "4.5"
 
 
 def _list(most: int) -> Codec:
-    """Return the codec for numbers and ranges up to a limit, such as ``0-2,5``."""
+    """Return the codec for a list of numbers and ranges, such as ``0-2,5``. ``most`` is the largest number that may occur."""
     return Codec(LIST, partial(_members, most=most), ranges, says="list")
 
 
 def _map(kind: str, field_name: str, form: str, members: Codec) -> Row:
-    """Return the row about maps of a kind. ``form`` is the form of the lines below a map's header."""
+    """Return the row of a statement table for QoS maps of a kind.
+
+    ``form`` is the pattern of the lines below a map's header. ``members`` is the codec for the numbers in such a line.
+    """
     entry = each(form, "entries", "guide", Entry, members=members, target=CLASS)
     return each(f"qos map {kind} <name>", field_name, "guide", Map, (entry,), by="name", name=defines(kind))
 
