@@ -52,7 +52,7 @@ class Record:
         return None if self.overlay is None else Overlay(**self.overlay)
 
     def heading(self) -> dict[str, Any]:
-        """Return the keys and values with which JSON objects about the lab begin (docs/lab.md)."""
+        """Return the keys and values with which JSON objects about the lab begin."""
         return {"network": self.network, "slice": self.slice, "timers": self.overlay}
 
     def timers_lines(self) -> list[str]:
