@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import dataclasses
 import json
+import re
 import shutil
 import typing
 from collections.abc import Iterator
@@ -16,6 +17,7 @@ import pytest
 import yaml
 
 from railweave.analysis.checks.subject import Subject
+from railweave.analysis.drift.field_kinds import UNKNOWN, UNROUTED, kind_of
 from railweave.analysis.drift.running import running_configs
 from railweave.analysis.routing.control_plane import ControlPlane
 from railweave.analysis.routing.table import UNREACHABLE
@@ -27,7 +29,7 @@ from railweave.model.device.model import DeviceConfig
 from railweave.model.network.model import Network
 from railweave.model.network.status import reachable
 from railweave.operations.deploy.making import Answers, make_plan
-from railweave.operations.deploy.moments import UNKNOWN, UNROUTED, Moments, kind_of, stages
+from railweave.operations.deploy.moments import Moments, stages
 from railweave.operations.deploy.plan import Plan, plan_of
 from railweave.operations.deploy.waves import UNDISTURBED, PlanLimits
 from railweave.outputs.folder.designing import design_file
@@ -398,6 +400,23 @@ def test_a_statement_that_no_reader_understands_is_unknown_and_is_named_with_its
     assert not any(NO_EFFECT in risk for risk in wave.risks)
 
 
+@pytest.mark.parametrize("nos", SYSTEMS)
+def test_other_descriptions_of_every_port_and_neighbor_have_no_effect(tmp_path: Path, nos: str) -> None:
+    document: dict[str, Any] = yaml.safe_load((EXAMPLES / "evpn-server-isolation.yaml").read_text())
+    network, path = designed(tmp_path, "new", "evpn-server-isolation", nos, document)
+    running = {
+        name: {file: _DESCRIPTION.sub(r"\1cable-7", text) for file, text in there.items()}
+        for name, there in texts(network).items()
+    }
+    assert all(running[name] != there for name, there in texts(network).items())
+    with in_force(network.catalog):
+        plan = make_plan(path, network, Answers(running))
+    assert all(NO_EFFECT in line for wave in plan.waves for line in wave.risks), plan.waves
+
+
+_DESCRIPTION = re.compile(r'(description"?:? "?)[^";\n]+')
+
+
 def test_a_change_of_unknown_disruption_names_its_first_statement(tmp_path: Path) -> None:
     plan, _, new = planned(tmp_path, "mi300x-leaf-31", "eos", "management.security", {})
     (wave,) = plan.waves
@@ -450,7 +469,7 @@ def test_what_frr_does_not_hold_is_named_and_not_called_done(tmp_path: Path) -> 
 
 @pytest.mark.parametrize("name", ["evpn-gpu-isolation", "h100-rlb"])
 def test_routing_reads_no_field_whose_change_shares_routes(name: str) -> None:
-    """Without BFD, graceful restart and traffic classes the routes are the same (``UNROUTED``)."""
+    """Without BFD, graceful restart, traffic classes and names of neighbors the routes are the same (``UNROUTED``)."""
     configs = configs_of(example(name))
     bare = {
         device: replace(
@@ -463,9 +482,17 @@ def test_routing_reads_no_field_whose_change_shares_routes(name: str) -> None:
                 config.bgp,
                 bfd=None,
                 graceful_restart=not config.bgp.graceful_restart,
-                groups=tuple(replace(group, bfd=None) for group in config.bgp.groups),
+                groups=tuple(
+                    replace(group, bfd=None, sessions=tuple(replace(session, peer="x") for session in group.sessions))
+                    for group in config.bgp.groups
+                ),
             ),
-            overlay=config.overlay and replace(config.overlay, bfd=None),
+            overlay=config.overlay
+            and replace(
+                config.overlay,
+                bfd=None,
+                neighbors=tuple(replace(neighbor, peer="x") for neighbor in config.overlay.neighbors),
+            ),
         )
         for device, config in configs.items()
     }

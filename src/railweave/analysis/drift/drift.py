@@ -12,6 +12,7 @@ from railweave.analysis.checks.checks import run_checks
 from railweave.analysis.checks.devices import DeviceCheck, Texts, attributed, saved
 from railweave.analysis.checks.differs import EXTRA
 from railweave.analysis.checks.subject import Subject
+from railweave.analysis.drift.field_kinds import NOTHING, kind_of
 from railweave.analysis.routing.table import LOCAL, UNREACHABLE, Routes
 from railweave.counting import counted
 from railweave.errors import UnsettledError, unknown_switches
@@ -114,6 +115,8 @@ def effects(
     tenants: dict[str, dict[str, None]] = {}
     for device, field_differences in differences.items():
         for difference in field_differences:
+            if kind_of(difference.field) == NOTHING:
+                continue
             for name in _classes(difference, configs[device]):
                 classes.setdefault(name, {})[device] = None
             for name in _tenants(difference, configs[device]):

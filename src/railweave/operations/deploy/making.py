@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from railweave.analysis.checks.causes import causes
 from railweave.analysis.checks.devices import DeviceCheck, saved
 from railweave.analysis.checks.subject import Subject
+from railweave.analysis.drift.field_kinds import NOTHING, ROUTES, UNKNOWN, kind_of
 from railweave.analysis.drift.running import running_configs, running_states
 from railweave.counting import counted
 from railweave.errors import InputError, Option, Problem, unknown_switches
@@ -22,7 +23,7 @@ from railweave.model.config.tree import UNKNOWN_DISRUPTION
 from railweave.model.network.status import reachable
 from railweave.operations.deploy.attached import attached, designed_ends, lines, lost, with_running_cables
 from railweave.operations.deploy.changes import SERVER, DeviceChange, change, partial_change, server_change
-from railweave.operations.deploy.moments import NOTHING, ROUTES, STAGES, UNKNOWN, Moments, kind_of, stages
+from railweave.operations.deploy.moments import STAGES, Moments, stages
 from railweave.operations.deploy.plan import Plan
 from railweave.operations.deploy.waves import NOT_COMPUTED, SERVERS_ONLY, PlanLimits, Wave, waves
 from railweave.progress import silent

@@ -10,19 +10,21 @@ if TYPE_CHECKING:
 LOOPBACK = "Loopback0"
 MANAGEMENT_PORT = "eth0"
 MANAGEMENT_VRF = "mgmt"
+VRF = "Vrf-"
+"""The beginning of the name of a tenant's VRF; the tenant's name follows it (sonic-vrf.yang requires ``Vrf``)."""
 
 _MOST_CHARACTERS = 15
 """The largest number of characters in the name of a Linux interface (IFNAMSIZ of linux/if.h, less the final zero). A VRF is such an interface."""
 
 
 def vrf_names(config: DeviceConfig) -> dict[str, str]:
-    """Return the VRF names on the switch, by tenant. SONiC requires the prefix ``Vrf`` (sonic-vrf.yang). A name that would be too long is replaced by the VNI."""
-    vrf_texts = {vrf.name: f"Vrf-{vrf.name}" for vrf in config.vrfs}
+    """Return the VRF names on the switch, by tenant. A name that would be too long is replaced by the VNI."""
+    vrf_texts = {vrf.name: f"{VRF}{vrf.name}" for vrf in config.vrfs}
     # A configuration that was read may put an interface into a VRF that it does not define.
     used = {user.vrf for user in (*config.gateways, *(part for port in config.interfaces for part in port.parts()))}
-    alone = {name: name if name.startswith("Vrf") else f"Vrf-{name}" for name in used - {"", *vrf_texts}}
+    alone = {name: name if name.startswith("Vrf") else f"{VRF}{name}" for name in used - {"", *vrf_texts}}
     return alone | {
-        vrf.name: vrf_texts[vrf.name] if len(vrf_texts[vrf.name]) <= _MOST_CHARACTERS else f"Vrf-{vrf.vni}"
+        vrf.name: vrf_texts[vrf.name] if len(vrf_texts[vrf.name]) <= _MOST_CHARACTERS else f"{VRF}{vrf.vni}"
         for vrf in config.vrfs
     }
 

@@ -12,7 +12,7 @@ from railweave.model.device.overlay import MAC_VRF, MAC_VRF_NUMBER
 from railweave.systems.frr.meaning.ports import advertisements, prefixes
 from railweave.systems.frr.read.text import number
 from railweave.systems.frr.statements.ports import Port
-from railweave.systems.sonic.names import transit_vlan, vrf_names
+from railweave.systems.sonic.names import VRF, transit_vlan, vrf_names
 from railweave.systems.sonic.statements.vlans import Assigned, Gateway, Mapped, Vlan, Vlans
 
 if TYPE_CHECKING:
@@ -123,13 +123,17 @@ def tunnels(vlans: Vlans) -> Tunnels:
 def designed_names(vlans: Vlans, vxlan: Tunnels, reader: TableReader) -> dict[str, str]:
     """Return the names of VRFs in the design, by their names on the switch.
 
-    They are in the description that railweave gives to the VLAN of a VRF's VNI.
+    They are in the description that railweave gives to the VLAN of a VRF's VNI. If an operator has changed the
+    description, the name on the switch gives the name in the design, unless it was shortened (``vrf_names``).
     """
     for vlan, vrf in vxlan.transit.items():
         if vlans.gateways.get(vlan, Gateway()).vrf != vrf:
             reader.leave_field(f"VLAN_INTERFACE {vlan}", "vrf_name")
     about = {vrf: vlans.vlans[vlan].description for vlan, vrf in vxlan.transit.items() if vlan in vlans.vlans}
-    return {vrf: text.removeprefix(_TRANSIT) for vrf, text in about.items() if text.startswith(_TRANSIT)}
+    return {
+        vrf: text.removeprefix(_TRANSIT) if text.startswith(_TRANSIT) else vrf.removeprefix(VRF)
+        for vrf, text in about.items()
+    }
 
 
 def gateways(
