@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 import re
 from pathlib import Path
@@ -21,6 +23,8 @@ from railweave.model.device.build import device_config
 from railweave.model.device.host import host_config
 from railweave.model.network.model import Network
 from railweave.outputs.rendering.host.host_json import host_json
+from railweave.outputs.rendering.tables import tables_of
+from railweave.outputs.report.bom import bill
 from tests.conftest import designed, example
 from tests.planes import RLB, fabric_text, network_of_planes
 
@@ -113,6 +117,52 @@ def test_what_failures_cost_is_what_the_mrc_paper_counts(
     assert 100 * sum(speeds[1:]) / sum(speeds) == port_percent
     planes = {network.plane_of(nic) for nic in nics}
     assert len(planes) == len(nics)
+
+
+@pytest.mark.parametrize(
+    ("topology", "server", "ports", "panels", "straight"),
+    [
+        ("planes: 8, leaves_per_stripe: 1, spines: 4, links_per_spine: 64, link_speed: 100G", "gb300-nvl72-8x100", 8, 8, 256),
+        ("planes: 4, leaves_per_stripe: 1, spines: 2, links_per_spine: 64, link_speed: 200G", "gb300-nvl72-4x200", 4, 16, 128),
+    ],
+)  # fmt: skip
+def test_lanes_of_a_shared_module_cross_shuffle_panels(
+    topology: str, server: str, ports: int, panels: int, straight: int, tmp_path: Path
+) -> None:
+    """64 NICs of 800G: each panel joins as many NICs as a leaf port has links with the leaf ports of all planes, a lane to each."""
+    text = MULTIPLANE.format(topology=topology, server=server).replace("gpu-[1-2]", "gpu-[1-16]")
+    network, _ = designed(tmp_path, text)
+    rows = list(csv.DictReader(io.StringIO(tables_of(network)["panels.csv"](network))))
+    by_panel: dict[str, list[dict[str, str]]] = {}
+    for row in rows:
+        by_panel.setdefault(row["panel"], []).append(row)
+    assert len(by_panel) == panels
+    for crossing in by_panel.values():
+        assert {row["size"] for row in crossing} == {f"{ports} x {ports}"}
+        crossed = {(row["a_connector"], row["b_connector"]) for row in crossing}
+        assert len(crossed) == len(crossing) == ports * ports  # each connector has one link to each of the other side
+        for side in "ab":
+            lanes = {(row[f"{side}_connector"], row[f"{side}_lanes"]) for row in crossing}
+            assert len(lanes) == ports * ports
+        assert len({row["b_device"] for row in crossing}) == ports  # a leaf of each plane
+    counts = {(item.kind, item.name): item.count for item in bill(network)}
+    pluggables = {name: count for (kind, name), count in counts.items() if kind == "pluggable"}
+    assert min(pluggables.values()) == 64  # one module in each NIC
+    assert counts["shuffle panel", f"{ports} x {ports}"] == panels
+    trunks = {name: count for (kind, name), count in counts.items() if kind == "fibre cable"}
+    assert sorted(trunks.values()) == sorted([2 * 64, straight])
+    labels = {(cable.a.lanes, cable.speed_gbps) for cable in network.cables if cable.kind == "server"}
+    width = 8 // ports
+    assert {lanes for lanes, _ in labels} == {
+        str(number + 1) if width == 1 else f"{number * width + 1}-{(number + 1) * width}" for number in range(ports)
+    }
+
+
+def test_no_example_has_shuffle_panels() -> None:
+    """A module with a connector for each link needs none."""
+    assert [
+        name for name in ("gb300-racks", "two-planes", "h100-rlb") if "panels.csv" in tables_of(example(name))
+    ] == []
 
 
 def test_a_leaf_a_rail_in_each_plane_where_the_file_says_nothing(tmp_path: Path) -> None:

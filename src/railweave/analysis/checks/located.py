@@ -22,7 +22,7 @@ TABLE_DIFFERS = Rule(
     "table-differs",
     "error",
     "folder",
-    "a row of cabling.csv, addresses.csv or racks.csv differs from the design",
+    "a row of cabling.csv, addresses.csv, racks.csv or panels.csv differs from the design",
     "technicians and other tools work from these tables",
     "build the folder again; if the table is right and the design wrong, change the inventory or the fabric file",
 )
@@ -32,6 +32,7 @@ KEYS = {
     "cabling.csv": ("a_device", "a_port"),
     "addresses.csv": ("kind", "device", "interface", "color", "vlan"),
     "racks.csv": ("device", "port"),
+    "panels.csv": ("a_device", "a_port"),
 }
 """The CSV tables, each with the columns that identify a row."""
 

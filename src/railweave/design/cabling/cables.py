@@ -369,13 +369,22 @@ class _Cabler:
         return Cable(
             kind="server",
             fabric=self.layout.name,
-            a=End(server.name, nic, None, None, "1-4", far),
+            a=End(server.name, nic, None, None, self._nic_lanes(server, rail, model.speed_gbps, far), far),
             b=End(leaf.name, end.name, port.physical, port.channel, end.lanes, near),
             speed_gbps=speed,
             length_m=length.metres,
             measured=length.line > 0,
             color=None,
         )
+
+    def _nic_lanes(self, server: PlacedServer, rail: int, speed_gbps: int, optic: str) -> str:
+        """Return the lanes of a NIC's module that a port uses. Ports that share a module (``Optic.trunk``) have lanes of 100G one after another."""
+        module = self.context.catalog.optics.get(optic)
+        if module is None or not module.trunk:
+            return "1-4"
+        width = speed_gbps // 100
+        first = (rail - 1) // server.nics.adapters * width + 1
+        return str(first) if width == 1 else f"{first}-{first + width - 1}"
 
     def _fabric_cable(self, tier: _Tier, lower: _Place, upper: _Place, link: int) -> Cable | None:
         fixed = self.overrides.take(lower.name, upper.name, link)

@@ -452,6 +452,11 @@ class Optic(Model):
     part: str = Field(default="", description="part number of a product that can be ordered")
     connector: str = Field(default="", description="of one link")
     fibres: int | None = Field(default=None, description="number of fibres of one link")
+    trunk: bool = Field(
+        default=False,
+        description="all links of a module leave through one connector; a shuffle panel joins its links to different modules",
+        exclude_if=lambda value: not value,
+    )
     power_w: float | None = Field(
         default=None, description="largest power draw of a module in watts; for a cable assembly, of both ends together"
     )

@@ -175,14 +175,14 @@ def differences(old: str, new: str, file: str, context: int = 0) -> Iterator[str
 def follows(before: Network, after: Network, word: str) -> Iterator[str]:
     """Yield lines about how new hardware changes each file of a build, and about the cables to plug in.
 
-    The files are address, cabling and rack tables, switch configurations and server files. ``word`` is the part that
+    The files are the tables of cables and addresses, switch configurations and server files. ``word`` is the part that
     was replaced.
     """
     from railweave.outputs.folder.differences import diff
-    from railweave.outputs.rendering.tables import addresses_csv, cabling_csv, racks_csv
+    from railweave.outputs.rendering.tables import tables_of
 
     device, _ = part(before, word)
-    for name, of in (("addresses.csv", addresses_csv), ("cabling.csv", cabling_csv), ("racks.csv", racks_csv)):
+    for name, of in (tables_of(before) | tables_of(after)).items():
         yield from differences(of(before), of(after), name)
     changes = diff(before, after)
     yield from changes.lines()

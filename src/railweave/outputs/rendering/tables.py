@@ -1,4 +1,4 @@
-"""The tables of a network: ``cabling.csv``, ``addresses.csv`` and ``racks.csv``."""
+"""The tables of a network: ``cabling.csv``, ``addresses.csv``, ``racks.csv`` and ``panels.csv``."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from railweave.model.catalog import catalog
 from railweave.model.config.naming import named
+from railweave.outputs.rendering.panels import panels, panels_csv
 from railweave.pages.table import columns, csv_text
 
 if TYPE_CHECKING:
@@ -67,9 +68,14 @@ def racks_csv(network: Network) -> str:
 
 
 def tables_of(network: Network) -> dict[str, Callable[[Network], str]]:
-    """Return the functions that write this network's tables, by file name. ``racks.csv`` is included only if the fabric file places devices in racks."""
+    """Return the functions that write this network's tables, by file name.
+
+    ``racks.csv`` is included only if the fabric file places devices in racks, and ``panels.csv`` only if links cross
+    shuffle panels.
+    """
     racks = {"racks.csv": racks_csv} if network.positions else {}
-    return {"cabling.csv": cabling_csv, "addresses.csv": addresses_csv, **racks}
+    shuffled = {"panels.csv": panels_csv} if panels(network) else {}
+    return {"cabling.csv": cabling_csv, "addresses.csv": addresses_csv, **racks, **shuffled}
 
 
 def _cables(network: Network) -> Iterator[tuple[object, ...]]:

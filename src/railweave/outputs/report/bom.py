@@ -3,11 +3,13 @@
 Items are counted by these rules:
 
 - A pluggable is in a physical port. If a port is split in two, two cables share one module, so modules are counted by (device,
-  physical port). A NIC port has no physical number in the design and is never split, so each NIC end is one module.
+  physical port). A NIC port has no physical number in the design and is never split, so each NIC end is one module, unless
+  the NIC's ports share one.
 - A cable assembly (direct-attach copper, or any other kind that is not an optic) includes its ends. A splitter has one end at
   the switch and several at NICs. So assemblies are counted by the switch port at their trunk, which is the leaf's port both
   towards NICs and towards spines. Unconnected legs do not change the count.
-- A link between two optics has one fibre cable, of the optic's medium and the link's length.
+- A link between two optics has one fibre cable, of the optic's medium and the link's length. If all links of a module leave
+  through one connector, its ports share the module, and it has one trunk cable: to the other module or to a shuffle panel.
 """
 
 from __future__ import annotations
@@ -22,6 +24,7 @@ from pydantic import Field
 from railweave.model.catalog import catalog, in_force
 from railweave.model.intent.base import Line, Model
 from railweave.model.intent.reading.document import read_document, validate
+from railweave.outputs.rendering.panels import Module, Modules, Panel, panels
 from railweave.outputs.report.figures import plural
 
 if TYPE_CHECKING:
@@ -32,7 +35,7 @@ if TYPE_CHECKING:
     from railweave.model.network.model import Network
 
 
-KINDS = ("switch", "server", "NIC", "pluggable", "cable assembly", "fibre cable")
+KINDS = ("switch", "server", "NIC", "pluggable", "cable assembly", "shuffle panel", "fibre cable")
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +58,7 @@ class Item:
 def bill(network: Network) -> list[Item]:
     """Return the bill of materials of a network, sorted by kind and then by name."""
     with in_force(network.catalog):
-        return [*_devices(network), *_optics(network), *_fibre(network)]
+        return [*_devices(network), *_optics(network), *_panels(network), *_fibre(network)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,9 +127,10 @@ def _optics(network: Network) -> list[Item]:
     modules: defaultdict[str, Counter[tuple[str, int | str]]] = defaultdict(Counter)
     places: dict[str, set[str]] = {}
     leaves = {switch.name for switch in network.switches if switch.role == "leaf"}
+    shared = Modules(network)
     for cable in network.cables:
         for end, place in _counted_ends(network, cable, leaves):
-            modules[end.optic][end.module] += 1
+            modules[end.optic][shared.of(end)] += 1
             places.setdefault(end.optic, set()).add(place)
     items = [
         Item(
@@ -202,8 +206,63 @@ def _places(places: set[str]) -> str:
     return ", ".join(plurals.get(place, place + "s") for place in order if place in places)
 
 
+def _panels(network: Network) -> list[Item]:
+    sizes: defaultdict[str, list[Panel]] = defaultdict(list)
+    for panel in panels(network):
+        sizes[panel.size].append(panel)
+    return [
+        Item(
+            "shuffle panel",
+            size,
+            len(alike),
+            f"connectors of trunk cables on its two sides; up to {max(len(panel.cables) for panel in alike)} links cross each "
+            "(panels.csv)",
+            "between pluggables",
+        )
+        for size, alike in sorted(sizes.items())
+    ]
+
+
+def _trunks(network: Network) -> list[Item]:
+    """Return the trunk cables of modules whose links leave through one connector."""
+    modules = Modules(network)
+    ends: dict[Module, tuple[str, float]] = {}
+    joined: dict[tuple[Module, Module], None] = {}
+    for cable in filter(modules.joins, network.cables):
+        pair = modules.of(cable.a), modules.of(cable.b)
+        joined[pair] = None
+        for module, end in zip(pair, (cable.a, cable.b), strict=True):
+            ends[module] = end.optic, cable.length_m
+    to_panel = {module for panel in panels(network) for module in (*panel.near, *panel.far)}
+    kinds: Counter[tuple[str, float, bool]] = Counter()
+    for pair in joined:
+        if pair[0] not in to_panel:
+            kinds[*ends[pair[0]], False] += 1
+    for module, (optic, length) in ends.items():
+        if module in to_panel:
+            kinds[optic, length, True] += 1
+    media: Counter[tuple[str, str, str]] = Counter()
+    for (optic, length, panel), count in kinds.items():
+        there = f"up to {length:g} m with the trunk behind the panel" if panel else f"{length:g} m"
+        words = "one per module, to a shuffle panel" if panel else "one per two modules"
+        media[catalog().optics[optic].media, there, words] += count
+    return [
+        Item(
+            "fibre cable",
+            f"{medium} trunk, {there}",
+            count,
+            words,
+            "behind pluggables" if "panel" in words else "between two pluggables",
+        )
+        for (medium, there, words), count in sorted(media.items())
+    ]
+
+
 def _fibre(network: Network) -> list[Item]:
-    alike = Counter((cable.a.optic, cable.b.optic, cable.length_m) for cable in network.cables)
+    modules = Modules(network)
+    alike = Counter(
+        (cable.a.optic, cable.b.optic, cable.length_m) for cable in network.cables if not modules.joins(cable)
+    )
     kinds: Counter[tuple[str, float, str]] = Counter()
     for (near, far, length), count in alike.items():
         optic = catalog().optics.get(near)
@@ -212,7 +271,7 @@ def _fibre(network: Network) -> list[Item]:
     return [
         Item("fibre cable", f"{media}, {length:g} m", count, f"one per link{ends}", "between two pluggables")
         for (media, length, ends), count in sorted(kinds.items())
-    ]
+    ] + _trunks(network)
 
 
 def _connectors(near_name: str, other: str) -> str:

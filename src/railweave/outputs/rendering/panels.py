@@ -1,0 +1,113 @@
+"""Shuffle panels: passive panels behind optical modules whose links leave through one connector and go to different modules."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from railweave.model.catalog import catalog
+from railweave.pages.table import columns, csv_text
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from railweave.model.network.devices import Cable, End
+    from railweave.model.network.model import Network
+
+Module = tuple[str, str | int]
+"""An optical module: its device, and the number of its physical port or, for a NIC, the name of its first port."""
+PANELS = columns(
+    "panel", "size", "a_connector", "a_device", "a_port", "a_lanes", "b_connector", "b_device", "b_port", "b_lanes",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Panel:
+    """A shuffle panel: each connector has the trunk cable of one module, and each link crosses the panel between two of them.
+
+    - ``near``, ``far``: the modules of the servers or lower switches and those of the switches above, each with the
+      number of its connector on that side of the panel.
+    - ``cables``: the links through the panel.
+    """
+
+    name: str
+    near: Mapping[Module, int]
+    far: Mapping[Module, int]
+    cables: tuple[Cable, ...]
+
+    @property
+    def size(self) -> str:
+        """The numbers of connectors on both sides, such as ``8 x 8``."""
+        return f"{len(self.near)} x {len(self.far)}"
+
+
+class Modules:
+    """The optical modules of a network whose links leave through one connector (``Optic.trunk``)."""
+
+    def __init__(self, network: Network) -> None:
+        self._network = network
+        self._optics = {name for name, optic in catalog().optics.items() if optic.trunk}
+
+    def joins(self, cable: Cable) -> bool:
+        """Return True if both ends of a cable are in such modules."""
+        return cable.a.optic in self._optics and cable.b.optic in self._optics
+
+    def of(self, end: End) -> Module:
+        """Return the module of an end. The ports of a NIC with such a module share it."""
+        if end.physical is not None or end.optic not in self._optics:
+            return end.module
+        server = self._network.server(end.device)
+        nic, model = server.nic(end.port), catalog().servers.get(server.model)
+        if nic is None or model is None:
+            return end.module
+        kind, index = model.card(self._network.fabric(nic.fabric).nics, nic.rail)
+        return end.device, model.nics[kind].names[index]
+
+
+def panels(network: Network) -> tuple[Panel, ...]:
+    """Return the shuffle panels of a network, in the order of their first cables.
+
+    A panel joins all modules that links connect directly or through others. Where all links of a module go to one other
+    module, a trunk cable joins the two without a panel. A panel has the name of the first switch port above it.
+    """
+    modules = Modules(network)
+    first: dict[Module, Module] = {}
+
+    def root(module: Module) -> Module:
+        while (above := first.setdefault(module, module)) != module:
+            first[module] = module = first[above]
+        return module
+
+    through = [(cable, modules.of(cable.a), modules.of(cable.b)) for cable in network.cables if modules.joins(cable)]
+    for _, near, far in through:
+        first[root(far)] = root(near)
+    groups: dict[Module, list[tuple[Cable, Module, Module]]] = {}
+    for joined in through:
+        groups.setdefault(root(joined[1]), []).append(joined)
+    return tuple(panel for links in groups.values() if len((panel := _panel(links)).near) + len(panel.far) > 2)
+
+
+def _panel(links: list[tuple[Cable, Module, Module]]) -> Panel:
+    near, far = (
+        {module: number for number, module in enumerate(dict.fromkeys(link[side] for link in links), 1)}
+        for side in (1, 2)
+    )
+    device, port = next(iter(far))
+    return Panel(f"panel-{device}-{port}", near, far, tuple(link[0] for link in links))
+
+
+def panels_csv(network: Network) -> str:
+    """Return the table of shuffle panels with one row per link: the connectors and lanes between which it crosses the panel."""
+    modules = Modules(network)
+    return csv_text(
+        PANELS,
+        (
+            (
+                *(panel.name, panel.size),
+                *(panel.near[modules.of(cable.a)], cable.a.device, cable.a.port, cable.a.lanes),
+                *(panel.far[modules.of(cable.b)], cable.b.device, cable.b.port, cable.b.lanes),
+            )
+            for panel in panels(network)
+            for cable in panel.cables
+        ),
+    )
