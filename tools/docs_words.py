@@ -6,7 +6,8 @@
 
 A page is a Markdown file below docs/. What follows the generated mark is generated, and so is what a trial or a benchmark writes
 between ``<!-- NAME: begin -->`` and ``<!-- NAME: end -->``; a page that announces ``make docs`` in its first lines is generated as a
-whole. Words are separated by white space; tables and blocks of code count.
+whole. A word is what is between white space and has a letter or a digit, so that bars and rules of tables are none; tables and blocks
+of code count.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ WHOLE = re.compile(r"\b[Gg]enerated (?:from the models )?by `make docs`")
 MEASURED = re.compile(r"<!-- ([^>]+): begin -->(.*?)<!-- \1: end -->", re.DOTALL)
 HEAD = 1500
 """Characters in which a page that is generated as a whole names ``make docs``."""
+WORD = re.compile(r"\S*[^\W_]\S*")
 
 
 class PageWords(NamedTuple):
@@ -41,10 +43,15 @@ def parts(text: str) -> tuple[str, str]:
     return MEASURED.sub(lambda match: "\n" * match[0].count("\n"), written), generated + measured
 
 
+def count(text: str) -> int:
+    """Count the words of a text."""
+    return len(WORD.findall(text))
+
+
 def page_words(path: Path) -> PageWords:
     """Count the words of one page."""
     written, generated = parts(path.read_text())
-    return PageWords(path.relative_to(DOCS).as_posix(), len(written.split()), len(generated.split()))
+    return PageWords(path.relative_to(DOCS).as_posix(), count(written), count(generated))
 
 
 def pages() -> list[PageWords]:
