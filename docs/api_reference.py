@@ -7,8 +7,11 @@ import importlib
 import inspect
 import re
 import textwrap
+from functools import cache
 from itertools import zip_longest
 from typing import TYPE_CHECKING
+
+from docs.shared_rows import common_rows, linked, placed
 
 import railweave
 
@@ -44,7 +47,7 @@ def api_reference() -> str:
     for module, names in exported().items():
         group = groups[GROUPS.get(module, "Types")]
         if module in GROUPS:
-            group.append(_prose(inspect.getdoc(importlib.import_module(module))))
+            group.append(_introduction(module))
         for one in (module, *MODULES.get(module, ())):
             text = inspect.getsource(importlib.import_module(one))
             group += [_entry(text, *pair) for pair in _with_next(ast.parse(text).body) if _name(pair[0]) in names]
@@ -52,7 +55,37 @@ def api_reference() -> str:
     parts = [HEAD.rstrip()]
     for title, entries in groups.items():
         parts += [f"## {title}", *entries]
-    return "\n\n".join(parts) + "\n"
+    return linked("\n\n".join(parts) + "\n")
+
+
+def _introduction(module: str) -> str:
+    """Return the docstring of a module, without the modules that it imports; functions have their common parameters below it."""
+    text = re.sub(r"\n\nImports: .*$", "", inspect.getdoc(importlib.import_module(module)) or "", flags=re.DOTALL)
+    if GROUPS[module] != "Functions":
+        return _prose(text)
+    items = [_item(name, meaning) for name, meanings in common_rows(_parameters()).items() for meaning in meanings]
+    about = "Each function names those that it takes. A text may name the option of the command line, for example `--device`."
+    return "\n\n".join([_prose(text), "### Parameters of many functions", about, "\n".join(items)])
+
+
+@cache
+def _parameters() -> dict[str, list[tuple[str, str]]]:
+    """Return the parameters of every function that is declared by its options, with their texts, in the order of the page."""
+    parameters: dict[str, list[tuple[str, str]]] = {}
+    for module, names in exported().items():
+        for home in (module, *MODULES.get(module, ())):
+            for node in ast.parse(inspect.getsource(importlib.import_module(home))).body:
+                if isinstance(node, ast.FunctionDef) and node.decorator_list and node.name in names:
+                    listed = _described(getattr(railweave, node.name))[1]
+                    parameters[node.name] = re.findall(r"^- ``(\w+)``: (.*)$", listed, re.MULTILINE)
+    return parameters
+
+
+def _described(function: Callable[..., object]) -> tuple[str, str]:
+    """Return the docstring of a function that is declared by its options: its own text, and the list of its parameters."""
+    own = inspect.getdoc(function.of) or ""  # type: ignore[attr-defined]
+    text = inspect.getdoc(function) or ""
+    return own, text.removeprefix(own)
 
 
 def exported() -> dict[str, set[str]]:
@@ -79,7 +112,7 @@ def _entry(text: str, node: ast.stmt, after: ast.stmt | None) -> str:
 
 
 def _verb(function: Callable[..., object]) -> list[str]:
-    """A function that is declared by its options: its signature, a parameter a line, and its docstring, which has them all."""
+    """A function that is declared by its options: its signature, a parameter a line, its docstring, and its parameters."""
     signature = inspect.signature(function)
     lines = [f"def {function.__name__}("]
     for parameter in signature.parameters.values():
@@ -89,7 +122,13 @@ def _verb(function: Callable[..., object]) -> list[str]:
         given = "" if default is parameter.empty else " = ..." if callable(default) else f" = {default!r}"
         lines.append(f"    {parameter.name}: {parameter.annotation}{given},")
     header = "\n".join([*lines, f") -> {signature.return_annotation}"])
-    return [f"```python\n{header}\n```", _prose(inspect.getdoc(function))]
+    places = placed(_parameters())[function.__name__]
+    listed = [_item(name, text) for name, text in places.own]
+    listed += [f"- {', '.join(map(_code, names))}: as for `{other}`." for other, names in places.earlier.items()]
+    listed.append(
+        f"- [Parameters of many functions](#parameters-of-many-functions): {', '.join(map(_code, places.common))}."
+    )
+    return [f"```python\n{header}\n```", _prose(_described(function)[0]), "\n".join(listed)]
 
 
 def _members(node: ast.ClassDef) -> Iterator[str]:
@@ -109,6 +148,10 @@ def _members(node: ast.ClassDef) -> Iterator[str]:
 
 def _item(code: str, said: str | None) -> str:
     return "- " + textwrap.indent(f"`{code}`" + (f": {_prose(said)}" if said else ""), "  ").lstrip()
+
+
+def _code(name: str) -> str:
+    return f"`{name}`"
 
 
 def _call(node: ast.FunctionDef) -> str:

@@ -10,16 +10,25 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, get_type_hints
 
+from docs.shared_rows import Rows, common_rows, linked, placed
 from typer.main import get_command
 
 from railweave.cli.app import app
+from railweave.cli.command import REPEATED
 from railweave.host import options as host
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterator, Sequence
 
-HEAD = "## Every command\n\n`railweave VERB -h` prints the same.\n"
+HEAD = """## Every command
+
+`railweave VERB -h` prints the same, with the options of many verbs.
+"""
+
+MANY = "options-of-many-verbs"
+"""The anchor of the options that many verbs have; those of ``railweave host`` have texts of their own."""
+MANY_OF_HOST = "options-of-many-verbs-of-railweave-host"
 
 KINDS = {"Path": "PATH", "int": "NUMBER", "float": "NUMBER", "str": "TEXT"}
 
@@ -36,21 +45,59 @@ class Verb:
 
 def cli_reference() -> str:
     """The page."""
-    parts = [HEAD]
-    for verb in verbs():
-        level = "####" if verb.words[0] == "host" and len(verb.words) > 1 else "###"
-        parts += [f"\n{level} railweave {' '.join(verb.words)}\n", verb.about]
+    every = list(verbs())
+    rows = {_title(verb): verb.options for verb in every if verb.words[0] != "host"}
+    rows_of_host = {_title(verb): verb.options for verb in every if verb.words[0] == "host"}
+    places = {**placed(rows), **placed(rows_of_host)}
+    parts = [HEAD, _many("### Options of many verbs", rows)]
+    for verb in every:
+        of_host = verb.words[0] == "host"
+        level = "####" if of_host and len(verb.words) > 1 else "###"
+        parts += [f"\n{level} {_title(verb)}\n", verb.about]
         if verb.words == ("host",):
             parts.append(" [Bring up a GPU server](howto/bring-up-a-gpu-server.md) explains how to use it.\n")
+            parts.append(_many("#### Options of many verbs of `railweave host`", rows_of_host))
         elif verb.words == ("flows",):
             parts.append(
                 f" [The packet engine](engine.md#raw-runs-of-the-packet-engine) explains how.\n\n```text\n{verb.usage}```\n"
             )
-        elif verb.words[0] == "host":
-            parts += ["\n\n", _table(verb.options)]
         else:
-            parts += [f"\n\n```\n{verb.usage}\n```\n", f"\n{_table(verb.options)}"]
-    return "".join(parts)
+            usage = "" if of_host else f"```\n{verb.usage}\n```\n\n"
+            parts += ["\n\n", usage, _options(places[_title(verb)], MANY_OF_HOST if of_host else MANY)]
+    return linked("".join(parts))
+
+
+def _title(verb: Verb) -> str:
+    return " ".join(("railweave", *verb.words))
+
+
+def _many(heading: str, rows: dict[str, tuple[tuple[str, str], ...]]) -> str:
+    """Return the section of the options that are the same at many verbs. A verb with a less frequent text is named before the text."""
+    cells: list[tuple[str, str]] = []
+    for name, texts in common_rows(rows).items():
+        first, *others = texts.items()
+        meanings = [first[0]]
+        for text, users in others:
+            verbs_with_it = ", ".join(f"`{user.removeprefix('railweave ')}`" for user in users)
+            meanings.append(f"At {verbs_with_it}: {text}")
+        cells.append((name, " ".join(meanings)))
+    return f"\n{heading}\n\nEach verb names those that it takes below its own options.\n\n{_table(cells)}"
+
+
+def _options(places: Rows, anchor: str) -> str:
+    """Return the options of a verb: a table of its own, and the names of those that are described elsewhere."""
+    parts = [_table(places.own)] if places.own else []
+    named = {f"[As at `{verb}`](#{verb.replace(' ', '-')})": names for verb, names in places.earlier.items()}
+    if places.common:
+        named[f"[Options of many verbs](#{anchor})"] = places.common
+    parts += [f"{place}: {', '.join(map(_name, names))}.\n" for place, names in named.items()]
+    return "\n".join(parts)
+
+
+def _name(spelled: str) -> str:
+    """Return the name by which a line names an option: the long one, without its value and its other spellings."""
+    names = re.findall(r"`(-[^`]*)`", spelled)
+    return f"`{next((name for name in names if name.startswith('--')), names[0])}`" if names else spelled
 
 
 def verbs() -> Iterator[Verb]:
@@ -90,7 +137,7 @@ def _value(command: Any, option: Any) -> str:  # noqa: ANN401 - likewise
     if option.is_flag:
         return ""
     if option.metavar:
-        return option.metavar
+        return "TEXT" if option.metavar == REPEATED else option.metavar
     kind = get_type_hints(command.callback)[option.name]
     plain = next(member for member in getattr(kind, "__args__", (kind,)) if member is not type(None))
     if isinstance(plain, type) and issubclass(plain, StrEnum):

@@ -11,24 +11,24 @@ import re
 import sys
 from pathlib import Path
 
+from docs.cli_reference import verbs
+
 DOCS = Path(__file__).parent
 RECORD = DOCS / "interface.txt"
 
 
-def interface(folder: Path = DOCS) -> list[str]:
-    """Return the names, as the generated references below a folder have them, sorted."""
+def interface() -> list[str]:
+    """Return the names, as the parsers and the generated references have them, sorted."""
     names: set[str] = set()
-    verb = ""
-    for line in (folder / "cli.md").read_text(encoding="utf-8").splitlines():
-        if heading := re.match(r"#{3,4} railweave (.*)", line):
-            verb = heading[1]
-            names.add(f"verb {verb}")
-        elif verb and (row := re.match(r"\| (`.*?)(?<!\\) \| ", line)):
-            names |= {f"option {verb} {option}" for option in re.findall(r"`(--[a-z0-9-]+)`", row[1])}
-    schema = json.loads((folder / "fabric.schema.json").read_text(encoding="utf-8"))
+    for verb in verbs():
+        words = " ".join(verb.words)
+        names.add(f"verb {words}")
+        for spelled, _ in verb.options:
+            names |= {f"option {words} {option}" for option in re.findall(r"`(--[a-z0-9-]+)`", spelled)}
+    schema = json.loads((DOCS / "fabric.schema.json").read_text(encoding="utf-8"))
     for name, definition in {"Fabric file": schema, **schema["$defs"]}.items():
         names |= {f"field {name} {field}" for field in definition.get("properties", ())}
-    findings = (folder / "findings.md").read_text(encoding="utf-8")
+    findings = (DOCS / "findings.md").read_text(encoding="utf-8")
     return sorted(
         names | {f"finding {finding}" for finding in re.findall(r"^\| `([a-z0-9-]+)` \|", findings, re.MULTILINE)}
     )

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from railweave.api.options import Argument, Opt
-from railweave.api.verbs import CSV, DEVICE, DEVICE_ACCESS, FABRIC, HARDWARE, RUNNING
+from railweave.api.verbs import CSV, DEVICE, DEVICE_ACCESS, FABRIC, HARDWARE, LAB, RUNNING
 from railweave.progress import silent
 
 if TYPE_CHECKING:
@@ -209,9 +209,7 @@ class Watch:
             name="--servers/--no-servers",
         ),
     ] = None
-    lab: Annotated[
-        bool, Opt("Watch the lab that `railweave lab up` started for FABRIC, instead of real devices. Needs root.")
-    ] = False
+    lab: Annotated[bool, LAB] = False
     syslog: Annotated[
         str | None,
         Opt(

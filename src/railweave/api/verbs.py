@@ -55,7 +55,7 @@ ON = Opt(
 HOSTS = Opt(
     "Servers that take part, in the order of their ranks: names (A,B,C-[1-4]), a number N for the first N servers, or stripes-alternate. The word stripes-alternate means all servers, one of each stripe in turn; a stripe is a group of leaves with its servers. Default: all servers."
 )
-LAB = Opt("Use the lab that `railweave lab up` started for this fabric file, instead of the real devices. Needs root.")
+LAB = Opt("Use the lab that `railweave lab up` started for this network, instead of the real devices. Needs root.")
 SERVER_ACCESS = Opt(
     "File access.yaml with addresses, users and keys for the servers (docs/collect.md). Default: connect as the current user with ssh-agent, to servers by name."
 )
@@ -512,9 +512,7 @@ class Check(Source):
             name="--redact/--no-redact",
         ),
     ] = True
-    lab: Annotated[
-        bool, Opt("Query the lab that `railweave lab up` started for FABRIC, instead of real devices. Needs root.")
-    ] = False
+    lab: Annotated[bool, LAB] = False
     since: Annotated[
         Path | str | None,
         Opt(
@@ -574,9 +572,7 @@ class Collect(Source):
             name="--redact/--no-redact",
         ),
     ] = True
-    lab: Annotated[
-        bool, Opt("Query the lab that `railweave lab up` started for FABRIC, instead of real devices. Needs root.")
-    ] = False
+    lab: Annotated[bool, LAB] = False
     progress: Callable[[str], None] = silent
 
 
@@ -629,10 +625,7 @@ class FleetCheck(Source):
     ] = False
     hosts: Annotated[str | None, Opt("Servers to check, for example H100-[01-04]; default: all servers.")] = None
     access: Annotated[Path | str | None, SERVER_ACCESS] = None
-    lab: Annotated[
-        bool,
-        Opt("Use the servers of the lab that `railweave lab up` started for FABRIC, instead of real ones. Needs root."),
-    ] = False
+    lab: Annotated[bool, LAB] = False
     only: Annotated[
         Sequence[str],
         Opt(
@@ -660,10 +653,7 @@ class FleetMesh(Source):
         Opt("Servers that send probes, for example H100-[01-04]. Probes may go to any server. Default: all servers."),
     ] = None
     access: Annotated[Path | str | None, SERVER_ACCESS] = None
-    lab: Annotated[
-        bool,
-        Opt("Use the servers of the lab that `railweave lab up` started for FABRIC, instead of real ones. Needs root."),
-    ] = False
+    lab: Annotated[bool, LAB] = False
     sudo: Annotated[bool, SUDO] = False
     at_once: Annotated[int, Opt("Largest number of servers that send probes at the same time.", least=1, most=512)] = 64
     progress: Callable[[str], None] = silent
