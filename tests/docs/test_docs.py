@@ -23,7 +23,7 @@ PAGES = [*sorted(ROOT.glob("docs/**/*.md")), ROOT / "README.md"]
 def test_generated_parts_are_current() -> None:
     generated = runpy.run_path(str(ROOT / "docs" / "generate.py"))["generated"]()
     assert [path.name for path, text in generated.items() if path.read_text() != text] == [], "run `make docs`"
-    assert sorted(path for path in generated if path.suffix == ".csv") == sorted(ROOT.glob("docs/*.csv"))
+    assert sorted(path for path in generated if path.suffix == ".csv") == sorted(ROOT.glob("docs/**/*.csv"))
 
 
 MOST_WORDS = 78_000

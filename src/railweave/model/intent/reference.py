@@ -20,7 +20,8 @@ if typing.TYPE_CHECKING:
 HEAD = """# Fabric file reference
 
 Generated from the models by `make docs`; do not edit. Every section below is a model; a field's type links to the
-section that describes it. Units are written as shown (`400G`, `128us`, `30m`); a bare number is taken in the unit of
+section that describes it. A dash as default: the field is empty (`null` where the type is one value), or a section has
+the defaults of its fields. Units are written as shown (`400G`, `128us`, `30m`); a bare number is taken in the unit of
 the field. Unknown keys are refused with the nearest right one.
 
 """
@@ -153,8 +154,11 @@ def _section(model: type[BaseModel]) -> str:
 
 
 def _type(info: FieldInfo) -> str:
+    """Return the type of a field. ``null`` is left out if it is the default, which the column of defaults shows as a dash."""
     examples = [example for item in info.metadata for example in _examples(item)]
     shown = f"`{examples[0]}`" if examples else _name(info.annotation)
+    if info.default is None:
+        shown = shown.removesuffix(" \\| null")
     limits = [
         f"{symbol} {getattr(item, key)}"
         for item in info.metadata
@@ -198,10 +202,8 @@ def _default(info: FieldInfo) -> str:
     if info.is_required():
         return "**required**"
     value: Any = info.get_default(call_default_factory=True, validated_data={})
-    if value is PydanticUndefined or value is None or value in ((), {}, ""):
-        return "empty"
-    if isinstance(value, BaseModel):
-        return "its defaults"
+    if value is PydanticUndefined or value is None or value in ((), {}, "") or isinstance(value, BaseModel):
+        return "–"
     if isinstance(value, dict):
         return ", ".join(f"`{key}`" for key in cast("dict[str, Any]", value))
     if isinstance(value, bool):
