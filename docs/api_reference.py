@@ -11,6 +11,7 @@ from functools import cache
 from itertools import zip_longest
 from typing import TYPE_CHECKING
 
+from docs.cli_reference import common_texts
 from docs.shared_rows import common_rows, linked, placed
 
 import railweave
@@ -63,7 +64,11 @@ def _introduction(module: str) -> str:
     text = re.sub(r"\n\nImports: .*$", "", inspect.getdoc(importlib.import_module(module)) or "", flags=re.DOTALL)
     if GROUPS[module] != "Functions":
         return _prose(text)
-    items = [_item(name, meaning) for name, meanings in common_rows(_parameters()).items() for meaning in meanings]
+    common = common_rows(_parameters())
+    of_verbs = [name for name, meanings in common.items() if meanings.keys() <= common_texts()]
+    items = [_item(name, text) for name, meanings in common.items() if name not in of_verbs for text in meanings]
+    link = "[options of many verbs](cli.md#options-of-many-verbs) of the command line"
+    items.append(f"- {', '.join(map(_code, of_verbs))}: see the {link}; `source` is its `FABRIC`.")
     about = "Each function names those that it takes. A text may name the option of the command line, for example `--device`."
     return "\n\n".join([_prose(text), "### Parameters of many functions", about, "\n".join(items)])
 
@@ -77,7 +82,8 @@ def _parameters() -> dict[str, list[tuple[str, str]]]:
             for node in ast.parse(inspect.getsource(importlib.import_module(home))).body:
                 if isinstance(node, ast.FunctionDef) and node.decorator_list and node.name in names:
                     listed = _described(getattr(railweave, node.name))[1]
-                    parameters[node.name] = re.findall(r"^- ``(\w+)``: (.*)$", listed, re.MULTILINE)
+                    rows = re.findall(r"^- ``(\w+)``: (.*)$", listed, re.MULTILINE)
+                    parameters[node.name] = [(name, text.removesuffix(" May be repeated.")) for name, text in rows]
     return parameters
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, get_type_hints
 
-from docs.shared_rows import Rows, common_rows, linked, placed
+from docs.shared_rows import common_rows, linked, placed
 from typer.main import get_command
 
 from railweave.cli.app import app
@@ -42,56 +42,90 @@ class Verb:
     usage: str = ""
     options: tuple[tuple[str, str], ...] = ()
 
+    @property
+    def title(self) -> str:
+        """The command that a heading shows."""
+        return " ".join(("railweave", *self.words))
+
 
 def cli_reference() -> str:
     """The page."""
     every = list(verbs())
-    rows = {_title(verb): verb.options for verb in every if verb.words[0] != "host"}
-    rows_of_host = {_title(verb): verb.options for verb in every if verb.words[0] == "host"}
-    places = {**placed(rows), **placed(rows_of_host)}
-    parts = [HEAD, _many("### Options of many verbs", rows)]
+    sections = {
+        of_host: Section(
+            {verb.title: verb.options for verb in every if verb.options and (verb.words[0] == "host") == of_host}
+        )
+        for of_host in (False, True)
+    }
+    parts = [HEAD, sections[False].many("### Options of many verbs")]
     for verb in every:
         of_host = verb.words[0] == "host"
         level = "####" if of_host and len(verb.words) > 1 else "###"
-        parts += [f"\n{level} {_title(verb)}\n", verb.about]
+        parts += [f"\n{level} {verb.title}\n", verb.about]
         if verb.words == ("host",):
             parts.append(" [Bring up a GPU server](howto/bring-up-a-gpu-server.md) explains how to use it.\n")
-            parts.append(_many("#### Options of many verbs of `railweave host`", rows_of_host))
+            parts.append(sections[True].many("#### Options of many verbs of `railweave host`"))
         elif verb.words == ("flows",):
+            usage = verb.usage.partition("\n")[0].removeprefix("Usage: ")
             parts.append(
-                f" [The packet engine](engine.md#raw-runs-of-the-packet-engine) explains how.\n\n```text\n{verb.usage}```\n"
+                f"\n\n```\n{usage}\n```\n\n[The packet engine](engine.md#options) has the options, shapes and files.\n"
             )
         else:
             usage = "" if of_host else f"```\n{verb.usage}\n```\n\n"
-            parts += ["\n\n", usage, _options(places[_title(verb)], MANY_OF_HOST if of_host else MANY)]
+            parts += ["\n\n", usage, sections[of_host].options(verb.title, MANY_OF_HOST if of_host else MANY)]
     return linked("".join(parts))
 
 
-def _title(verb: Verb) -> str:
-    return " ".join(("railweave", *verb.words))
+def common_texts() -> set[str]:
+    """Return the texts of the options that many verbs of the command line have; docs/api.md refers to them."""
+    rows = {verb.title: verb.options for verb in verbs() if verb.words[0] != "host"}
+    return {text.removesuffix(REPEATED_TEXT) for texts in common_rows(rows).values() for text in texts}
 
 
-def _many(heading: str, rows: dict[str, tuple[tuple[str, str], ...]]) -> str:
-    """Return the section of the options that are the same at many verbs. A verb with a less frequent text is named before the text."""
-    cells: list[tuple[str, str]] = []
-    for name, texts in common_rows(rows).items():
-        first, *others = texts.items()
-        meanings = [first[0]]
-        for text, users in others:
-            verbs_with_it = ", ".join(f"`{user.removeprefix('railweave ')}`" for user in users)
-            meanings.append(f"At {verbs_with_it}: {text}")
-        cells.append((name, " ".join(meanings)))
-    return f"\n{heading}\n\nEach verb names those that it takes below its own options.\n\n{_table(cells)}"
+class Section:
+    """The verbs of a section of the page, with their options."""
+
+    def __init__(self, rows: dict[str, tuple[tuple[str, str], ...]]) -> None:
+        """Find the options that are common, and those that all verbs take, or all but two."""
+        self.common = common_rows(rows)
+        self.places = placed(rows)
+        lacking = {
+            name: [verb for verb, options in rows.items() if all(name != option for option, _ in options)]
+            for name in self.common
+        }
+        self.general = {name: verbs for name, verbs in lacking.items() if len(verbs) <= 2}
+
+    def many(self, heading: str) -> str:
+        """Return the section of the options that are the same at many verbs. A verb with a less frequent text is named before the text."""
+        cells: list[tuple[str, str]] = []
+        for name, texts in self.common.items():
+            first, *others = texts.items()
+            meanings = [first[0], *(f"At {_verbs(users)}: {text}" for text, users in others)]
+            cells.append((name, " ".join(meanings)))
+        taken: dict[tuple[str, ...], list[str]] = {}
+        for name, without in self.general.items():
+            taken.setdefault(tuple(without), []).append(_name(name))
+        about = [
+            f"All verbs{f' but {_verbs(without)}' if without else ''} take {' and '.join(names)}."
+            for without, names in taken.items()
+        ]
+        about.append(
+            "After *Also*, a verb names the others that it takes. An option with … may be given several times."
+        )
+        return f"\n{heading}\n\n{' '.join(about)}\n\n{_table(cells)}"
+
+    def options(self, verb: str, anchor: str) -> str:
+        """Return the options of a verb: a table of its own, and the names of those that are described elsewhere."""
+        places = self.places[verb]
+        parts = [_table(places.own)] if places.own else []
+        named = {f"[As at `{other}`](#{other.replace(' ', '-')})": names for other, names in places.earlier.items()}
+        named[f"[Also](#{anchor})"] = [name for name in places.common if name not in self.general]
+        parts += [f"{place}: {', '.join(map(_name, names))}.\n" for place, names in named.items() if names]
+        return "\n".join(parts)
 
 
-def _options(places: Rows, anchor: str) -> str:
-    """Return the options of a verb: a table of its own, and the names of those that are described elsewhere."""
-    parts = [_table(places.own)] if places.own else []
-    named = {f"[As at `{verb}`](#{verb.replace(' ', '-')})": names for verb, names in places.earlier.items()}
-    if places.common:
-        named[f"[Options of many verbs](#{anchor})"] = places.common
-    parts += [f"{place}: {', '.join(map(_name, names))}.\n" for place, names in named.items()]
-    return "\n".join(parts)
+def _verbs(titles: Sequence[str]) -> str:
+    return ", ".join(f"`{title.removeprefix('railweave ')}`" for title in titles)
 
 
 def _name(spelled: str) -> str:
@@ -188,6 +222,14 @@ def _prose(text: str) -> str:
     return re.sub(r"\n(?!\n)", " ", re.sub(r"\n\n+", "\n\n", text)).replace("\n ", "\n\n")
 
 
+REPEATED_TEXT = " May be repeated."
+
+
 def _table(rows: Sequence[tuple[str, str]]) -> str:
+    """Return rows as a table. An option that may be repeated has dots after its value, in place of a sentence."""
+    rows = [
+        (f"{left} …", right.removesuffix(REPEATED_TEXT)) if right.endswith(REPEATED_TEXT) else (left, right)
+        for left, right in rows
+    ]
     cells = [f"| {left.replace('|', chr(92) + '|')} | {right.replace('|', chr(92) + '|')} |" for left, right in rows]
     return "\n".join(["| | |", "|---|---|", *cells, ""])

@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from docs.api_reference import api_reference
-from docs.checks_reference import checks_tables
+from docs.checks_reference import checks_table, checks_tables
 from docs.cli_reference import cli_reference
-from docs.statement_forms import forms_tables
+from docs.shared_rows import linked
+from docs.statement_forms import forms_csv, forms_tables
 
 from railweave.live.collect.access_file import Access
 from railweave.model.catalog import catalog
@@ -254,14 +255,15 @@ def generated() -> dict[Path, str]:
     host, profiles = DOCS / "folder.md", DOCS / "load-balancing.md"
     support, collect, checks = DOCS / "support-matrix.md", DOCS / "collect.md", DOCS / "checks.md"
     watch, commands = DOCS / "watch.md", DOCS / "cli.md"
-    ways = f"{not_read_table()}\n# access.yaml, field by field\n\n{reference_of(Access)}"
+    ways = linked(f"{not_read_table()}\n# access.yaml, field by field\n\n{reference_of(Access)}")
     return {
         DOCS / "api.md": api_reference(),
         commands: commands.read_text().partition(MARK)[0] + MARK + cli_reference(),
-        DOCS / "fabric-file.md": fabric_reference(),
+        DOCS / "fabric-file.md": linked(fabric_reference()),
         DOCS / "fabric.schema.json": json.dumps(fabric_schema(), indent=1) + "\n",
-        DOCS
-        / "simulation-files.md": f"{scenario_reference()}\n{JOB_HEAD}{reference_of(TrainingJob)}\n{STUDY_HEAD}{reference_of(Study)}",
+        DOCS / "simulation-files.md": linked(
+            f"{scenario_reference()}\n{JOB_HEAD}{reference_of(TrainingJob)}\n{STUDY_HEAD}{reference_of(Study)}"
+        ),
         DOCS / "study.schema.json": json.dumps(schema_of(Study, "railweave study file"), indent=1) + "\n",
         DOCS / "job.schema.json": json.dumps(schema_of(JobFile, "railweave job file"), indent=1) + "\n",
         DOCS / "scenario.schema.json": json.dumps(scenario_schema(), indent=1) + "\n",
@@ -269,11 +271,13 @@ def generated() -> dict[Path, str]:
         collect: collect.read_text().partition(MARK)[0] + MARK + ways,
         watch: watch.read_text().partition(MARK)[0] + MARK + watched_tables(),
         checks: checks.read_text().partition(MARK)[0] + MARK + checks_tables(),
+        DOCS / "checks.csv": checks_table(),
         DOCS / "findings.md": findings_page(),
         DOCS / "findings.csv": findings_table(),
         DOCS / "reading.md": reading_page(),
         **{DOCS / "reading" / name: text for name, text in reading_tables().items()},
         support: support.read_text().partition(MARK)[0] + MARK + support_matrix() + "\n" + forms_tables(),
+        DOCS / "forms.csv": forms_csv(),
         profiles: profiles.read_text().partition(MARK)[0] + MARK + profile_tables(),
         DOCS / "images" / "rooms.svg": runpy.run_path(str(DOCS.parent / "tools" / "rooms.py"))["picture"](),
         DOCS / "hardware.schema.json": json.dumps(hardware_schema(), indent=1) + "\n",

@@ -15,7 +15,8 @@ Row = tuple[str, str]
 MANY = 3
 """Entries that make a row common: it is described in a section before the entries."""
 LIKE = 3
-"""Rows that an entry must share with one earlier entry to refer to that entry. Fewer are described again: a reader finds them faster."""
+LONG = 25
+"""Rows, or words of rows, that an entry must share with one earlier entry to refer to that entry. Fewer are described again: a reader finds them faster."""
 
 
 @dataclass
@@ -59,14 +60,18 @@ def placed(entries: Mapping[str, Sequence[Row]]) -> dict[str, Rows]:
     first: dict[Row, str] = {}
     result: dict[str, Rows] = {}
     for entry, rows in entries.items():
-        shared = Counter(first[row] for row in rows if row in first)
+        earlier = [row for row in rows if row in first]
+        shared = Counter(first[row] for row in earlier)
+        words = Counter(first[name, text] for name, text in earlier for _ in text.split())
         of_entry = result[entry] = Rows()
         for row in rows:
             name, text = row
             if text in common.get(name, {}):
                 of_entry.common.append(name)
-            elif shared[first.setdefault(row, entry)] >= LIKE:
-                of_entry.earlier.setdefault(first[row], []).append(name)
+                continue
+            home = first.setdefault(row, entry)
+            if shared[home] >= LIKE or words[home] >= LONG:
+                of_entry.earlier.setdefault(home, []).append(name)
             else:
                 of_entry.own.append(row)
     return result

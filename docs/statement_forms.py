@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from railweave.model.catalog import catalog
+from railweave.pages.table import columns, csv_text
 from railweave.systems import systems
 from railweave.systems.forms import WAYS, forms_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from railweave.systems.forms import Document, Forms
-
-MANY = 3
-"""Forms that share what to look for from this number on are a list below one sentence, not rows of a table."""
+    from railweave.systems.forms import Document, Form, Forms
 
 HEAD = """## Statements, their sources, and how each was checked
 
@@ -23,8 +19,9 @@ HEAD = """## Statements, their sources, and how each was checked
 a row says so. A *form* is a statement without its names and numbers, with the headers above it. The file
 `src/railweave/systems/SYSTEM/forms.yaml` has a row for each form of which a system's files are made: the document that it is from, and
 what has read it. A statement that is rendered without a row fails a test (`tests/systems/test_forms.py`). The tables below count these
-rows, name the documents, and list the forms to look at first on a real switch: those that only a document has, or nothing, and those
-whose limits are not public. Runbooks list them too ("First of its kind only"). A form has the headers above it before a slash, or above its line.
+rows and name the documents. [forms.csv](forms.csv) has every form with its sources (the words in front of the titles below), the ways in which it was checked, and what to look for on the first real
+switch: for forms that only a document has, or nothing, and for those whose limits are not public. The runbook of a switch lists those that it has
+("First of its kind only"). A form begins with the headers above it, divided by slashes.
 
 """
 
@@ -68,54 +65,27 @@ def _part(nos: str, forms: Forms) -> str:
     lines += [
         f"| {_titled(key, one)} | {one.kind} | {one.release} | {one.date} |" for key, one in forms.documents.items()
     ]
-    groups: dict[tuple[str, str], list[str]] = {}
-    for form in forms.forms:
-        if form.look_for:
-            groups.setdefault((form.look_for, form.known), []).append(form.text)
-    if not groups:
-        return "\n".join([*lines, ""])
-    lines.append("\nTo look at first on a real switch:\n")
-    for (look_for, known), texts in groups.items():
-        if len(texts) >= MANY:
-            seen = look_for.replace("the checks below", "the checks of the runbook") + (known and f" ({known})")
-            lines.append(f"For these {len(texts)} forms, {seen}:\n")
-            lines.append(f"```text\n{_tree(texts)}```\n")
-    rows = [
-        (_code(text), _cell(look_for), _cell(known))
-        for (look_for, known), texts in groups.items()
-        if len(texts) < MANY
-        for text in texts
-    ]
-    if rows:
-        lines += ["| form | look for | known |", "|---|---|---|", *(f"| {' | '.join(row)} |" for row in rows)]
     return "\n".join([*lines, ""])
 
 
-def _tree(texts: list[str]) -> str:
-    """Return forms as indented lines: each header once, above the forms that it has in common."""
-    tree: dict[str, Any] = {}
-    for text in texts:
-        below = tree
-        for part in text.split(" / "):
-            below = below.setdefault(part, {})
+def forms_csv() -> str:
+    """Return every form of every system as CSV."""
+    heads = columns("system", "about", "form", "sources", "checked_by", "look_for", "known")
+    return csv_text(
+        heads,
+        [
+            (nos, form.about, form.text, _cited(form), ", ".join(form.ways), form.look_for, form.known)
+            for nos in systems()
+            for form in forms_of(nos).forms
+        ],
+    )
 
-    def lines(inner: dict[str, Any], indent: str) -> Iterator[str]:
-        for part, deeper in inner.items():
-            yield f"{indent}{part}\n"
-            yield from lines(deeper, f"{indent}  ")
 
-    return "".join(lines(tree, ""))
+def _cited(form: Form) -> str:
+    """Return the sources of a form by the keys that the page has."""
+    return "; ".join(f"{key}: {place}" if place else key for key, place in form.sources.items())
 
 
 def _titled(key: str, one: Document) -> str:
     title = f"[{one.title}]({one.link})" if one.link else one.title
     return f"`{key}`: {title}"
-
-
-def _code(text: str) -> str:
-    words = text.replace("|", "\\|").replace("\n", " ⏎ ")
-    return f"`{words}`"
-
-
-def _cell(text: str) -> str:
-    return text.replace("|", "\\|")

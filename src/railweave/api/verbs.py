@@ -488,12 +488,7 @@ class Check(Source):
     ] = None
     _: KW_ONLY
     live: Annotated[bool, Opt("Query the devices now, like `railweave collect`, instead of reading CAPTURE.")] = False
-    access: Annotated[
-        Path | str | None,
-        Opt(
-            "With --live: file access.yaml with addresses, users and keys for the devices (docs/collect.md). Default: connect as the current user with ssh-agent, to switches at their designed management address and to servers by name."
-        ),
-    ] = None
+    access: Annotated[Path | str | None, DEVICE_ACCESS] = None
     ask: Annotated[
         Sequence[str], Opt("With --live: query only this switch or server; default: all switches. May be repeated.")
     ] = ()

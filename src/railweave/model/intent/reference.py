@@ -13,7 +13,7 @@ from railweave.model.intent.fabric import FabricFile
 from railweave.model.intent.scenario import KINDS, Scenario
 
 if typing.TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from pydantic.fields import FieldInfo
 
@@ -78,13 +78,20 @@ def scenario_schema() -> dict[str, Any]:
 
 def scenario_reference() -> str:
     """Return the reference of the scenario file as Markdown, with a table of the faults that each runner supports."""
+    refusals = [why for kind in KINDS.values() for why in (kind.sim, kind.lab, kind.campaign) if why]
+    notes = list(dict.fromkeys(refusals))
+
+    def runs(why: str) -> str:
+        return f"no ({notes.index(why) + 1})" if why else "yes"
+
     rows = [
         f"| `{name}` | {', '.join(f'`{field}`' for field in kind.needs)} | {kind.meaning} | "
-        f"{'no: ' + kind.sim if kind.sim else 'yes'} | {'no: ' + kind.lab if kind.lab else 'yes'} | {'no: ' + kind.campaign if kind.campaign else 'yes'} |"
+        f"{runs(kind.sim)} | {runs(kind.lab)} | {runs(kind.campaign)} |"
         for name, kind in KINDS.items()
     ]
     head = ["| kind | needs | meaning | `sim` | lab | `deploy campaign` |", "|---|---|---|---|---|---|"]
-    table = ["## Kinds of faults", "", *head, *rows, ""]
+    reasons = ["Reasons:", "", *(f"{number}. {why}" for number, why in enumerate(notes, 1)), ""]
+    table = ["## Kinds of faults", "", *head, *rows, "", *reasons]
     return SCENARIO_HEAD + "\n".join([*(_section(model) for model in _models(Scenario)), *table])
 
 
@@ -119,7 +126,8 @@ def schema_of(model: type[BaseModel], title: str) -> dict[str, Any]:
 
 def reference_of(model: type[BaseModel]) -> str:
     """Return the Markdown reference of a file that ``model`` describes: one section for each model, the top-level model first."""
-    return "\n".join(_section(section_model) for section_model in _models(model))
+    models = _models(model)
+    return "\n".join(_section(section_model, models[:place]) for place, section_model in enumerate(models))
 
 
 def _models(root: type[BaseModel]) -> list[type[BaseModel]]:
@@ -142,15 +150,43 @@ def _inner(annotation: Any) -> Iterator[type[BaseModel]]:  # noqa: ANN401 - typi
         yield from _inner(argument)
 
 
-def _section(model: type[BaseModel]) -> str:
+def _section(model: type[BaseModel], earlier: Sequence[type[BaseModel]] = ()) -> str:
+    """Return the section of a model.
+
+    Fields that an ``earlier`` model has too, at least three of them, are not described again: the section refers to that model.
+    """
     text = " ".join((model.__doc__ or "").split("\n\n")[0].split())
-    rows = [
-        f"| `{info.alias or name}` | {_type(info)} | {_default(info)} | {(info.description or '').replace('|', chr(92) + '|')} |"
-        for name, info in model.model_fields.items()
-    ]
+    rows = _rows(model)
+    for other in earlier:
+        same = [name for name, row in _rows(other).items() if rows.get(name) == row]
+        if len(same) >= SAME:
+            rows = {name: row for name, row in rows.items() if name not in same}
+            text += f" {', '.join(f'`{name}`' for name in same)}: as in {_name(other)}."
     return "\n".join(
-        [f"## {model.__name__}", "", text, "", "| field | type | default | meaning |", "|---|---|---|---|", *rows, ""]
+        [
+            f"## {model.__name__}",
+            "",
+            text,
+            "",
+            "| field | type | default | meaning |",
+            "|---|---|---|---|",
+            *rows.values(),
+            "",
+        ]
     )
+
+
+SAME = 3
+"""Fields that two models must have in common for the section of the later model to refer to the earlier one."""
+
+
+def _rows(model: type[BaseModel]) -> dict[str, str]:
+    """Return the row of each field, by the field's name in files."""
+    return {
+        info.alias
+        or name: f"| `{info.alias or name}` | {_type(info)} | {_default(info)} | {(info.description or '').replace('|', chr(92) + '|')} |"
+        for name, info in model.model_fields.items()
+    }
 
 
 def _type(info: FieldInfo) -> str:
@@ -193,7 +229,7 @@ def _name(annotation: Any) -> str:  # noqa: ANN401 - typing objects
         return f"map of {_name(arguments[1])}"
     if origin is tuple:
         return f"list of {_name(arguments[0])}" if arguments[-1] is Ellipsis else "pair"
-    words = {"str": "text", "int": "number", "float": "number", "bool": "yes or no"}
+    words = {"str": "text", "int": "number", "float": "number", "bool": "yes/no"}
     name = str(getattr(cast("object", annotation), "__name__", ""))
     return words.get(name, name)
 
