@@ -23,7 +23,7 @@ SUBJECTS = {
 
 
 TEXT = """[checks.csv](checks.csv) has the same checks with two more columns: the command or file by which a check sees its value, and the document that the
-requirement is from. A failure prints both. *root*: the check needs root.
+requirement is from. *root*: the check needs root.
 
 """
 

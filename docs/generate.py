@@ -196,7 +196,7 @@ def support_matrix() -> str:
     rows = [(one.title, *(shown(str(column[one.id])) for column in cells.values())) for one in FEATURES]
     reasons = [f"{number}. {text.partition(': ')[2]}" for number, text in enumerate(notes, 1)]
     table = Table(columns("feature", *heads), rows).to_markdown()
-    return "\n".join([*table, "", "Numbers in brackets are these reasons:", "", *reasons, ""])
+    return "\n".join(["A number in brackets is that of a reason below the table.", "", *table, "", *reasons, ""])
 
 
 def not_read_table() -> str:

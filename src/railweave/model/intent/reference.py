@@ -90,8 +90,9 @@ def scenario_reference() -> str:
         for name, kind in KINDS.items()
     ]
     head = ["| kind | needs | meaning | `sim` | lab | `deploy campaign` |", "|---|---|---|---|---|---|"]
-    reasons = ["Reasons:", "", *(f"{number}. {why}" for number, why in enumerate(notes, 1)), ""]
-    table = ["## Kinds of faults", "", *head, *rows, "", *reasons]
+    reasons = [f"{number}. {why}" for number, why in enumerate(notes, 1)]
+    about = "A number in brackets is that of a reason below the table."
+    table = ["## Kinds of faults", "", about, "", *head, *rows, "", *reasons, ""]
     return SCENARIO_HEAD + "\n".join([*(_section(model) for model in _models(Scenario)), *table])
 
 
