@@ -58,15 +58,59 @@ def _kept(network: Network) -> dict[str, object]:
     }
 
 
+PODS = ("planes:", "stripes_per_pod: 1, super_spines: 2, planes:")
+"""The change of a fabric of planes that puts each stripe into a pod, under super-spines."""
+
+
+@pytest.mark.parametrize("planes", [2, 4])
+def test_planes_under_super_spines_have_pods_of_their_own(planes: int, tmp_path: Path) -> None:
+    network, _ = designed(tmp_path, fabric_text(planes).replace(*PODS))
+    named = {switch.name: switch for switch in network.switches}
+    supers = [switch for switch in network.switches if switch.role == "super-spine"]
+    assert len(supers) == planes * 2 * 2  # planes x spines of a pod x super-spines of each
+    for cable in (cable for cable in network.cables if cable.kind == "fabric"):
+        near, far = named[cable.a.device], named[cable.b.device]
+        assert near.plane == far.plane
+        assert near.pod == far.pod or far.role == "super-spine"
+    for switch in supers:
+        below = [named[cable.a.device] for cable in network.cables_of(switch.name)]
+        assert {spine.pod for spine in below} == {"pod1", "pod2"}
+        assert len({spine.name.rpartition("-")[2] for spine in below}) == 1  # the same spine of each pod
+    routes = ControlPlane(device_config(network, name) for name in named).routes()
+    for number in range(planes):
+        same = queue_pair_paths(network, routes, f"gpu-1:gpu0_p{number}", f"gpu-3:gpu1_p{number}", 1)
+        assert [len(path.hops) for path in same] == [6]  # leaf, spine, super-spine and back, with both NICs
+        other = queue_pair_paths(network, routes, f"gpu-1:gpu0_p{number}", f"gpu-3:gpu0_p{(number + 1) % planes}", 1)
+        assert [path.hops for path in other] == [()]
+
+
+@pytest.mark.parametrize(
+    ("model", "nos"),
+    [
+        ("qfx5240-64od", "junos"),
+        ("arista-7060x6-64pe", "eos"),
+        ("z9864f-on", "sonic"),
+        ("z9864f-on", "dell_sonic"),
+        ("qfx5240-64od", "frr"),
+    ],
+)
+def test_planes_under_super_spines_are_right_on_every_system(model: str, nos: str, tmp_path: Path) -> None:
+    text = fabric_text(2, more="load_balancing: {mode: ecmp}").replace(*PODS)
+    network, _ = designed(tmp_path, text.replace("{device: qfx5240-64od}", f"{{device: {model}, nos: {nos}}}"))
+    configs = {switch.name: device_config(network, switch.name) for switch in network.switches}
+    assert [one for one in run_checks(Subject(network, configs)) if one.severity == "error"] == []
+
+
+@pytest.mark.parametrize("pods", [("", ""), PODS])
 @pytest.mark.parametrize("more", [RLB, "underlay: {peering: numbered}"])
 @pytest.mark.parametrize("steps", [(2, 3), (2, 4, 8), (4, 2, 4)])
 def test_what_earlier_planes_have_stays_when_a_plane_is_added(
-    steps: tuple[int, ...], more: str, tmp_path: Path
+    steps: tuple[int, ...], more: str, pods: tuple[str, str], tmp_path: Path
 ) -> None:
-    network, lock = designed(tmp_path, fabric_text(steps[0], more=more))
+    network, lock = designed(tmp_path, fabric_text(steps[0], more=more).replace(*pods))
     kept = _kept(network)
     for planes in steps[1:]:
-        network, lock = designed(tmp_path, fabric_text(planes, more=more), lock)
+        network, lock = designed(tmp_path, fabric_text(planes, more=more).replace(*pods), lock)
         now = _kept(network)
         assert {name: now[name] for name in kept.keys() & now.keys()} == {
             name: kept[name] for name in kept.keys() & now.keys()

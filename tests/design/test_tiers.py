@@ -104,7 +104,7 @@ def test_no_path_between_rail_planes(tmp_path: Path) -> None:
     [
         (
             "stripes: 2, spines: 2, planes: rail, super_spines: 1, stripes_per_pod: 1",
-            "planes and super_spines cannot be combined",
+            "planes: rail and super_spines cannot be combined",
         ),
         ("stripes: 2, spines: 2, super_spines: 1", "super_spines without stripes_per_pod"),
         ("stripes: 2, spines: 2, stripes_per_pod: 1", "stripes_per_pod without super_spines"),

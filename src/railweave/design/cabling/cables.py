@@ -308,11 +308,11 @@ class _Cabler:
                 made += self._up(spines, _Place(leaf.name, leaf.place), blocks[leaf.block])
         if layout.super_spines:
             supers = _Tier("spine", "super-spine", topology.links_per_super_spine)
-            planes: dict[str, list[_Place]] = {}
+            groups: dict[str, list[_Place]] = {}
             for super_spine in layout.super_spines:
-                planes.setdefault(super_spine.plane, []).append(_Place(super_spine.name, super_spine.position))
+                groups.setdefault(super_spine.group, []).append(_Place(super_spine.name, super_spine.position))
             for spine in layout.spines:
-                made += self._up(supers, _Place(spine.name, pod_number(spine.pod)), planes[spine.plane])
+                made += self._up(supers, _Place(spine.name, pod_number(spine.pod)), groups[spine.group])
         if layout.borders and topology.interconnect:
             made += self._interconnect(topology.interconnect)
         self.ports.check()

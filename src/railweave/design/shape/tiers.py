@@ -7,7 +7,8 @@ There are four shapes:
   them.
 - Each NIC port has its own spines (``planes: 2``), and every set of spines connects all rails.
 - Each pod of stripes has its own spines. Super-spines connect the spines that have the same number in all pods; the
-  super-spines of one number form a plane.
+  super-spines of one number form a plane. With planes of NIC ports, each of these planes has pods and super-spines of its
+  own.
 """
 
 from __future__ import annotations
@@ -138,18 +139,20 @@ class Leaf:
 
     @property
     def block(self) -> str:
-        """The pod or the rail plane of the leaves that share this leaf's spines.
+        """The plane and pod of the leaves that share this leaf's spines, such as ``plane1-pod2``.
 
         Empty if all leaves share the same spines.
         """
-        return self.pod or self.plane
+        return "-".join(filter(None, (self.plane, self.pod)))
 
 
 @dataclass(frozen=True, slots=True)
 class Spine:
     """A spine before addresses are allocated.
 
-    ``position`` counts the spines that a leaf connects to. ``number`` counts all spines of the fabric.
+    - ``position`` counts the spines that a leaf connects to, ``number`` all spines of the fabric.
+    - ``block``: the plane and pod of the leaves that the spine connects; empty if it connects all leaves.
+    - ``group``: the spines of all pods that the same super-spines connect; empty without super-spines.
     """
 
     name: str
@@ -158,19 +161,17 @@ class Spine:
     number: int
     pod: str = ""
     plane: str = ""
-
-    @property
-    def block(self) -> str:
-        """The pod or the rail plane of the leaves that this spine connects. Empty if the spine connects all leaves."""
-        return self.pod or self.plane
+    block: str = ""
+    group: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class SuperSpine:
-    """A super-spine before addresses are allocated. It connects the spines of ``plane``, one in each pod."""
+    """A super-spine before addresses are allocated. It connects the spines of ``group``, one in each pod."""
 
     name: str
     plane: str
+    group: str
     position: int
     number: int
 
@@ -186,11 +187,10 @@ def block_of(
     """
     if topology.interconnect:
         return topology.interconnect.site_of(stripe), ""
-    if topology.stripes_per_pod:
-        return f"pod{(slot - 1) // topology.stripes_per_pod + 1}", ""
+    pod = f"pod{(slot - 1) // topology.stripes_per_pod + 1}" if topology.stripes_per_pod else ""
     if topology.port_planes > 1:
-        return "", f"plane{(position - 1) // leaves_of_plane + 1}"
-    return "", (f"rail{position}" if rails_per_leaf == 1 else f"plane{position}") if topology.planes else ""
+        return pod, f"plane{(position - 1) // leaves_of_plane + 1}"
+    return pod, (f"rail{position}" if rails_per_leaf == 1 else f"plane{position}") if topology.planes else ""
 
 
 def place_of(topology: Topology, slot: int, position: int, leaves_of_plane: int) -> int:
@@ -207,45 +207,50 @@ def place_of(topology: Topology, slot: int, position: int, leaves_of_plane: int)
 
 def spines_of(context: Context, name: str, fabric: Fabric, leaves: Sequence[Leaf]) -> tuple[Spine, ...]:
     """Return the spines of all pods and planes, by number."""
-    positions = context.lock.allot(f"{name}/spines", fabric.topology.spine_names())
-    blocks = dict.fromkeys((leaf.pod, leaf.plane) for leaf in leaves)
-    placed: list[tuple[str, str, int, str, str]] = []
-    across = fabric.topology.interconnect is not None  # pods are sites, and no plane of super-spines joins them
-    for pod, plane in blocks:
+    topology = fabric.topology
+    positions = context.lock.allot(f"{name}/spines", topology.spine_names())
+    blocks = {leaf.block: (leaf.pod, leaf.plane) for leaf in leaves}
+    placed: list[tuple[str, str, int, str]] = []
+    for block in blocks:
         for key, position in sorted(positions.items(), key=lambda item: item[1]):
-            full = f"{pod or plane}-{key}" if pod or plane else key
-            placed.append((full, key, position, pod, f"plane{position}" if pod and not across else plane))
-    if list(blocks) == [("", "")]:
+            placed.append((f"{block}-{key}" if block else key, key, position, block))
+    if list(blocks) == [""]:
         numbers = positions
     else:  # one number a spine over all blocks, for AS numbers; with one block the position is that number
         numbers = context.lock.allot(f"{name}/spines of blocks", [full for full, *_ in placed])
-    made = [
-        Spine(
-            switch_name(context, fabric.naming, name, "spine", spine=full, number=numbers[full]),
-            key,
-            position,
-            numbers[full],
-            pod,
-            plane,
+    made: list[Spine] = []
+    for full, key, position, block in placed:
+        pod, plane = blocks[block]
+        group = f"plane{position}" if topology.super_spines else ""
+        if plane and group:
+            group = f"{plane}-{position}"
+        made.append(
+            Spine(
+                switch_name(context, fabric.naming, name, "spine", spine=full, number=numbers[full]),
+                *(key, position, numbers[full], pod, plane or group, block, group),
+            )
         )
-        for full, key, position, pod, plane in placed
-    ]
     return tuple(sorted(made, key=lambda spine: spine.number))
 
 
 def super_spines_of(context: Context, name: str, fabric: Fabric, spines: Sequence[Spine]) -> tuple[SuperSpine, ...]:
-    """Return the super-spines of every plane, by number."""
+    """Return the super-spines of every group of spines, by number."""
     count = fabric.topology.super_spines
     if not count:
         return ()
-    planes = dict.fromkeys(spine.plane for spine in sorted(spines, key=lambda spine: spine.position))
-    keys = {f"{plane}-super{position}": (plane, position) for plane in planes for position in range(1, count + 1)}
+    in_order = sorted(
+        spines, key=lambda spine: (spine.plane if fabric.topology.port_planes > 1 else "", spine.position)
+    )
+    planes = {spine.group: spine.plane for spine in in_order}
+    keys = {
+        f"{group}-super{position}": (plane, group, position)
+        for group, plane in planes.items()
+        for position in range(1, count + 1)
+    }
     numbers = context.lock.allot(f"{name}/super-spines", keys)
     return tuple(
-        SuperSpine(
-            switch_name(context, fabric.naming, name, "super_spine", super_spine=key), plane, position, numbers[key]
-        )
-        for key, (plane, position) in sorted(keys.items(), key=lambda item: numbers[item[0]])
+        SuperSpine(switch_name(context, fabric.naming, name, "super_spine", super_spine=key), *of_key, numbers[key])
+        for key, of_key in sorted(keys.items(), key=lambda item: numbers[item[0]])
     )
 
 

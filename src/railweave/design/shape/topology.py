@@ -180,7 +180,7 @@ def check_extent(context: Context, name: str, fabric: Fabric, leaves: int) -> No
     topology = fabric.topology
     blocks = _blocks(topology, leaves)
     spines = blocks * len(topology.spine_names())
-    supers = topology.super_spines * len(topology.spine_names())
+    supers = topology.super_spines * len(topology.spine_names()) * topology.port_planes
     across = topology.interconnect
     dci = across.routers * len(across.sites) if across else 0
     links = leaves * len(topology.spine_names()) * topology.links_per_spine
@@ -203,11 +203,10 @@ def _blocks(topology: Topology, leaves: int) -> int:
     if topology.interconnect is not None:
         return len(topology.interconnect.sites)
     stripes = len(topology.stripe_names())
-    if topology.port_planes > 1:
-        return topology.port_planes
-    if topology.planes:
+    if topology.planes == "rail":
         return leaves // stripes
-    return -(-stripes // topology.stripes_per_pod) if topology.stripes_per_pod else 1
+    pods = -(-stripes // topology.stripes_per_pod) if topology.stripes_per_pod else 1
+    return topology.port_planes * pods
 
 
 def check_ports(
@@ -275,7 +274,7 @@ def check_oversubscription(context: Context, layout: Layout) -> None:
             + f"or accept it with `oversubscription: {math.ceil(100 * down / up) / 100:g}`",
         )
     if layout.super_spines:
-        spines = {(spine.block, spine.plane, layout.equipment[spine.name]): spine for spine in layout.spines}
+        spines = {(spine.block, spine.group, layout.equipment[spine.name]): spine for spine in layout.spines}
         below, above = max(
             (_bandwidth_of(layout, spine) for spine in spines.values()), key=lambda load: load[0] / (load[1] or 1)
         )
@@ -314,7 +313,7 @@ def _bandwidth_of(layout: Layout, spine: Spine) -> tuple[int, int]:
     above = sum(
         layout.link_speed(spine.name, super_spine.name)
         for super_spine in layout.super_spines
-        if super_spine.plane == spine.plane
+        if super_spine.group == spine.group
     )
     return below * topology.links_per_spine, above * topology.links_per_super_spine
 

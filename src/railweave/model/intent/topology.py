@@ -241,9 +241,9 @@ class Topology(base.Model):
 
     @model_validator(mode="after")
     def _tiers(self) -> Topology:
-        if self.planes and (self.super_spines or self.stripes_per_pod):
+        if self.planes == "rail" and (self.super_spines or self.stripes_per_pod):
             part = "super_spines" if self.super_spines else "stripes_per_pod"
-            raise base.WrongValueError(f"planes and {part} cannot be combined", "choose one of them", ["planes"])
+            raise base.WrongValueError(f"planes: rail and {part} cannot be combined", "choose one of them", ["planes"])
         if bool(self.super_spines) != bool(self.stripes_per_pod):
             there, missing = ("super_spines", "stripes_per_pod")[:: 1 if self.super_spines else -1]
             raise base.WrongValueError(
