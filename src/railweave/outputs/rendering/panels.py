@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from railweave.model.catalog import catalog
 from railweave.pages.table import columns, csv_text
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     from railweave.model.network.devices import Cable, End
     from railweave.model.network.model import Network
@@ -21,19 +21,27 @@ PANELS = columns(
 )  # fmt: skip
 
 
+class Crossing(NamedTuple):
+    """A link between two modules, each with one connector for all its links: the cable and the modules of its ends."""
+
+    cable: Cable
+    near: Module
+    far: Module
+
+
 @dataclass(frozen=True, slots=True)
 class Panel:
     """A shuffle panel: each connector has the trunk cable of one module, and each link crosses the panel between two of them.
 
     - ``near``, ``far``: the modules of the servers or lower switches and those of the switches above, each with the
       number of its connector on that side of the panel.
-    - ``cables``: the links through the panel.
+    - ``links``: the links through the panel.
     """
 
     name: str
     near: Mapping[Module, int]
     far: Mapping[Module, int]
-    cables: tuple[Cable, ...]
+    links: Sequence[Crossing]
 
     @property
     def size(self) -> str:
@@ -64,13 +72,20 @@ class Modules:
         return end.device, model.nics[kind].names[index]
 
 
-def panels(network: Network) -> tuple[Panel, ...]:
-    """Return the shuffle panels of a network, in the order of their first cables.
+def crossings(network: Network) -> list[Crossing]:
+    """Return the links whose two ends are in modules with one connector for all links."""
+    modules = Modules(network)
+    return [
+        Crossing(cable, modules.of(cable.a), modules.of(cable.b)) for cable in network.cables if modules.joins(cable)
+    ]
+
+
+def panels(links: Iterable[Crossing]) -> tuple[Panel, ...]:
+    """Return the shuffle panels that these links cross, in the order of their first links.
 
     A panel joins all modules that links connect directly or through others. Where all links of a module go to one other
     module, a trunk cable joins the two without a panel. A panel has the name of the first switch port above it.
     """
-    modules = Modules(network)
     first: dict[Module, Module] = {}
 
     def root(module: Module) -> Module:
@@ -78,36 +93,36 @@ def panels(network: Network) -> tuple[Panel, ...]:
             first[module] = module = first[above]
         return module
 
-    through = [(cable, modules.of(cable.a), modules.of(cable.b)) for cable in network.cables if modules.joins(cable)]
-    for _, near, far in through:
-        first[root(far)] = root(near)
-    groups: dict[Module, list[tuple[Cable, Module, Module]]] = {}
-    for joined in through:
-        groups.setdefault(root(joined[1]), []).append(joined)
-    return tuple(panel for links in groups.values() if len((panel := _panel(links)).near) + len(panel.far) > 2)
+    through = list(links)
+    for link in through:
+        first[root(link.far)] = root(link.near)
+    groups: dict[Module, list[Crossing]] = {}
+    for link in through:
+        groups.setdefault(root(link.near), []).append(link)
+    every = map(_panel, groups.values())
+    return tuple(panel for panel in every if len(panel.near) + len(panel.far) > 2)
 
 
-def _panel(links: list[tuple[Cable, Module, Module]]) -> Panel:
+def _panel(links: Sequence[Crossing]) -> Panel:
     near, far = (
-        {module: number for number, module in enumerate(dict.fromkeys(link[side] for link in links), 1)}
-        for side in (1, 2)
+        {module: number for number, module in enumerate(dict.fromkeys(ends), 1)}
+        for ends in ((link.near for link in links), (link.far for link in links))
     )
     device, port = next(iter(far))
-    return Panel(f"panel-{device}-{port}", near, far, tuple(link[0] for link in links))
+    return Panel(f"panel-{device}-{port}", near, far, links)
 
 
-def panels_csv(network: Network) -> str:
+def panels_csv(shuffled: Iterable[Panel]) -> str:
     """Return the table of shuffle panels with one row per link: the connectors and lanes between which it crosses the panel."""
-    modules = Modules(network)
     return csv_text(
         PANELS,
         (
             (
                 *(panel.name, panel.size),
-                *(panel.near[modules.of(cable.a)], cable.a.device, cable.a.port, cable.a.lanes),
-                *(panel.far[modules.of(cable.b)], cable.b.device, cable.b.port, cable.b.lanes),
+                *(panel.near[link.near], link.cable.a.device, link.cable.a.port, link.cable.a.lanes),
+                *(panel.far[link.far], link.cable.b.device, link.cable.b.port, link.cable.b.lanes),
             )
-            for panel in panels(network)
-            for cable in panel.cables
+            for panel in shuffled
+            for link in panel.links
         ),
     )

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from railweave.model.catalog import catalog
 from railweave.model.config.naming import named
-from railweave.outputs.rendering.panels import panels, panels_csv
+from railweave.outputs.rendering.panels import crossings, panels, panels_csv
 from railweave.pages.table import columns, csv_text
 
 if TYPE_CHECKING:
@@ -74,8 +74,10 @@ def tables_of(network: Network) -> dict[str, Callable[[Network], str]]:
     shuffle panels.
     """
     racks = {"racks.csv": racks_csv} if network.positions else {}
-    shuffled = {"panels.csv": panels_csv} if panels(network) else {}
-    return {"cabling.csv": cabling_csv, "addresses.csv": addresses_csv, **racks, **shuffled}
+    tables = {"cabling.csv": cabling_csv, "addresses.csv": addresses_csv, **racks}
+    if shuffled := panels(crossings(network)):
+        tables["panels.csv"] = lambda _: panels_csv(shuffled)
+    return tables
 
 
 def _cables(network: Network) -> Iterator[tuple[object, ...]]:

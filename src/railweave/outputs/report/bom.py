@@ -24,7 +24,7 @@ from pydantic import Field
 from railweave.model.catalog import catalog, in_force
 from railweave.model.intent.base import Line, Model
 from railweave.model.intent.reading.document import read_document, validate
-from railweave.outputs.rendering.panels import Module, Modules, Panel, panels
+from railweave.outputs.rendering.panels import Crossing, Modules, Panel, crossings, panels
 from railweave.outputs.report.figures import plural
 
 if TYPE_CHECKING:
@@ -58,7 +58,10 @@ class Item:
 def bill(network: Network) -> list[Item]:
     """Return the bill of materials of a network, sorted by kind and then by name."""
     with in_force(network.catalog):
-        return [*_devices(network), *_optics(network), *_panels(network), *_fibre(network)]
+        links = crossings(network)
+        shuffled = panels(links)
+        items = [*_devices(network), *_optics(network), *_panels(shuffled), *_fibre(network), *_trunks(links, shuffled)]
+        return sorted(items, key=lambda item: KINDS.index(item.kind))
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,55 +209,36 @@ def _places(places: set[str]) -> str:
     return ", ".join(plurals.get(place, place + "s") for place in order if place in places)
 
 
-def _panels(network: Network) -> list[Item]:
-    sizes: defaultdict[str, list[Panel]] = defaultdict(list)
-    for panel in panels(network):
-        sizes[panel.size].append(panel)
+def _panels(shuffled: Iterable[Panel]) -> list[Item]:
+    sizes: defaultdict[str, list[int]] = defaultdict(list)
+    for panel in shuffled:
+        sizes[panel.size].append(len(panel.links))
     return [
         Item(
             "shuffle panel",
             size,
-            len(alike),
-            f"connectors of trunk cables on its two sides; up to {max(len(panel.cables) for panel in alike)} links cross each "
-            "(panels.csv)",
+            len(links),
+            f"connectors of trunk cables on its two sides; up to {max(links)} links cross each (panels.csv)",
             "between pluggables",
         )
-        for size, alike in sorted(sizes.items())
+        for size, links in sorted(sizes.items())
     ]
 
 
-def _trunks(network: Network) -> list[Item]:
-    """Return the trunk cables of modules whose links leave through one connector."""
-    modules = Modules(network)
-    ends: dict[Module, tuple[str, float]] = {}
-    joined: dict[tuple[Module, Module], None] = {}
-    for cable in filter(modules.joins, network.cables):
-        pair = modules.of(cable.a), modules.of(cable.b)
-        joined[pair] = None
-        for module, end in zip(pair, (cable.a, cable.b), strict=True):
-            ends[module] = end.optic, cable.length_m
-    to_panel = {module for panel in panels(network) for module in (*panel.near, *panel.far)}
-    kinds: Counter[tuple[str, float, bool]] = Counter()
-    for pair in joined:
-        if pair[0] not in to_panel:
-            kinds[*ends[pair[0]], False] += 1
-    for module, (optic, length) in ends.items():
-        if module in to_panel:
-            kinds[optic, length, True] += 1
-    media: Counter[tuple[str, str, str]] = Counter()
-    for (optic, length, panel), count in kinds.items():
-        there = f"up to {length:g} m with the trunk behind the panel" if panel else f"{length:g} m"
-        words = "one per module, to a shuffle panel" if panel else "one per two modules"
-        media[catalog().optics[optic].media, there, words] += count
+def _trunks(links: Iterable[Crossing], shuffled: Iterable[Panel]) -> list[Item]:
+    """Return the trunk cables of modules whose links leave through one connector: to a shuffle panel, or to another module."""
+    to_panel = {module for panel in shuffled for module in (*panel.near, *panel.far)}
+    cables: dict[object, tuple[str, str, str]] = {}
+    for link in links:
+        media, length = catalog().optics[link.cable.a.optic].media, f"{link.cable.length_m:g} m"
+        if link.near in to_panel:
+            behind = f"{media} trunk, up to {length} with the trunk behind the panel"
+            cables[link.near] = cables[link.far] = behind, "one per module, to a shuffle panel", "behind pluggables"
+        else:
+            cables[link.near, link.far] = f"{media} trunk, {length}", "one per two modules", "between two pluggables"
     return [
-        Item(
-            "fibre cable",
-            f"{medium} trunk, {there}",
-            count,
-            words,
-            "behind pluggables" if "panel" in words else "between two pluggables",
-        )
-        for (medium, there, words), count in sorted(media.items())
+        Item("fibre cable", name, count, words, place)
+        for (name, words, place), count in sorted(Counter(cables.values()).items())
     ]
 
 
@@ -271,7 +255,7 @@ def _fibre(network: Network) -> list[Item]:
     return [
         Item("fibre cable", f"{media}, {length:g} m", count, f"one per link{ends}", "between two pluggables")
         for (media, length, ends), count in sorted(kinds.items())
-    ] + _trunks(network)
+    ]
 
 
 def _connectors(near_name: str, other: str) -> str:
