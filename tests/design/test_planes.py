@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import re
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -45,7 +46,7 @@ def test_each_port_of_a_nic_is_in_a_plane_and_no_link_joins_two(planes: int, tmp
     }
 
 
-def _kept(network: Network) -> dict[str, object]:
+def _kept(network: Network) -> Mapping[str, object]:
     """What people have cabled and configured by: links, and each leaf's AS number, router id and VLANs."""
     return {cable.name: (cable.a.address, cable.b.address) for cable in network.cables} | {
         switch.name: (
@@ -118,7 +119,7 @@ def test_what_earlier_planes_have_stays_when_a_plane_is_added(
         assert len({switch.asn for switch in network.switches}) == len(network.switches)
         vlans = [(segment.stripe, segment.vlan) for segment in network.segments]
         assert len(set(vlans)) == len({vlan for _, vlan in vlans}) == len(vlans)
-        kept |= now
+        kept = {**kept, **now}
 
 
 MULTIPLANE = """

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from railweave.model.catalog import catalog
@@ -10,10 +11,11 @@ from railweave.outputs.rendering.panels import crossings, panels, panels_csv
 from railweave.pages.table import columns, csv_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     from railweave.model.network.devices import Switch
     from railweave.model.network.model import Network
+    from railweave.outputs.rendering.panels import Panel
 
 CABLING = columns(
     "a_device", "a_port", "a_lanes", "a_optic", "b_device", "b_port", "b_lanes", "b_optic",
@@ -74,10 +76,13 @@ def tables_of(network: Network) -> dict[str, Callable[[Network], str]]:
     shuffle panels.
     """
     racks = {"racks.csv": racks_csv} if network.positions else {}
-    tables = {"cabling.csv": cabling_csv, "addresses.csv": addresses_csv, **racks}
-    if shuffled := panels(crossings(network)):
-        tables["panels.csv"] = lambda _: panels_csv(shuffled)
-    return tables
+    shuffled = panels(crossings(network))
+    crossed = {"panels.csv": partial(_panels_csv, shuffled)} if shuffled else {}
+    return {"cabling.csv": cabling_csv, "addresses.csv": addresses_csv, **racks, **crossed}
+
+
+def _panels_csv(shuffled: Sequence[Panel], _: Network) -> str:
+    return panels_csv(shuffled)
 
 
 def _cables(network: Network) -> Iterator[tuple[object, ...]]:
