@@ -30,6 +30,7 @@ from railweave.writing import write_file
 from tests.live.reach.stand_ins import PASSWORD, USER, stand_ins
 from tests.operations.deploy.sonic_box import SonicBox
 from tests.operations.deploy.sonic_network import of_sonic
+from tests.operations.deploy.test_mixed import texts
 from tests.operations.deploy.test_rollout import OTHER, SMALL
 
 LEAF = "stripe1-leaf1"
@@ -360,3 +361,8 @@ def test_enterprise_sonic_is_refused_with_the_files_to_load_by_hand(tmp_path: Pa
     write_file(tmp_path / "plan.json", json.dumps(plan.to_json()), private=True)
     with pytest.raises(InputError, match="refused"):
         deploy_apply(tmp_path / "plan.json")
+    running = texts(network)
+    assert not make_plan(path, network, Answers(running)).refused  # a switch that runs its design needs nothing
+    running[LEAF] = running[LEAF] | {"sonic.cli": running[LEAF]["sonic.cli"].replace("mtu 9", "mtu 8", 1)}
+    (refused,) = make_plan(path, network, Answers(running)).refused
+    assert refused.startswith(f"{LEAF}: ")

@@ -511,7 +511,9 @@ def make_plan(
         config, texts = designed.configs[name], dict(chosen[name])
         if system(config.nos).transaction is None:
             made = change(name, config.nos, texts, {}, None)
-            now = saved({name: config}, {name: texts}, why=False)[name] if texts else DeviceCheck(None)
+            now = saved({name: config}, {name: texts})[name] if texts else DeviceCheck(None)
+            if now.config is not None and not now.findings and not any(now.unread):
+                return _Planned(DeviceChange(name, config.nos, as_designed=True), now, None)
             taken = tuple(_taken_by_hand(network, config, now.config))
             return _Planned(replace(made, refused=(*made.refused, *taken)), now, None)
         rendered = _rendered(config)
