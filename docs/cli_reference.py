@@ -7,14 +7,12 @@ import re
 import subprocess
 import sys
 from dataclasses import dataclass
-from enum import StrEnum
-from typing import TYPE_CHECKING, Any, get_type_hints
+from typing import TYPE_CHECKING, Any
 
 from docs.shared_rows import common_rows, linked, placed
 from typer.main import get_command
 
 from railweave.cli.app import app
-from railweave.cli.command import REPEATED
 from railweave.host import options as host
 
 if TYPE_CHECKING:
@@ -29,8 +27,6 @@ HEAD = """## Every command
 MANY = "options-of-many-verbs"
 """The anchor of the options that many verbs have; those of ``railweave host`` have texts of their own."""
 MANY_OF_HOST = "options-of-many-verbs-of-railweave-host"
-
-KINDS = {"Path": "PATH", "int": "NUMBER", "float": "NUMBER", "str": "TEXT"}
 
 
 @dataclass(frozen=True)
@@ -147,12 +143,13 @@ def verbs() -> Iterator[Verb]:
             arguments = [param for param in command.params if param.param_type_name == "argument"]
             options = [param for param in command.params if param.param_type_name == "option" and not param.hidden]
             names = [param.name.upper() if param.required else f"[{param.name.upper()}]" for param in arguments]
-            needed = [f"{param.opts[-1]} {_value(command, param)}" for param in options if param.required]
+            needed = [f"{param.opts[-1]} {param.metavar}" for param in options if param.required]
             rows = [(f"`{param.name.upper()}`", param.help or "") for param in arguments]
             for param in options:
                 spelled = ", ".join(f"`{name}`" for name in (*param.opts, *param.secondary_opts))
-                value = _value(command, param)
-                rows.append((f"{spelled} `{value}`" if value else spelled, f"{param.help or ''}{_more(param)}"))
+                rows.append(
+                    (f"{spelled} `{param.metavar}`" if param.metavar else spelled, f"{param.help or ''}{_more(param)}")
+                )
             usage = " ".join(("railweave", *words, *names, *needed, "[OPTION …]"))
             yield Verb(words, _prose(inspect.getdoc(command.callback) or ""), usage, tuple(rows))
 
@@ -164,19 +161,6 @@ def _commands(command: Any, *words: str) -> Iterator[tuple[tuple[str, ...], Any]
     else:
         for name, subcommand in below.items():
             yield from _commands(subcommand, *words, name)
-
-
-def _value(command: Any, option: Any) -> str:  # noqa: ANN401 - likewise
-    """What stands for an option's value; empty: it has none."""
-    if option.is_flag:
-        return ""
-    if option.metavar:
-        return "TEXT" if option.metavar == REPEATED else option.metavar
-    kind = get_type_hints(command.callback)[option.name]
-    plain = next(member for member in getattr(kind, "__args__", (kind,)) if member is not type(None))
-    if isinstance(plain, type) and issubclass(plain, StrEnum):
-        return "|".join(plain)
-    return KINDS[plain.__name__]
 
 
 def _more(option: Any) -> str:  # noqa: ANN401 - likewise

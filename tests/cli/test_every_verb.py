@@ -89,6 +89,12 @@ def test_help(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str
 
 
 @pytest.mark.parametrize("words", VERBS, ids=" ".join)
+def test_help_names_the_value_of_each_option(words: tuple[str, ...]) -> None:
+    shown = {name.metavar for name in VERBS[words].params if name.param_type_name == "option" and not name.is_flag}
+    assert not shown & {None, "", "TEXT"}
+
+
+@pytest.mark.parametrize("words", VERBS, ids=" ".join)
 def test_bad_use_as_json(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], words: tuple[str, ...]
 ) -> None:

@@ -21,16 +21,18 @@ if TYPE_CHECKING:
     from railweave.operations.deploy.upgrading import UpgradeTimeouts
 
 FABRIC_FILE = Argument("Fabric file (YAML) of the network.")
-ONE_SWITCH = Opt("Include only this switch; default: all switches. May be repeated.")
-ONE_DEVICE = Opt("Include only this device; default: all devices. May be repeated.")
+ONE_SWITCH = Opt("Include only this switch; default: all switches. May be repeated.", metavar="SWITCH")
+ONE_DEVICE = Opt("Include only this device; default: all devices. May be repeated.", metavar="DEVICE")
 APPLY = Opt(
     "Write the proposed values into the fabric file. Default: show the values as a patch, and leave the fabric file unchanged."
 )
 RAN_ON = Opt(
-    "Fabric file or build folder of the network that was benchmarked. With it, the outputs are also compared with the design. Default: no such comparison."
+    "Fabric file or build folder of the network that was benchmarked. With it, the outputs are also compared with the design. Default: no such comparison.",
+    metavar="PATH",
 )
 SECRETS = Opt(
-    "YAML file with lines of the form NAME: value. Each value replaces secret:NAME in the plan. Required if the plan contains such references; only you may have read access to the file."
+    "YAML file with lines of the form NAME: value. Each value replaces secret:NAME in the plan. Required if the plan contains such references; only you may have read access to the file.",
+    metavar="FILE",
 )
 WHAT = Argument(
     "One or more parts of the network, separated by spaces. A part is a switch, a server, a link (A--B or SERVER:NIC, with the names in cabling.csv), or a path color (a class of uplinks; docs/load-balancing.md).",
@@ -40,6 +42,7 @@ WAVE_SHARE = Opt(
     "Largest share of the network (0 to 1) that one wave may take out of service; a wave is a group of devices that change together.",
     least=0,
     most=1,
+    metavar="SHARE",
 )
 ALSO_PENDING = Opt(
     "Also make the other changes that these switches need to match their design. Default: the plan lists these changes, but does not make them.",
@@ -48,20 +51,28 @@ CONFIRM = Opt(
     "Rollback timer: seconds after which a device reverts its change on its own, unless railweave has confirmed the change.",
     least=60,
     most=86_000,
+    metavar="SECONDS",
 )
-SETTLE = Opt("Longest time to wait, after each wave, until the network has converged, in seconds.", least=0)
+SETTLE = Opt(
+    "Longest time to wait, after each wave, until the network has converged, in seconds.", least=0, metavar="SECONDS"
+)
 WAIT_FOR = Opt(
-    "Command to run before each wave that changes servers or cuts off NICs, for example to move jobs away. The wave starts only if the command exits with 0. Default: no command."
+    "Command to run before each wave that changes servers or cuts off NICs, for example to move jobs away. The wave starts only if the command exits with 0. Default: no command.",
+    metavar="COMMAND",
 )
-WAIT_FOR_S = Opt("Time limit of the command of --wait-for, in seconds.", least=0)
+WAIT_FOR_S = Opt("Time limit of the command of --wait-for, in seconds.", least=0, metavar="SECONDS")
 PREDICTED_WITH = Opt(
-    "Fabric file or build folder of the network that was benchmarked. It is used to predict runs that have no stored prediction, and to find the names of NICs from their GIDs. Default: only stored predictions are used."
+    "Fabric file or build folder of the network that was benchmarked. It is used to predict runs that have no stored prediction, and to find the names of NICs from their GIDs. Default: only stored predictions are used.",
+    metavar="PATH",
 )
 TOLERANCE = Opt(
-    "Fraction by which a result may be worse than expected, for example 0.05 for 5%. Default: 0.05; in a comparison with predictions, the tolerance that the plan of the run states."
+    "Fraction by which a result may be worse than expected, for example 0.05 for 5%. Default: 0.05; in a comparison with predictions, the tolerance that the plan of the run states.",
+    metavar="FRACTION",
 )
 STORE = Opt(
-    "Store of benchmark runs: an SQLite file (created if missing), or a database postgresql://USER@HOST/NAME.", kind=str
+    "Store of benchmark runs: an SQLite file (created if missing), or a database postgresql://USER@HOST/NAME.",
+    kind=str,
+    metavar="STORE",
 )
 
 RUNS_STORE = Argument("Store of benchmark runs: an SQLite file, or a database postgresql://USER@HOST/NAME.", kind=str)
@@ -79,7 +90,8 @@ class TuneRun:
     ]
     _: KW_ONLY
     output: Annotated[
-        Path | str | None, Opt("Folder for the study's files; default: NAME.tune next to the study file.", letter="-o")
+        Path | str | None,
+        Opt("Folder for the study's files; default: NAME.tune next to the study file.", letter="-o", metavar="FOLDER"),
     ] = None
     workers: Annotated[
         int | None,
@@ -92,7 +104,8 @@ class TuneRun:
     ray: Annotated[
         str | None,
         Opt(
-            "Simulate on the Ray cluster at this address: auto, HOST:PORT or ray://HOST:PORT. The word local starts a cluster on this machine. Default: no Ray; simulate in processes on this machine."
+            "Simulate on the Ray cluster at this address: auto, HOST:PORT or ray://HOST:PORT. The word local starts a cluster on this machine. Default: no Ray; simulate in processes on this machine.",
+            metavar="ADDRESS",
         ),
     ] = None
     trials: Annotated[
@@ -115,7 +128,8 @@ class TuneRun:
     access: Annotated[
         Path | str | None,
         Opt(
-            "For trials on hardware: file access.yaml with addresses, users and keys for the devices (docs/collect.md). Default: connect as the current user with ssh-agent, to switches at their designed management address and to servers by name."
+            "For trials on hardware: file access.yaml with addresses, users and keys for the devices (docs/collect.md). Default: connect as the current user with ssh-agent, to switches at their designed management address and to servers by name.",
+            metavar="FILE",
         ),
     ] = None
     lab: Annotated[
@@ -127,7 +141,8 @@ class TuneRun:
     secrets: Annotated[
         Path | str | None,
         Opt(
-            "For trials on hardware: YAML file with lines of the form NAME: value. Each value replaces secret:NAME in configurations. Only you may have read access to the file."
+            "For trials on hardware: YAML file with lines of the form NAME: value. Each value replaces secret:NAME in configurations. Only you may have read access to the file.",
+            metavar="FILE",
         ),
     ] = None
     progress: Callable[[str], None] = silent
@@ -143,7 +158,8 @@ class TuneDiagnose:
     since: Annotated[
         Path | str,
         Opt(
-            "Folder that `railweave collect` wrote before the jobs ran. The difference shows how much each counter increased."
+            "Folder that `railweave collect` wrote before the jobs ran. The difference shows how much each counter increased.",
+            metavar="FOLDER",
         ),
     ]
     slow_jobs: Annotated[
@@ -157,12 +173,13 @@ class TuneDiagnose:
             name="--rehearse/--no-rehearse",
         ),
     ] = True
-    collective: Annotated[str, Opt("Collective that --rehearse simulates.")] = "all-to-all"
+    collective: Annotated[str, Opt("Collective that --rehearse simulates.", metavar="COLLECTIVE")] = "all-to-all"
     size: Annotated[
         int | str,
         Opt(
             "Size of the collective that --rehearse simulates, in bytes, counted as in nccl-tests: 16M means 16 x 2^20 bytes.",
             kind=str,
+            metavar="SIZE",
         ),
     ] = "16M"
     servers: Annotated[
@@ -173,7 +190,8 @@ class TuneDiagnose:
         ),
     ] = None
     tenant: Annotated[
-        str | None, Opt("Tenant whose servers --rehearse simulates; default: the tenant with the most NICs.")
+        str | None,
+        Opt("Tenant whose servers --rehearse simulates; default: the tenant with the most NICs.", metavar="NAME"),
     ] = None
     apply: Annotated[
         bool,
@@ -184,7 +202,8 @@ class TuneDiagnose:
     allow_unseen: Annotated[
         Sequence[str],
         Opt(
-            "Accept that devices do not show this kind of counter, for example counters-marks (docs/check.md). Default: if a device does not show a counter, the exit code is 1. May be repeated."
+            "Accept that devices do not show this kind of counter, for example counters-marks (docs/check.md). Default: if a device does not show a counter, the exit code is 1. May be repeated.",
+            metavar="KIND",
         ),
     ] = ()
     device: Annotated[Sequence[str], DEVICE] = ()
@@ -204,18 +223,21 @@ class BenchRun:
         Opt(
             "Fabric file or build folder of the planned network. Default: the path that is recorded in the plan.",
             kind=Path | None,
+            metavar="PATH",
         ),
     ] = None
     access: Annotated[
         Path | str | None,
         Opt(
-            "File access.yaml with addresses, users and keys for the servers (docs/collect.md). Default: connect as the current user with ssh-agent, to servers by name."
+            "File access.yaml with addresses, users and keys for the servers (docs/collect.md). Default: connect as the current user with ssh-agent, to servers by name.",
+            metavar="FILE",
         ),
     ] = None
     only: Annotated[
         Sequence[str],
         Opt(
-            "Run only the run with this name, or the runs of this part of the plan: mesh or 'pairs/*', for example. Default: all runs, except those that need settings changed by hand on switches or NICs first. May be repeated."
+            "Run only the run with this name, or the runs of this part of the plan: mesh or 'pairs/*', for example. Default: all runs, except those that need settings changed by hand on switches or NICs first. May be repeated.",
+            metavar="RUNS",
         ),
     ] = ()
     again: Annotated[bool, Opt("Also repeat runs that are already in the store. Default: these runs are skipped.")] = (
@@ -225,43 +247,62 @@ class BenchRun:
         bool, Opt("Also repeat runs whose result in the store is a failure. Default: these runs are skipped.")
     ] = False
     launcher: Annotated[
-        Launcher, Opt("Program that starts the processes of collectives on the servers: mpirun or srun.", kind=str)
+        Launcher,
+        Opt(
+            "Program that starts the processes of collectives on the servers: mpirun or srun.",
+            kind=str,
+            metavar="mpirun|srun",
+        ),
     ] = "mpirun"
     launch_on: Annotated[
         str | None,
         Opt(
-            "Server on which --launcher is started, or `here` for this machine. Default: the first server of the run for mpirun; this machine for srun."
+            "Server on which --launcher is started, or `here` for this machine. Default: the first server of the run for mpirun; this machine for srun.",
+            metavar="SERVER",
         ),
     ] = None
     ranks: Annotated[
         str | None,
         Opt(
-            "Command that starts the benchmark program for each rank; the program's command line is added to it as arguments. Default: `railweave host env`."
+            "Command that starts the benchmark program for each rank; the program's command line is added to it as arguments. Default: `railweave host env`.",
+            metavar="COMMAND",
         ),
     ] = None
     mpi_script: Annotated[
-        Path | str | None, Opt("Your own script to start mpirun. Default: the mpirun.sh that `railweave build` writes.")
+        Path | str | None,
+        Opt("Your own script to start mpirun. Default: the mpirun.sh that `railweave build` writes.", metavar="FILE"),
     ] = None
     srun_options: Annotated[
         Sequence[str],
         Opt(
-            "Option to pass to srun, for example --srun-option=--partition=gpu. May be repeated.", name="--srun-option"
+            "Option to pass to srun, for example --srun-option=--partition=gpu. May be repeated.",
+            name="--srun-option",
+            metavar="OPTION",
         ),
     ] = ()
     perftest: Annotated[
         str,
-        Opt("Folder on the servers that contains the perftest programs. Default: the PATH of each server is searched."),
+        Opt(
+            "Folder on the servers that contains the perftest programs. Default: the PATH of each server is searched.",
+            metavar="FOLDER",
+        ),
     ] = ""
     nccl_tests: Annotated[
         str,
         Opt(
-            "Folder on the servers that contains the programs of nccl-tests or rccl-tests. Default: the PATH of each server is searched."
+            "Folder on the servers that contains the programs of nccl-tests or rccl-tests. Default: the PATH of each server is searched.",
+            metavar="FOLDER",
         ),
     ] = ""
     at_once: Annotated[int, Opt("Largest number of runs at the same time.", least=1, most=4096)] = 256
     timeout_s: Annotated[
         float | None,
-        Opt("Time limit of each run, in seconds. Default: the limit in the plan.", name="--timeout", least=1),
+        Opt(
+            "Time limit of each run, in seconds. Default: the limit in the plan.",
+            name="--timeout",
+            least=1,
+            metavar="SECONDS",
+        ),
     ] = None
     host_check: Annotated[
         bool,
@@ -279,7 +320,8 @@ class BenchRun:
     outputs: Annotated[
         Path | str | None,
         Opt(
-            "Folder on this machine for the output of the benchmark programs. Default: STORE.outputs; if the store is a database, PLAN.outputs."
+            "Folder on this machine for the output of the benchmark programs. Default: STORE.outputs; if the store is a database, PLAN.outputs.",
+            metavar="FOLDER",
         ),
     ] = None
     dry_run: Annotated[bool, Opt("Only show the commands. No server is contacted and nothing is written.")] = False
@@ -296,7 +338,8 @@ class BenchPlan(Source):
     suite: Annotated[
         str,
         Opt(
-            "Set of runs. quick: a first look. acceptance: all NICs, leaves and path colors (classes of uplinks), and five collectives. knobs: NCCL settings and load balancing, changed one at a time. pairs-of-servers: all-reduce of two servers at a time, to find a slow server. table12, table1.3 and fifty-km: repeat published tests (docs/bench.md)."
+            "Set of runs. quick: a first look. acceptance: all NICs, leaves and path colors (classes of uplinks), and five collectives. knobs: NCCL settings and load balancing, changed one at a time. pairs-of-servers: all-reduce of two servers at a time, to find a slow server. table12, table1.3 and fifty-km: repeat published tests (docs/bench.md).",
+            metavar="SUITE",
         ),
     ] = "quick"
     _: KW_ONLY
@@ -309,12 +352,14 @@ class BenchPlan(Source):
         Opt(
             "Memory that perftest sends from and receives into: host (server memory), cuda (NVIDIA GPU) or rocm (AMD GPU). Default: GPU memory if both NICs have GPUs of the same vendor, else host.",
             kind=str | None,
+            metavar="host|cuda|rocm",
         ),
     ] = None
     fabric: Annotated[
         str | None,
         Opt(
-            "Name of the fabric to measure, if the network has several; default: the fabric of the NICs that belong to GPUs."
+            "Name of the fabric to measure, if the network has several; default: the fabric of the NICs that belong to GPUs.",
+            metavar="NAME",
         ),
     ] = None
     parts: Annotated[
@@ -322,6 +367,7 @@ class BenchPlan(Source):
         Opt(
             "Plan only this part of the suite; default: all parts. May be repeated. Parts of suite quick: loops (each NIC sends to itself), pairs (two NICs on one leaf), mesh (two NICs on two leaves), servers (each server alone) and cluster (all servers). Parts of acceptance: the same, and stripes (each stripe alone), across (one server of each stripe) and queue-pairs. Parts of knobs: queue-pairs, buffers, channels and load-balancing. Parts of fifty-km: distance (perftest between sites), designed (all-reduce with the designed load balancing) and ecmp (all-reduce with ECMP). Suites pairs-of-servers, table12 and table1.3 have only one part.",
             name="--part",
+            metavar="PART",
         ),
     ] = ()
     predict: Annotated[bool, Opt("Predict the result of each run by simulation.", name="--predict/--no-predict")] = True
@@ -368,12 +414,14 @@ class DeployReplace(Reaching):
     ]
     _: KW_ONLY
     serial: Annotated[
-        str, Opt("Serial number of the new part. Required for a switch or server; optional for a NIC.")
+        str,
+        Opt("Serial number of the new part. Required for a switch or server; optional for a NIC.", metavar="SERIAL"),
     ] = ""
     mac: Annotated[
         str,
         Opt(
-            "MAC address of the new NIC, for example a0:88:c2:3b:50:66. Required for a NIC; refused for a switch or server."
+            "MAC address of the new NIC, for example a0:88:c2:3b:50:66. Required for a NIC; refused for a switch or server.",
+            metavar="MAC",
         ),
     ] = ""
     also_pending: Annotated[bool, ALSO_PENDING] = False
@@ -415,13 +463,18 @@ class DeployUpgrade(Reaching):
 
     fabric: Annotated[Path | str, FABRIC_FILE]
     release: Annotated[
-        str, Opt("Release to install, for example 25.4R1. Switches that already run this release are left out.")
+        str,
+        Opt(
+            "Release to install, for example 25.4R1. Switches that already run this release are left out.",
+            metavar="RELEASE",
+        ),
     ]
     _: KW_ONLY
     image: Annotated[
         str,
         Opt(
-            "Image to install: a file on this machine, which is copied to each switch, or a URL that the switches can reach. Required, except for real switches with FRR. With --lab: root folder of a file tree with another FRR version."
+            "Image to install: a file on this machine, which is copied to each switch, or a URL that the switches can reach. Required, except for real switches with FRR. With --lab: root folder of a file tree with another FRR version.",
+            metavar="IMAGE",
         ),
     ] = ""
     only: Annotated[Sequence[str], ONE_SWITCH] = ()
@@ -432,6 +485,7 @@ class DeployUpgrade(Reaching):
             "Largest share of the network (0 to 1) that the switches of one batch may take out of service.",
             least=0,
             most=1,
+            metavar="SHARE",
         ),
     ] = 0.5
     force: Annotated[
@@ -453,7 +507,8 @@ class DeployAcknowledge(Reaching):
     allow_unseen: Annotated[
         Sequence[str],
         Opt(
-            "Accept that a switch does not report this fact: host-name, model, serial-number, cables (to switches) or server-cables (to servers). Default: a switch that does not report all of these facts is not acknowledged. May be repeated."
+            "Accept that a switch does not report this fact: host-name, model, serial-number, cables (to switches) or server-cables (to servers). Default: a switch that does not report all of these facts is not acknowledged. May be repeated.",
+            metavar="FACT",
         ),
     ] = ()
     progress: Callable[[str], None] = silent
@@ -470,9 +525,15 @@ class DeployZtp:
         ),
     ]
     out: Annotated[
-        Path | str, Opt("Folder to write. It contains secrets, so only you can read it.", name="--output", letter="-o")
+        Path | str,
+        Opt(
+            "Folder to write. It contains secrets, so only you can read it.",
+            name="--output",
+            letter="-o",
+            metavar="FOLDER",
+        ),
     ]
-    url: Annotated[str, Opt("URL at which switches find the output folder: http://ADDRESS:PORT.")]
+    url: Annotated[str, Opt("URL at which switches find the output folder: http://ADDRESS:PORT.", metavar="URL")]
     _: KW_ONLY
     whole: Annotated[
         bool,
@@ -483,20 +544,23 @@ class DeployZtp:
     image: Annotated[
         Sequence[str],
         Opt(
-            "Image that switches of an operating system install at first boot: SYSTEM=FILE. SYSTEM is junos, eos, sonic or dell_sonic. May be repeated. Default: switches keep the release that they were delivered with."
+            "Image that switches of an operating system install at first boot: SYSTEM=FILE. SYSTEM is junos, eos, sonic or dell_sonic. May be repeated. Default: switches keep the release that they were delivered with.",
+            metavar="SYSTEM=FILE",
         ),
     ] = ()
     only: Annotated[Sequence[str], ONE_SWITCH] = ()
     interface: Annotated[
         str,
         Opt(
-            "Network interface on which the DHCP server (Kea or dnsmasq) listens, on the machine where it runs; * means all interfaces."
+            "Network interface on which the DHCP server (Kea or dnsmasq) listens, on the machine where it runs; * means all interfaces.",
+            metavar="INTERFACE",
         ),
     ] = "*"
     secrets: Annotated[
         Path | str | None,
         Opt(
-            "YAML file with lines of the form NAME: value. Each value replaces secret:NAME in configurations. Required if they contain such references; only you may have read access to the file."
+            "YAML file with lines of the form NAME: value. Each value replaces secret:NAME in configurations. Required if they contain such references; only you may have read access to the file.",
+            metavar="FILE",
         ),
     ] = None
     hardware: Annotated[Path | str | None, HARDWARE] = None
@@ -529,7 +593,8 @@ class DeployPlan(Reaching):
     allow_cut: Annotated[
         Sequence[str],
         Opt(
-            "Accept that this tenant, VNI ('VNI 100') or fabric loses connections after one wave (a group of devices that change together), until a later wave restores them. Default: such a plan is refused, and the output names the values of --step that avoid the loss. May be repeated."
+            "Accept that this tenant, VNI ('VNI 100') or fabric loses connections after one wave (a group of devices that change together), until a later wave restores them. Default: such a plan is refused, and the output names the values of --step that avoid the loss. May be repeated.",
+            metavar="NAME",
         ),
     ] = ()
     step: Annotated[
@@ -538,6 +603,7 @@ class DeployPlan(Reaching):
             "Plan an intermediate step before the design, so that no wave cuts connections. 0: no step; plan the design itself. 1: devices accept old and new values (route targets, prefixes, gateway addresses, AS numbers, DSCPs, MTU). 2: devices also offer the new values.",
             least=0,
             most=2,
+            metavar="0|1|2",
         ),
     ] = 0
     servers: Annotated[
@@ -636,6 +702,7 @@ class BenchReport:
         Opt(
             "Earlier results to compare with: a store, STORE#RUN, or the id of a run in this store. Default: the report does not look for regressions.",
             kind=str | None,
+            metavar="RESULTS",
         ),
     ] = None
     fabric: Annotated[
@@ -708,7 +775,8 @@ class BenchImport:
     operation: Annotated[
         str | None,
         Opt(
-            "Collective operation, such as all-reduce or alltoall, of nccl-tests outputs that do not name their operation. Default: such runs are stored without an operation."
+            "Collective operation, such as all-reduce or alltoall, of nccl-tests outputs that do not name their operation. Default: such runs are stored without an operation.",
+            metavar="COLLECTIVE",
         ),
     ] = None
     device: Annotated[Sequence[str], DEVICE] = ()
@@ -748,7 +816,8 @@ class BenchCheck:
     nic: Annotated[
         str,
         Opt(
-            "Model of the servers, or of their NICs: a name in `railweave hardware list`, or part of the name; the first match is used."
+            "Model of the servers, or of their NICs: a name in `railweave hardware list`, or part of the name; the first match is used.",
+            metavar="MODEL",
         ),
     ] = "cx7"
     nics: Annotated[
@@ -757,13 +826,15 @@ class BenchCheck:
     nvlink: Annotated[
         float | None,
         Opt(
-            "Rate of a GPU's link to the other GPUs of its server (NVLink, xGMI), in GB/s for each direction. Default: the rate of the server model."
+            "Rate of a GPU's link to the other GPUs of its server (NVLink, xGMI), in GB/s for each direction. Default: the rate of the server model.",
+            metavar="GB/S",
         ),
     ] = None
     operation: Annotated[
         str | None,
         Opt(
-            "Collective operation, such as all-reduce or alltoall, of nccl-tests outputs that do not name their operation. Default: such outputs cannot be compared."
+            "Collective operation, such as all-reduce or alltoall, of nccl-tests outputs that do not name their operation. Default: such outputs cannot be compared.",
+            metavar="COLLECTIVE",
         ),
     ] = None
     hardware: Annotated[Path | str | None, HARDWARE] = None
@@ -778,7 +849,8 @@ class BenchShow:
     run: Annotated[
         Sequence[str],
         Opt(
-            "Show only the run whose id begins with this text, with all details; default: a table of all runs. May be repeated."
+            "Show only the run whose id begins with this text, with all details; default: a table of all runs. May be repeated.",
+            metavar="ID",
         ),
     ] = ()
 
@@ -788,8 +860,11 @@ class BenchExport:
     """Options of ``bench_export``."""
 
     store: Annotated[Path | str, RUNS_STORE]
-    output: Annotated[Path | str, Opt("File to write. Its extension (.csv or .json) selects the format.", letter="-o")]
+    output: Annotated[
+        Path | str, Opt("File to write. Its extension (.csv or .json) selects the format.", letter="-o", metavar="FILE")
+    ]
     _: KW_ONLY
     run: Annotated[
-        Sequence[str], Opt("Export only the run whose id begins with this text; default: all runs. May be repeated.")
+        Sequence[str],
+        Opt("Export only the run whose id begins with this text; default: all runs. May be repeated.", metavar="ID"),
     ] = ()

@@ -28,6 +28,7 @@ class LabUp:
         Opt(
             "Part of the network to start, for example rails=1-2,stripes=2,spines=4,servers=1-8. A range A-B selects items A to B; a number N selects the first N items. A stripe is a group of leaves with its servers; rail N is the NICs number N of these servers, with their leaves. Default: the whole network.",
             name="--slice",
+            metavar="NAME=ITEMS,…",
         ),
     ] = ""
     design_timers: Annotated[
@@ -40,7 +41,8 @@ class LabUp:
     room_for: Annotated[
         Path | str | None,
         Opt(
-            "Fabric file of a larger network, to which `deploy` can later expand the lab. All its devices and cables are created; those that FABRIC lacks stay unconfigured. Default: only the devices of FABRIC."
+            "Fabric file of a larger network, to which `deploy` can later expand the lab. All its devices and cables are created; those that FABRIC lacks stay unconfigured. Default: only the devices of FABRIC.",
+            metavar="FILE",
         ),
     ] = None
     device: Annotated[Sequence[str], DEVICE] = ()
@@ -50,6 +52,7 @@ class LabUp:
         Opt(
             "Root folder of a file tree with FRR, as `make validators` creates it. Default: the tree of `make validators` in this checkout, else a cached tree (downloaded if needed), else FRR installed on this machine.",
             envvar="RAILWEAVE_FRR_ROOT",
+            metavar="FOLDER",
         ),
     ] = None
     progress: Callable[[str], None] = silent
@@ -87,7 +90,8 @@ class LabTest:
     only: Annotated[
         Sequence[str],
         Opt(
-            "Run only the assertion with this id, as the output without --only shows it. Default: all assertions. May be repeated."
+            "Run only the assertion with this id, as the output without --only shows it. Default: all assertions. May be repeated.",
+            metavar="ID",
         ),
     ] = ()
     sweep: Annotated[
@@ -97,9 +101,11 @@ class LabTest:
         ),
     ] = False
     retry_for: Annotated[
-        float, Opt("Longest time to repeat a failed assertion until it passes, in seconds.", least=0)
+        float, Opt("Longest time to repeat a failed assertion until it passes, in seconds.", least=0, metavar="SECONDS")
     ] = 15.0
-    junit: Annotated[Path | str | None, Opt("Also write the results of the assertions as a JUnit file (XML).")] = None
+    junit: Annotated[
+        Path | str | None, Opt("Also write the results of the assertions as a JUnit file (XML).", metavar="FILE")
+    ] = None
     progress: Callable[[str], None] = silent
 
 
@@ -112,7 +118,8 @@ class LabFault:
     scenario: Annotated[
         Path | str | None,
         Opt(
-            "Scenario file (docs/simulation-files.md); each fault is injected at its time in the file. Exactly one of --scenario, --fault and --all-single is required."
+            "Scenario file (docs/simulation-files.md); each fault is injected at its time in the file. Exactly one of --scenario, --fault and --all-single is required.",
+            metavar="FILE",
         ),
     ] = None
     faults: Annotated[
@@ -120,6 +127,7 @@ class LabFault:
         Opt(
             'Fault to inject, written as in a scenario file (docs/simulation-files.md), for example "link-down link=A--B for=2s". May be repeated; the faults are injected one after another.',
             name="--fault",
+            metavar="FAULT",
         ),
     ] = ()
     all_single: Annotated[
@@ -128,7 +136,7 @@ class LabFault:
             "Take down each link, NIC, switch and plane (fabric of one NIC port), one at a time. Each other kind of fault is injected once, at a leaf, a spine or a link between them."
         ),
     ] = False
-    html: Annotated[Path | str | None, Opt("Also write the measurements as a page (.html).")] = None
+    html: Annotated[Path | str | None, Opt("Also write the measurements as a page (.html).", metavar="FILE")] = None
     csv: Annotated[Path | str | None, CSV] = None
     progress: Callable[[str], None] = silent
     announce: Callable[[str], None] = silent
@@ -139,7 +147,7 @@ class LabFib:
     """Options of ``lab_fib``."""
 
     fabric: Annotated[Path | str, FABRIC]
-    out: Annotated[Path | str, Opt("File to write; `railweave sim --fib` reads it.", letter="-o")]
+    out: Annotated[Path | str, Opt("File to write; `railweave sim --fib` reads it.", letter="-o", metavar="FILE")]
     _: KW_ONLY
 
 
@@ -155,13 +163,16 @@ class LabExport:
 
     form: Annotated[Form, Argument("Format of the topology; the only format is containerlab.")]
     fabric: Annotated[Path | str, FABRIC]
-    out: Annotated[Path | str, Opt("Folder to write the topology file and the configurations into.", letter="-o")]
+    out: Annotated[
+        Path | str, Opt("Folder to write the topology file and the configurations into.", letter="-o", metavar="FOLDER")
+    ]
     _: KW_ONLY
     part: Annotated[
         str,
         Opt(
             "Part of the network to write, for example rails=1-2,stripes=2,spines=4,servers=1-8. A range A-B selects items A to B; a number N selects the first N items. A stripe is a group of leaves with its servers; rail N is the NICs number N of these servers, with their leaves. Default: the whole network.",
             name="--slice",
+            metavar="NAME=ITEMS,…",
         ),
     ] = ""
     device: Annotated[Sequence[str], DEVICE] = ()
@@ -169,7 +180,8 @@ class LabExport:
     image: Annotated[
         Sequence[str],
         Opt(
-            "Container image to use instead of the default: KIND=IMAGE. KIND is linux (FRR), juniper_vjunosevolved (Junos) or server. May be repeated."
+            "Container image to use instead of the default: KIND=IMAGE. KIND is linux (FRR), juniper_vjunosevolved (Junos) or server. May be repeated.",
+            metavar="KIND=IMAGE",
         ),
     ] = ()
 
@@ -190,18 +202,24 @@ class Watch:
     listen: Annotated[
         str,
         Opt(
-            "Address and port of the web server with the console (pages for browsers), /metrics (for Prometheus) and JSON. The word none starts no server."
+            "Address and port of the web server with the console (pages for browsers), /metrics (for Prometheus) and JSON. The word none starts no server.",
+            metavar="ADDRESS:PORT",
         ),
     ] = "127.0.0.1:8484"
     store: Annotated[
         Path | str | None,
         Opt(
-            "SQLite file in which samples of the last 48 hours are kept. Default: samples are not kept, so the console shows no history."
+            "SQLite file in which samples of the last 48 hours are kept. Default: samples are not kept, so the console shows no history.",
+            metavar="FILE",
         ),
     ] = None
-    interval: Annotated[float, Opt("Time between two samples of a switch, in seconds.", least=1, most=300)] = 10.0
+    interval: Annotated[
+        float, Opt("Time between two samples of a switch, in seconds.", least=1, most=300, metavar="SECONDS")
+    ] = 10.0
     access: Annotated[Path | str | None, DEVICE_ACCESS] = None
-    only: Annotated[Sequence[str], Opt("Watch only this switch; default: all switches. May be repeated.")] = ()
+    only: Annotated[
+        Sequence[str], Opt("Watch only this switch; default: all switches. May be repeated.", metavar="SWITCH")
+    ] = ()
     servers: Annotated[
         bool | None,
         Opt(
@@ -213,33 +231,44 @@ class Watch:
     syslog: Annotated[
         str | None,
         Opt(
-            "Address and port of this machine on which to receive syslog messages of the devices, by UDP and TCP, for example 10.0.0.5:514. Default: syslog is not received."
+            "Address and port of this machine on which to receive syslog messages of the devices, by UDP and TCP, for example 10.0.0.5:514. Default: syslog is not received.",
+            metavar="ADDRESS:PORT",
         ),
     ] = None
     webhook: Annotated[
-        str | None, Opt("URL to which anomalies (deviations from the design) are sent as JSON. Default: none are sent.")
+        str | None,
+        Opt(
+            "URL to which anomalies (deviations from the design) are sent as JSON. Default: none are sent.",
+            metavar="URL",
+        ),
     ] = None
     alertmanager: Annotated[
         str | None,
         Opt(
-            "URL of an Alertmanager to which anomalies are sent, for example http://HOST:9093/api/v2/alerts. Default: none are sent."
+            "URL of an Alertmanager to which anomalies are sent, for example http://HOST:9093/api/v2/alerts. Default: none are sent.",
+            metavar="URL",
         ),
     ] = None
     password: Annotated[
         str | None,
         Opt(
-            "Where to read the password that users of the web server must enter: env:NAME (an environment variable) or file:PATH. If --listen is not a loopback address, --password or --proxy is required."
+            "Where to read the password that users of the web server must enter: env:NAME (an environment variable) or file:PATH. If --listen is not a loopback address, --password or --proxy is required.",
+            metavar="SOURCE",
         ),
     ] = None
     proxy: Annotated[
         str | None,
         Opt(
-            "Web proxy that authenticates users, as ADDRESS=HEADER: requests from ADDRESS are accepted without --password, and HTTP header HEADER names the user. Default: no proxy."
+            "Web proxy that authenticates users, as ADDRESS=HEADER: requests from ADDRESS are accepted without --password, and HTTP header HEADER names the user. Default: no proxy.",
+            metavar="ADDRESS=HEADER",
         ),
     ] = None
     runs: Annotated[
         str | None,
-        Opt("Store of benchmark runs (docs/bench.md), which the console shows on its time axis. Default: no runs."),
+        Opt(
+            "Store of benchmark runs (docs/bench.md), which the console shows on its time axis. Default: no runs.",
+            metavar="STORE",
+        ),
     ] = None
     device: Annotated[Sequence[str], DEVICE] = ()
     hardware: Annotated[Path | str | None, HARDWARE] = None
@@ -253,17 +282,26 @@ class ExportPrometheus:
 
     fabric: Annotated[Path | str, FABRIC]
     output: Annotated[
-        Path, Opt("Folder to write the files into; existing files with the same names are replaced.", letter="-o")
+        Path,
+        Opt(
+            "Folder to write the files into; existing files with the same names are replaced.",
+            letter="-o",
+            metavar="FOLDER",
+        ),
     ]
     _: KW_ONLY
     watch: Annotated[
         str,
-        Opt("Address and port of `railweave watch` (its option --listen), from which Prometheus reads the metrics."),
+        Opt(
+            "Address and port of `railweave watch` (its option --listen), from which Prometheus reads the metrics.",
+            metavar="ADDRESS:PORT",
+        ),
     ] = "127.0.0.1:8484"
     alertmanager: Annotated[
         str | None,
         Opt(
-            "Address and port of Alertmanager, for example HOST:9093. Default: no Alertmanager in the Prometheus configuration."
+            "Address and port of Alertmanager, for example HOST:9093. Default: no Alertmanager in the Prometheus configuration.",
+            metavar="ADDRESS:PORT",
         ),
     ] = None
     device: Annotated[Sequence[str], DEVICE] = ()

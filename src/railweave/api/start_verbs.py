@@ -40,7 +40,8 @@ class HardwareList:
     _: KW_ONLY
     hardware: Annotated[Path | str | None, HARDWARE] = None
     fabric: Annotated[
-        Path | str | None, Opt("Fabric file; also list the models that its section `hardware:` describes.")
+        Path | str | None,
+        Opt("Fabric file; also list the models that its section `hardware:` describes.", metavar="FILE"),
     ] = None
 
 
@@ -52,7 +53,7 @@ class HardwareShow:
     _: KW_ONLY
     hardware: Annotated[Path | str | None, HARDWARE] = None
     fabric: Annotated[
-        Path | str | None, Opt("Fabric file; also find models that its section `hardware:` describes.")
+        Path | str | None, Opt("Fabric file; also find models that its section `hardware:` describes.", metavar="FILE")
     ] = None
 
 
@@ -70,6 +71,7 @@ class Init:
         Opt(
             "Name of the example to copy; `list` prints the names of all examples. Exactly one of --example and --gpus is required.",
             words=_examples,
+            metavar="NAME",
         ),
     ] = None
     gpus: Annotated[
@@ -85,6 +87,7 @@ class Init:
         Opt(
             f"{_OF_GPUS}model of the servers, of their NICs or of their GPUs: a name, or part of the name; the first match is used. `list` prints all names.",
             words=_servers,
+            metavar="MODEL",
         ),
     ] = "cx7"
     switch: Annotated[
@@ -92,6 +95,7 @@ class Init:
         Opt(
             f"{_OF_GPUS}switch model: a name in `railweave hardware list`, part of the name, or a vendor. The name of an operating system (sonic, eos, junos, frr, dell_sonic) chooses a model that runs it, MODEL:NOS chooses both. The first match is taken.",
             words=_switches,
+            metavar="MODEL",
         ),
     ] = "qfx5240-64"
     oversubscription: Annotated[
@@ -111,7 +115,8 @@ class Init:
     shape: Annotated[
         str | None,
         Opt(
-            f"{_OF_GPUS}topology: one-leaf, two-tier, rail-planes (no path between rails), super-spine, or port-planes (a separate fabric for each port of the NICs). Default: the first topology that fits."
+            f"{_OF_GPUS}topology: one-leaf, two-tier, rail-planes (no path between rails), super-spine, or port-planes (a separate fabric for each port of the NICs). Default: the first topology that fits.",
+            metavar="SHAPE",
         ),
     ] = None
     gpus_per_server: Annotated[
@@ -133,11 +138,14 @@ class Init:
             metavar="dlb|ecmp|rlb",
         ),
     ] = None
-    name: Annotated[str | None, Opt(f"{_OF_GPUS}name of the network and of its files. Default: rail-NUMBER.")] = None
+    name: Annotated[
+        str | None, Opt(f"{_OF_GPUS}name of the network and of its files. Default: rail-NUMBER.", metavar="NAME")
+    ] = None
     addresses: Annotated[
         Path | str | None,
         Opt(
-            f"{_OF_GPUS}YAML file of address ranges and names, with sections of a fabric file: pools, addressing, naming, management; and servers, a host list. The first and the last address of each kind are shown before anything is written."
+            f"{_OF_GPUS}YAML file of address ranges and names, with sections of a fabric file: pools, addressing, naming, management; and servers, a host list. The first and the last address of each kind are shown before anything is written.",
+            metavar="FILE",
         ),
     ] = None
     yes: Annotated[
@@ -174,5 +182,5 @@ class Init:
     ] = None
     html: Annotated[
         Path | str | None,
-        Opt(f"{_OF_GPUS}also write a page (.html) that draws the chosen fabric and its alternatives."),
+        Opt(f"{_OF_GPUS}also write a page (.html) that draws the chosen fabric and its alternatives.", metavar="FILE"),
     ] = None

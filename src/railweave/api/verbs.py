@@ -17,47 +17,60 @@ if TYPE_CHECKING:
     from railweave.prediction.simulation.job_run import JobPrediction
 
 DEVICE = Opt(
-    "Use a different switch model or operating system than the fabric file: [[NAME/]ROLE=][MODEL][:NOS][:RELEASE], for example leaf=qfx5240-64od or leaf=:eos. MODEL, NOS or both are required. ROLE is leaf, spine, super-spine or dci; without ROLE=, the change applies to all switches. NAME is the name of a fabric, if the fabric file has several. RELEASE is a release of the operating system, for example 25.4R1. NOS is junos, eos, sonic, dell_sonic or frr. With only NOS, a model that cannot run NOS is replaced by the most similar model that can. May be repeated."
+    "Use a different switch model or operating system than the fabric file: [[NAME/]ROLE=][MODEL][:NOS][:RELEASE], for example leaf=qfx5240-64od or leaf=:eos. MODEL, NOS or both are required. ROLE is leaf, spine, super-spine or dci; without ROLE=, the change applies to all switches. NAME is the name of a fabric, if the fabric file has several. RELEASE is a release of the operating system, for example 25.4R1. NOS is junos, eos, sonic, dell_sonic or frr. With only NOS, a model that cannot run NOS is replaced by the most similar model that can. May be repeated.",
+    metavar="[ROLE=]MODEL",
 )
 HARDWARE = Opt(
-    "Folder of YAML files that describe your own switches, NICs, servers and optics (docs/hardware.md). Default: only the models of `railweave hardware list` can be used, and those of the section `hardware:` of a fabric file."
+    "Folder of YAML files that describe your own switches, NICs, servers and optics (docs/hardware.md). Default: only the models of `railweave hardware list` can be used, and those of the section `hardware:` of a fabric file.",
+    metavar="FOLDER",
 )
 RUNNING = Opt(
-    "Folder of configurations saved from switches, one subfolder per switch: DEVICE/configuration.txt (docs/collect.md). Each replaces the designed configuration of its switch. Default: the designed configurations of all switches are used."
+    "Folder of configurations saved from switches, one subfolder per switch: DEVICE/configuration.txt (docs/collect.md). Each replaces the designed configuration of its switch. Default: the designed configurations of all switches are used.",
+    metavar="FOLDER",
 )
 PRICES = Opt(
-    "YAML file with the price of each item in the bill of materials (docs/hardware.md). The output then includes the cost of the design. Default: no costs."
+    "YAML file with the price of each item in the bill of materials (docs/hardware.md). The output then includes the cost of the design. Default: no costs.",
+    metavar="FILE",
 )
 COLLECTIVE = Opt(
-    "Collective to simulate: all-reduce, all-gather, reduce-scatter, broadcast, all-to-all or send-recv. Default: the traffic of --scenario, else all-reduce."
+    "Collective to simulate: all-reduce, all-gather, reduce-scatter, broadcast, all-to-all or send-recv. Default: the traffic of --scenario, else all-reduce.",
+    metavar="COLLECTIVE",
 )
 SIZE = Opt(
     "Size of the collective in bytes, counted as in nccl-tests: one size (8G), a list (1M,16M,1G) or a range (8..16G). 16M, 16MB and 16MiB all mean 16 x 2^20 bytes. (In `railweave flows`, 16MB means 16 x 10^6 bytes.) Default: 1G.",
     kind=str | None,
+    metavar="SIZE",
 )
 MEASURED = Opt(
-    "With --compare: CSV file of measured results, to show next to the predictions. Its columns are the names of the compared settings, and time_us (microseconds) or bus_bandwidth_GBps (GB/s). Default: no measured results."
+    "With --compare: CSV file of measured results, to show next to the predictions. Its columns are the names of the compared settings, and time_us (microseconds) or bus_bandwidth_GBps (GB/s). Default: no measured results.",
+    metavar="FILE",
 )
 LB = Opt(
-    "Load balancing of the switches: ecmp, dlb, spray or rlb, optionally with parameters (MODE:name=value,...; docs/engine.md). Default: the load balancing of the design."
+    "Load balancing of the switches: ecmp, dlb, spray or rlb, optionally with parameters (MODE:name=value,...; docs/engine.md). Default: the load balancing of the design.",
+    metavar="MODE",
 )
 SET = Opt(
     "Parameter of the simulation engine, NAME=VALUE, for example host.post-cost=750ns; `railweave flows --help-parameters` lists the names. May be repeated.",
     name="--set",
     kind=list[str],
+    metavar="NAME=VALUE",
 )
 BACKGROUND = Opt(
-    "Other traffic during the simulation, as NAME=VALUE pairs (docs/simulation-files.md). For example, share=30%,ports=*:gpu0_eth,to=intra-stripe: port gpu0_eth of every server sends 30% of its line rate to a server of the same stripe (a group of leaves with its servers). Join several ports with +. Default: no other traffic."
+    "Other traffic during the simulation, as NAME=VALUE pairs (docs/simulation-files.md). For example, share=30%,ports=*:gpu0_eth,to=intra-stripe: port gpu0_eth of every server sends 30% of its line rate to a server of the same stripe (a group of leaves with its servers). Join several ports with +. Default: no other traffic.",
+    metavar="NAME=VALUE,…",
 )
 ON = Opt(
-    "Name of the fabric to use, if several fabrics of the network connect GPUs; default: the fabric of the NICs that belong to GPUs."
+    "Name of the fabric to use, if several fabrics of the network connect GPUs; default: the fabric of the NICs that belong to GPUs.",
+    metavar="NAME",
 )
 HOSTS = Opt(
-    "Servers that take part, in the order of their ranks: names (A,B,C-[1-4]), a number N for the first N servers, or stripes-alternate. The word stripes-alternate means all servers, one of each stripe in turn; a stripe is a group of leaves with its servers. Default: all servers."
+    "Servers that take part, in the order of their ranks: names (A,B,C-[1-4]), a number N for the first N servers, or stripes-alternate. The word stripes-alternate means all servers, one of each stripe in turn; a stripe is a group of leaves with its servers. Default: all servers.",
+    metavar="SERVERS",
 )
 LAB = Opt("Use the lab that `railweave lab up` started for this network, instead of the real devices. Needs root.")
 SERVER_ACCESS = Opt(
-    "File access.yaml with addresses, users and keys for the servers (docs/collect.md). Default: connect as the current user with ssh-agent, to servers by name."
+    "File access.yaml with addresses, users and keys for the servers (docs/collect.md). Default: connect as the current user with ssh-agent, to servers by name.",
+    metavar="FILE",
 )
 SUDO = Opt(
     "Run railweave's program on the servers as root, with `sudo -n`; sudo must not ask for a password. Default: run the program as the login user."
@@ -67,11 +80,12 @@ SERVERS = Opt(
     name="--servers/--no-servers",
 )
 DEVICE_ACCESS = Opt(
-    "File access.yaml with addresses, users and keys for the devices (docs/collect.md). Default: connect as the current user with ssh-agent, to switches at their designed management address and to servers by name."
+    "File access.yaml with addresses, users and keys for the devices (docs/collect.md). Default: connect as the current user with ssh-agent, to switches at their designed management address and to servers by name.",
+    metavar="FILE",
 )
 FABRIC = Argument("Fabric file (YAML), or a folder that `railweave build` wrote.")
-CSV = Opt("Also write the result as a table to this file (.csv).")
-HTML = Opt("Also write the result as a page to this file (.html).", letter="-o")
+CSV = Opt("Also write the result as a table to this file (.csv).", metavar="FILE")
+HTML = Opt("Also write the result as a page to this file (.html).", letter="-o", metavar="FILE")
 
 
 @dataclass(frozen=True)
@@ -110,13 +124,15 @@ class Build:
         Opt(
             "Output folder. It must be new, empty or an earlier build. An earlier build is replaced as a whole; if the network cannot be designed or written, it stays unchanged.",
             letter="-o",
+            metavar="FOLDER",
         ),
     ]
     _: KW_ONLY
     secrets: Annotated[
         Path | str | None,
         Opt(
-            "YAML file of secrets, with lines of the form NAME: value. Each value replaces secret:NAME in device files; without --secrets, secret:NAME stays there. Only you may have read access to the file."
+            "YAML file of secrets, with lines of the form NAME: value. Each value replaces secret:NAME in device files; without --secrets, secret:NAME stays there. Only you may have read access to the file.",
+            metavar="FILE",
         ),
     ] = None
     compact: Annotated[
@@ -146,17 +162,19 @@ class Diff:
     device: Annotated[
         Sequence[str],
         Opt(
-            "Use a different switch model or operating system in both fabric files: [[NAME/]ROLE=][MODEL][:NOS][:RELEASE], for example leaf=qfx5240-64od or leaf=:eos. Default: the models and systems of the fabric files. May be repeated."
+            "Use a different switch model or operating system in both fabric files: [[NAME/]ROLE=][MODEL][:NOS][:RELEASE], for example leaf=qfx5240-64od or leaf=:eos. Default: the models and systems of the fabric files. May be repeated.",
+            metavar="[ROLE=]MODEL",
         ),
     ] = ()
     old_device: Annotated[
         Sequence[str],
-        Opt("Like --device, for OLD only. May be repeated."),
+        Opt("Like --device, for OLD only. May be repeated.", metavar="[ROLE=]MODEL"),
     ] = ()
     new_device: Annotated[
         Sequence[str],
         Opt(
-            "Like --device, for NEW only. NEW may be the same file as OLD, to see the effect of the replacement. May be repeated."
+            "Like --device, for NEW only. NEW may be the same file as OLD, to see the effect of the replacement. May be repeated.",
+            metavar="[ROLE=]MODEL",
         ),
     ] = ()
     hardware: Annotated[Path | str | None, HARDWARE] = None
@@ -168,25 +186,33 @@ class Paths(Source):
 
     src: Annotated[
         str,
-        Opt("Source NIC: SERVER:NIC, for example H100-01:gpu0_eth. For a NIC with several ports: SERVER:PORT+PORT."),
+        Opt(
+            "Source NIC: SERVER:NIC, for example H100-01:gpu0_eth. For a NIC with several ports: SERVER:PORT+PORT.",
+            metavar="SERVER:NIC",
+        ),
     ]
     dst: Annotated[
         str,
         Opt(
-            "Destination NIC: SERVER:NIC, for example H100-03:gpu0_eth. For a NIC with several ports: SERVER:PORT+PORT."
+            "Destination NIC: SERVER:NIC, for example H100-03:gpu0_eth. For a NIC with several ports: SERVER:PORT+PORT.",
+            metavar="SERVER:NIC",
         ),
     ]
     qps: Annotated[int, Opt("Number of queue pairs (RDMA connections) between the two NICs.")] = 1
     down: Annotated[
         Sequence[str],
         Opt(
-            "Link or device to treat as down: leaf:port--spine:port for a link, or the name of a switch or server. Default: nothing is down. May be repeated."
+            "Link or device to treat as down: leaf:port--spine:port for a link, or the name of a switch or server. Default: nothing is down. May be repeated.",
+            metavar="PART",
         ),
     ] = ()
     _: KW_ONLY
     family: Annotated[
         str | None,
-        Opt("Address family of the GIDs if NICs have both (dual stack): 4 or 6. Default: the family that jobs use."),
+        Opt(
+            "Address family of the GIDs if NICs have both (dual stack): 4 or 6. Default: the family that jobs use.",
+            metavar="4|6",
+        ),
     ] = None
     running: Annotated[Path | str | None, RUNNING] = None
     configs: Mapping[str, DeviceConfig] | None = None
@@ -215,6 +241,7 @@ class Verify(Source):
         Opt(
             "Folder of Juniper's published YANG models (conf-with-extensions). Without it, Junos files are not checked against YANG models.",
             envvar="RAILWEAVE_YANG",
+            metavar="FOLDER",
         ),
     ] = None
     frr_root: Annotated[
@@ -222,6 +249,7 @@ class Verify(Source):
         Opt(
             "Root folder of a file tree with FRR. Default: vtysh of this machine; otherwise, the tree of `make validators` in this checkout (.validators/frr); otherwise, FRR files are not checked by vtysh.",
             envvar="RAILWEAVE_FRR_ROOT",
+            metavar="FOLDER",
         ),
     ] = None
     netplan_root: Annotated[
@@ -229,6 +257,7 @@ class Verify(Source):
         Opt(
             "Root folder of a file tree with netplan. Default: netplan of this machine; otherwise, the tree of `make validators` in this checkout (.validators/netplan); otherwise, netplan files are not checked by netplan.",
             envvar="RAILWEAVE_NETPLAN_ROOT",
+            metavar="FOLDER",
         ),
     ] = None
     sonic_yang: Annotated[
@@ -236,6 +265,7 @@ class Verify(Source):
         Opt(
             "Folder of published SONiC YANG models (src/sonic-yang-models of sonic-buildimage). It contains either a subfolder for each branch (202505, master), or the models of a single branch. Default: SONiC files are not checked against YANG models.",
             envvar="RAILWEAVE_SONIC_YANG",
+            metavar="FOLDER",
         ),
     ] = None
     every: Annotated[
@@ -264,7 +294,11 @@ class Traffic(Source):
     ] = None
     nccl: Annotated[
         Iterable[str] | Mapping[str, str],
-        Opt("NCCL parameter, KEY=VALUE, for example NCCL_BUFFSIZE=8M. May be repeated.", kind=list[str]),
+        Opt(
+            "NCCL parameter, KEY=VALUE, for example NCCL_BUFFSIZE=8M. May be repeated.",
+            kind=list[str],
+            metavar="NAME=VALUE",
+        ),
     ] = ()
     lb: Annotated[
         str | None,
@@ -281,7 +315,8 @@ class Traffic(Source):
     scenario: Annotated[
         Path | str | None,
         Opt(
-            "Scenario file: the collectives to run, background traffic, changed parameters and faults (docs/simulation-files.md). Default: no scenario, and no faults."
+            "Scenario file: the collectives to run, background traffic, changed parameters and faults (docs/simulation-files.md). Default: no scenario, and no faults.",
+            metavar="FILE",
         ),
     ] = None
     hosts: Annotated[
@@ -297,10 +332,14 @@ class Traffic(Source):
     ] = None
     fib: Annotated[
         Path | str | None,
-        Opt("File of forwarding tables that `railweave lab fib` wrote, to use instead of the computed tables."),
+        Opt(
+            "File of forwarding tables that `railweave lab fib` wrote, to use instead of the computed tables.",
+            metavar="FILE",
+        ),
     ] = None
     tenant: Annotated[
-        str | None, Opt("Name of the tenant whose servers take part. Required if the network has several tenants.")
+        str | None,
+        Opt("Name of the tenant whose servers take part. Required if the network has several tenants.", metavar="NAME"),
     ] = None
     fabric: Annotated[
         str | None,
@@ -311,6 +350,7 @@ class Traffic(Source):
         Opt(
             "Simulation engine: `packet` simulates each packet; `flow` simulates only the rates of flows, and is faster; `auto` selects `packet` if the simulation has at most 200 million packet hops (estimated), else `flow`.",
             kind=str,
+            metavar="auto|packet|flow",
         ),
     ] = "auto"
     exact: Annotated[
@@ -490,7 +530,8 @@ class Check(Source):
     live: Annotated[bool, Opt("Query the devices now, like `railweave collect`, instead of reading CAPTURE.")] = False
     access: Annotated[Path | str | None, DEVICE_ACCESS] = None
     ask: Annotated[
-        Sequence[str], Opt("With --live: query only this switch or server; default: all switches. May be repeated.")
+        Sequence[str],
+        Opt("With --live: query only this switch or server; default: all switches. May be repeated.", metavar="NAME"),
     ] = ()
     servers: Annotated[bool | None, SERVERS] = None
     output: Annotated[
@@ -498,6 +539,7 @@ class Check(Source):
         Opt(
             "With --live: save the answers in this folder, like `railweave collect`. Default: the answers are not kept.",
             letter="-o",
+            metavar="FOLDER",
         ),
     ] = None
     redact: Annotated[
@@ -511,13 +553,15 @@ class Check(Source):
     since: Annotated[
         Path | str | None,
         Opt(
-            "Folder that `railweave collect` wrote earlier. Counters that have increased since then are reported. Default: counters are not compared."
+            "Folder that `railweave collect` wrote earlier. Counters that have increased since then are reported. Default: counters are not compared.",
+            metavar="FOLDER",
         ),
     ] = None
     only: Annotated[
         Sequence[str],
         Opt(
-            "Report only findings with this id, for example device-silent (docs/findings.md); default: all findings. May be repeated."
+            "Report only findings with this id, for example device-silent (docs/findings.md); default: all findings. May be repeated.",
+            metavar="ID",
         ),
     ] = ()
     all_routes: Annotated[
@@ -529,7 +573,8 @@ class Check(Source):
     allow_unseen: Annotated[
         Sequence[str],
         Opt(
-            "Accept that devices do not report this kind of expected state, for example bfd-sessions (docs/check.md lists the kinds). Default: expected state that no answer shows is an error. May be repeated."
+            "Accept that devices do not report this kind of expected state, for example bfd-sessions (docs/check.md lists the kinds). Default: expected state that no answer shows is an error. May be repeated.",
+            metavar="KIND",
         ),
     ] = ()
     progress: Callable[[str], None] = silent
@@ -545,12 +590,13 @@ class Collect(Source):
             "Folder to write; an earlier capture in it is replaced. Required, except with --questions.",
             letter="-o",
             name="--output",
+            metavar="FOLDER",
         ),
     ] = None
     _: KW_ONLY
     access: Annotated[Path | str | None, DEVICE_ACCESS] = None
     only: Annotated[
-        Sequence[str], Opt("Query only this switch or server; default: all switches. May be repeated.")
+        Sequence[str], Opt("Query only this switch or server; default: all switches. May be repeated.", metavar="NAME")
     ] = ()
     servers: Annotated[bool | None, SERVERS] = None
     tables: Annotated[
@@ -582,7 +628,9 @@ class DriftOptions(Source):
         ),
     ]
     _: KW_ONLY
-    only: Annotated[Sequence[str], Opt("Compare only this switch; default: all switches. May be repeated.")] = ()
+    only: Annotated[
+        Sequence[str], Opt("Compare only this switch; default: all switches. May be repeated.", metavar="SWITCH")
+    ] = ()
     adopt: Annotated[
         bool,
         Opt(
@@ -618,19 +666,23 @@ class FleetCheck(Source):
             "Check servers without a design, and compare servers of one kind with each other. Give the servers in place of FABRIC: names such as H100-[01-04], or a file with a name on each line."
         ),
     ] = False
-    hosts: Annotated[str | None, Opt("Servers to check, for example H100-[01-04]; default: all servers.")] = None
+    hosts: Annotated[
+        str | None, Opt("Servers to check, for example H100-[01-04]; default: all servers.", metavar="SERVERS")
+    ] = None
     access: Annotated[Path | str | None, SERVER_ACCESS] = None
     lab: Annotated[bool, LAB] = False
     only: Annotated[
         Sequence[str],
         Opt(
-            "Run only the check with this id, or the group of checks with this name, for example link (docs/checks.md). Default: all checks. May be repeated."
+            "Run only the check with this id, or the group of checks with this name, for example link (docs/checks.md). Default: all checks. May be repeated.",
+            metavar="ID",
         ),
     ] = ()
     allow_unseen: Annotated[
         Sequence[str],
         Opt(
-            "Do not fail if the check with this id, or a check of the group with this name, cannot read its values. Default: such a check fails. May be repeated."
+            "Do not fail if the check with this id, or a check of the group with this name, cannot read its values. Default: such a check fails. May be repeated.",
+            metavar="ID",
         ),
     ] = ()
     sudo: Annotated[bool, SUDO] = False
@@ -645,7 +697,10 @@ class FleetMesh(Source):
     _: KW_ONLY
     hosts: Annotated[
         str | None,
-        Opt("Servers that send probes, for example H100-[01-04]. Probes may go to any server. Default: all servers."),
+        Opt(
+            "Servers that send probes, for example H100-[01-04]. Probes may go to any server. Default: all servers.",
+            metavar="SERVERS",
+        ),
     ] = None
     access: Annotated[Path | str | None, SERVER_ACCESS] = None
     lab: Annotated[bool, LAB] = False

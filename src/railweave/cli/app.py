@@ -53,6 +53,32 @@ class Verbatim(TyperCommand):
         return args
 
 
+class Plain(TyperCommand):
+    """A command whose usage names the required options, and whose help shows arguments without the Python types of their values."""
+
+    def __init__(self, *args: Any, **named: Any) -> None:  # noqa: ANN401 - typer's own
+        """Create the command."""
+        super().__init__(*args, **named)
+        for param in self.params:
+            if param.param_type_name == "argument":
+                vars(param)["display_type_rich"] = _no_type
+
+    def collect_usage_pieces(self, ctx: Any) -> list[str]:  # noqa: ANN401, ARG002 - typer's own
+        """Return the usage: the arguments, the required options, and a placeholder for the other options."""
+        pieces: list[str] = []
+        for param in self.params:
+            if param.param_type_name == "argument":
+                name = f"{param.metavar}{'' if param.nargs == 1 else '...'}"
+                pieces.append(name if param.required else f"[{name}]")
+            elif param.required:
+                pieces.append(f"{param.opts[-1]} {param.metavar}")
+        return [*pieces, "[OPTIONS]"]
+
+
+def _no_type(ctx: object) -> None:
+    """Return no type to show after the name of an argument."""
+
+
 def _version(value: bool) -> None:
     if value:
         typer.echo(__version__)
@@ -89,10 +115,12 @@ def _app(only: str | None) -> typer.Typer:
         called = "import_" if name == "import" else name
         module = import_module(f"railweave.cli.{called}")
         if hasattr(module, "app"):
+            for registered in module.app.registered_commands:
+                registered.cls = Plain
             app.add_typer(module.app, name=name, short_help=VERBS[name])
         else:
             made = app.command(
-                name, cls=Verbatim if verbatim else None, add_help_option=not verbatim, short_help=VERBS[name]
+                name, cls=Verbatim if verbatim else Plain, add_help_option=not verbatim, short_help=VERBS[name]
             )
             made(getattr(module, called))
     return app

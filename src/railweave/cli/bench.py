@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 class BenchReportShown(BenchReport):
     """Options of ``railweave bench report``."""
 
-    html: Annotated[Path, Opt("Page to write (.html).", letter="-o")]
+    html: Annotated[Path, Opt("Page to write (.html).", letter="-o", metavar="FILE")]
 
 
 @command(BenchReportShown)
@@ -123,7 +123,7 @@ def _colored(text: str, css: str) -> str:
 class BenchPlanShown(BenchPlan):
     """Options of ``railweave bench plan``."""
 
-    output: Annotated[Path, Opt("Plan file to write (JSON), for `railweave bench run`.", letter="-o")]
+    output: Annotated[Path, Opt("Plan file to write (JSON), for `railweave bench run`.", letter="-o", metavar="FILE")]
 
 
 @command(BenchPlanShown)

@@ -19,11 +19,11 @@ from railweave.counting import counted
 class CheckShown(Check):
     """Options of ``railweave check``."""
 
-    junit: Annotated[Path | None, Opt("Also write a JUnit file (XML) with a test case for each device and rule.")] = (
-        None
-    )
+    junit: Annotated[
+        Path | None, Opt("Also write a JUnit file (XML) with a test case for each device and rule.", metavar="FILE")
+    ] = None
     html: Annotated[
-        Path | None, Opt("Also write a page (.html) that marks the faults on a drawing of the network.")
+        Path | None, Opt("Also write a page (.html) that marks the faults on a drawing of the network.", metavar="FILE")
     ] = None
     csv: Annotated[Path | None, CSV] = None
     all_: Annotated[

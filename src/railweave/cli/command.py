@@ -68,10 +68,6 @@ def _place(declaration: OptionField) -> int:
     return LAST.index(declaration.shown) + 1 if declaration.shown in LAST else 0
 
 
-REPEATED = "<str>"
-"""The placeholder that help shows for the value of an option that may be repeated. Typer would show the type of the whole list."""
-
-
 def _names(shown: Sequence[OptionField]) -> dict[str, str]:
     """Return the parameter name of each field.
 
@@ -107,12 +103,20 @@ def _option(declaration: OptionField, opt: Opt, default: Any) -> Any:  # noqa: A
         default,
         *filter(None, (opt.letter, name)),
         help=opt.help,
-        metavar=opt.metavar or (REPEATED if default == [] else None),
+        metavar=opt.metavar or _metavar(_kind(declaration)),
         min=opt.least,
         max=opt.most,
         envvar=opt.envvar or None,
         autocompletion=opt.words and _completing(opt.words),
     )
+
+
+def _metavar(kind: Any) -> str | None:  # noqa: ANN401  # a type
+    """Return the placeholder for the value of an option that declares none: ``NUMBER``, ``PATH`` or ``TEXT``; None for a switch."""
+    members = {kind, *get_args(kind)}
+    if bool in members:
+        return None
+    return "NUMBER" if members & {int, float} else "PATH" if Path in members else "TEXT"
 
 
 def _completing(words: Callable[[], Iterable[str]]) -> Callable[[], list[str]]:

@@ -54,7 +54,9 @@ class PlanFile(Reaching):
     output: Annotated[
         Path,
         Opt(
-            "Plan file to write, for `deploy apply`. It contains configurations, so only you can read it.", letter="-o"
+            "Plan file to write, for `deploy apply`. It contains configurations, so only you can read it.",
+            letter="-o",
+            metavar="FILE",
         ),
     ]
 
@@ -138,13 +140,15 @@ class DeployZtpShown(DeployZtp):
     url: Annotated[
         str,
         Opt(
-            "URL at which switches find the output folder: http://ADDRESS:PORT. Required without --serve. Default with --serve: http://, followed by the address of --serve."
+            "URL at which switches find the output folder: http://ADDRESS:PORT. Required without --serve. Default with --serve: http://, followed by the address of --serve.",
+            metavar="URL",
         ),
     ] = ""
     serve: Annotated[
         str | None,
         Opt(
-            "After writing, also serve the folder by HTTP on this ADDRESS:PORT of this machine, until Ctrl-C. Only switches with known serial numbers get files. Default: only write the files."
+            "After writing, also serve the folder by HTTP on this ADDRESS:PORT of this machine, until Ctrl-C. Only switches with known serial numbers get files. Default: only write the files.",
+            metavar="ADDRESS:PORT",
         ),
     ] = None
 
@@ -229,19 +233,28 @@ class TimeLimits:
     traffic_below: Annotated[
         float,
         Opt(
-            "After a drain: rate in Mb/s below which a port counts as idle, in each direction.",
-            least=0,
+            "After a drain: rate in Mb/s below which a port counts as idle, in each direction.", least=0, metavar="MBPS"
         ),
     ] = 1.0
     traffic_every: Annotated[
-        float, Opt("After a drain: time between two readings of the port counters, in seconds.", least=0)
+        float,
+        Opt("After a drain: time between two readings of the port counters, in seconds.", least=0, metavar="SECONDS"),
     ] = 10.0
     traffic_within: Annotated[
-        float, Opt("After a drain: longest time to wait until all drained ports are idle, in seconds.", least=0)
+        float,
+        Opt(
+            "After a drain: longest time to wait until all drained ports are idle, in seconds.",
+            least=0,
+            metavar="SECONDS",
+        ),
     ] = 300.0
     restart_within: Annotated[
         float,
-        Opt("In an upgrade: longest time to wait until a switch is reachable after its restart, in seconds.", least=0),
+        Opt(
+            "In an upgrade: longest time to wait until a switch is reachable after its restart, in seconds.",
+            least=0,
+            metavar="SECONDS",
+        ),
     ] = 1800.0
 
     def waits(self, settle: float) -> dict[str, Any]:
@@ -300,7 +313,8 @@ class DeployApplyShown(DeployApply, TimeLimits):
     digest: Annotated[
         str,
         Opt(
-            "Digest (checksum) of the plan, which the planning command printed. It confirms that you have read this plan. Without --digest, --yes or --dry-run, the command prompts for the digest."
+            "Digest (checksum) of the plan, which the planning command printed. It confirms that you have read this plan. Without --digest, --yes or --dry-run, the command prompts for the digest.",
+            metavar="DIGEST",
         ),
     ] = ""
     yes: Annotated[bool, Opt("Apply the plan without its digest.")] = False

@@ -39,34 +39,43 @@ class Campaign:
     blast_radius: Annotated[
         str,
         Opt(
-            "Largest number of switches that a turn may affect, or the names of the switches that may be affected (A,B). A campaign that affects more switches, or others, is refused."
+            "Largest number of switches that a turn may affect, or the names of the switches that may be affected (A,B). A campaign that affects more switches, or others, is refused.",
+            metavar="NUMBER|SWITCHES",
         ),
     ] = "1"
     force: Annotated[
         Sequence[str],
         Opt(
-            "Name of a path color (class of uplinks), plane (fabric of one NIC port), tenant, NIC or switch that may lose all its paths during a turn. Default: a campaign in which one of them would lose all its paths is refused. May be repeated."
+            "Name of a path color (class of uplinks), plane (fabric of one NIC port), tenant, NIC or switch that may lose all its paths during a turn. Default: a campaign in which one of them would lose all its paths is refused. May be repeated.",
+            metavar="NAME",
         ),
     ] = ()
-    hold: Annotated[float, Opt("Shortest duration of each turn, in seconds.", least=1)] = 20.0
+    hold: Annotated[float, Opt("Shortest duration of each turn, in seconds.", least=1, metavar="SECONDS")] = 20.0
     restore_within: Annotated[
         int,
         Opt(
             "Rollback timer: seconds after the planned end of a fault at which a switch removes the fault on its own, if railweave has not.",
             least=30,
             most=3600,
+            metavar="SECONDS",
         ),
     ] = 120
     settle: Annotated[
-        float, Opt("Longest time to wait, after each turn, until the network has recovered, in seconds.", least=0)
+        float,
+        Opt(
+            "Longest time to wait, after each turn, until the network has recovered, in seconds.",
+            least=0,
+            metavar="SECONDS",
+        ),
     ] = 120.0
     lab_results: Annotated[
         Path | None,
         Opt(
-            "File with the output of `railweave lab fault --scenario SCENARIO --json`. Its measurements are shown in the column lab of the result. Default: the column is filled only with --rehearse."
+            "File with the output of `railweave lab fault --scenario SCENARIO --json`. Its measurements are shown in the column lab of the result. Default: the column is filled only with --rehearse.",
+            metavar="FILE",
         ),
     ] = None
-    digest: Annotated[str, Opt(_HELP_DIGEST)] = ""
+    digest: Annotated[str, Opt(_HELP_DIGEST, metavar="DIGEST")] = ""
     yes: Annotated[bool, Opt("Inject the faults without --digest.")] = False
     hardware: Annotated[Path | None, HARDWARE] = None
 

@@ -38,6 +38,7 @@ class DiffShown(Diff):
         Opt(
             "Form of the output. text: all changes, for a person to read. junos-set, eos, frr, dell-sonic: commands for each device of that system. sonic-patch: a JSON patch (RFC 6902) for each SONiC device. cables: a CSV list of the cables to lay, remove, move or replace.",
             name="--as",
+            metavar="FORM",
         ),
     ] = Form.text
 

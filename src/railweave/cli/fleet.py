@@ -32,8 +32,10 @@ def _fleet() -> None:
 class FleetCheckShown(FleetCheck):
     """Options of ``railweave fleet check``."""
 
-    junit: Annotated[Path | None, Opt("Also write a JUnit file (XML) with a test suite for each server.")] = None
-    html: Annotated[Path | None, Opt("Also write the result as a page (.html).")] = None
+    junit: Annotated[
+        Path | None, Opt("Also write a JUnit file (XML) with a test suite for each server.", metavar="FILE")
+    ] = None
+    html: Annotated[Path | None, Opt("Also write the result as a page (.html).", metavar="FILE")] = None
     csv: Annotated[Path | None, CSV] = None
 
 
@@ -61,8 +63,10 @@ def check(options: FleetCheckShown, *, as_json: bool, quiet: bool) -> None:
 class FleetMeshShown(FleetMesh):
     """Options of ``railweave fleet mesh``."""
 
-    junit: Annotated[Path | None, Opt("Also write a JUnit file (XML) with a test suite for each server.")] = None
-    html: Annotated[Path | None, Opt("Also write the result as a page (.html).")] = None
+    junit: Annotated[
+        Path | None, Opt("Also write a JUnit file (XML) with a test suite for each server.", metavar="FILE")
+    ] = None
+    html: Annotated[Path | None, Opt("Also write the result as a page (.html).", metavar="FILE")] = None
     csv: Annotated[Path | None, CSV] = None
 
 

@@ -37,6 +37,7 @@ class Import:
         Opt(
             "Fabric file to write (NAME.yaml). NAME.lock, which records assigned numbers, and NAME.inventory.csv are written next to it.",
             letter="-o",
+            metavar="FILE",
         ),
     ]
     device: Annotated[
@@ -51,7 +52,7 @@ class Import:
         bool, Opt("Replace an existing fabric file, lock file and inventory. Default: refuse to replace them.")
     ] = False
     name: Annotated[
-        str, Opt("Name of the network in the fabric file; default: the name of the file without .yaml.")
+        str, Opt("Name of the network in the fabric file; default: the name of the file without .yaml.", metavar="NAME")
     ] = ""
 
 

@@ -58,13 +58,15 @@ class Sim(Simulate):
     job: Annotated[
         Path | None,
         Opt(
-            "Job file (docs/predict.md#training-steps) that describes a training job. Predict the time of one training step, and the time for which its GPUs wait, instead of the time of a collective."
+            "Job file (docs/predict.md#training-steps) that describes a training job. Predict the time of one training step, and the time for which its GPUs wait, instead of the time of a collective.",
+            metavar="FILE",
         ),
     ] = None
     chakra_out: Annotated[
         Path | None,
         Opt(
-            "With --job: also write the execution trace of each rank into this folder, in the format of MLCommons Chakra."
+            "With --job: also write the execution trace of each rank into this folder, in the format of MLCommons Chakra.",
+            metavar="FOLDER",
         ),
     ] = None
     check_packets: Annotated[
@@ -75,7 +77,8 @@ class Sim(Simulate):
         Opt(
             "Simulate with each value of a setting, NAME=a,b,c, and explain which value is best. NAME is lb, qps, size, hosts, per-host, or a parameter of NCCL (NCCL_…) or of the engine (host.…). "
             "If values contain commas, separate the values with semicolons. Several names make a grid of all combinations, for example 'size=4G..16G hosts=2,4'; "
-            "with --job, one setting is changed at a time (docs/predict.md#training-steps)."
+            "with --job, one setting is changed at a time (docs/predict.md#training-steps).",
+            metavar="NAME=VALUES",
         ),
     ] = None
     measured: Annotated[Path | None, MEASURED] = None
