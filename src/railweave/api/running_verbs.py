@@ -20,22 +20,22 @@ if TYPE_CHECKING:
     from railweave.operations.deploy.traffic import IdleLimit
     from railweave.operations.deploy.upgrading import UpgradeTimeouts
 
-FABRIC_FILE = Argument("Fabric file (YAML) of the network.")
+FABRIC_FILE = Argument("Fabric file (the YAML file that describes the network).")
 ONE_SWITCH = Opt("Include only this switch; default: all switches. May be repeated.", metavar="SWITCH")
 ONE_DEVICE = Opt("Include only this device; default: all devices. May be repeated.", metavar="DEVICE")
 APPLY = Opt(
     "Write the proposed values into the fabric file. Default: show the values as a patch, and leave the fabric file unchanged."
 )
 RAN_ON = Opt(
-    "Fabric file or build folder of the network that was benchmarked. With it, the outputs are also compared with the design. Default: no such comparison.",
+    "Fabric file or build folder of the network that was benchmarked. With it, the outputs are also compared with the design.",
     metavar="PATH",
 )
 SECRETS = Opt(
-    "YAML file with lines of the form NAME: value. Each value replaces secret:NAME in the plan. Required if the plan contains such references; only you may have read access to the file.",
+    "YAML file with lines of the form NAME: value. Each value replaces secret:NAME in the plan. Required if the plan contains secret:NAME. No other user may have read access to the file.",
     metavar="FILE",
 )
 WHAT = Argument(
-    "One or more parts of the network, separated by spaces. A part is a switch, a server, a link (A--B or SERVER:NIC, with the names in cabling.csv), or a path color (a class of uplinks; docs/load-balancing.md).",
+    "One or more parts of the network, separated by spaces. A part is a switch, a server, a link (A--B or SERVER:NIC, with the names in the cabling.csv of `railweave build`), or a path color (a group of uplinks, selected by destination address; docs/load-balancing.md).",
     kind=list[str],
 )
 WAVE_SHARE = Opt(
@@ -45,7 +45,7 @@ WAVE_SHARE = Opt(
     metavar="SHARE",
 )
 ALSO_PENDING = Opt(
-    "Also make the other changes that these switches need to match their design. Default: the plan lists these changes, but does not make them.",
+    "Also plan the other changes that these switches need to match their design. Default: the output only lists these changes.",
 )
 CONFIRM = Opt(
     "Rollback timer: seconds after which a device reverts its change on its own, unless railweave has confirmed the change.",
@@ -57,16 +57,16 @@ SETTLE = Opt(
     "Longest time to wait, after each wave, until the network has converged, in seconds.", least=0, metavar="SECONDS"
 )
 WAIT_FOR = Opt(
-    "Command to run before each wave that changes servers or cuts off NICs, for example to move jobs away. The wave starts only if the command exits with 0. Default: no command.",
+    "Shell command that railweave runs before each wave that changes servers or cuts off NICs, for example to move jobs away. The wave starts only if the command exits with 0. Default: no command.",
     metavar="COMMAND",
 )
 WAIT_FOR_S = Opt("Time limit of the command of --wait-for, in seconds.", least=0, metavar="SECONDS")
 PREDICTED_WITH = Opt(
-    "Fabric file or build folder of the network that was benchmarked. It is used to predict runs that have no stored prediction, and to find the names of NICs from their GIDs. Default: only stored predictions are used.",
+    "Fabric file or build folder of the network that was benchmarked. With it, runs without a stored prediction are predicted, and NICs get names instead of GIDs (RDMA addresses). Default: only stored predictions are used.",
     metavar="PATH",
 )
 TOLERANCE = Opt(
-    "Fraction by which a result may be worse than expected, for example 0.05 for 5%. Default: 0.05; in a comparison with predictions, the tolerance that the plan of the run states.",
+    "Fraction by which a result may be worse than expected, for example 0.05 for 5%. Default: 0.05; for comparisons with predictions, the tolerance in the benchmark plan.",
     metavar="FRACTION",
 )
 STORE = Opt(
@@ -85,18 +85,22 @@ class TuneRun:
     study: Annotated[
         Path | str,
         Argument(
-            "Study file (YAML): the goal, the limits, and the fields of the fabric file to vary (docs/predict.md)."
+            "Study file (YAML): the goal and the limits of the search, and the fields of the fabric file to vary (docs/predict.md)."
         ),
     ]
     _: KW_ONLY
     output: Annotated[
         Path | str | None,
-        Opt("Folder for the study's files; default: NAME.tune next to the study file.", letter="-o", metavar="FOLDER"),
+        Opt(
+            "Folder for the results of the trials; default: NAME.tune next to the study file.",
+            letter="-o",
+            metavar="FOLDER",
+        ),
     ] = None
     workers: Annotated[
         int | None,
         Opt(
-            "Number of processes that simulate trials in parallel; it does not change the result. Default: one per processor core.",
+            "Number of processes that simulate in parallel; the result does not depend on it. Default: one per processor core.",
             least=1,
             most=1024,
         ),
@@ -115,7 +119,7 @@ class TuneRun:
     take: Annotated[
         int | None,
         Opt(
-            "Number of the trial whose values are proposed, for example another trial on the Pareto frontier. Default: the best trial.",
+            "Propose the values of the trial with this number, for example of a different trade-off between several goals. Default: the best trial.",
             least=0,
         ),
     ] = None
@@ -128,20 +132,20 @@ class TuneRun:
     access: Annotated[
         Path | str | None,
         Opt(
-            "For trials on hardware: file access.yaml with addresses, users and keys for the devices (docs/collect.md). Default: connect as the current user with ssh-agent, to switches at their designed management address and to servers by name.",
+            "For trials on the network: file access.yaml with addresses, users and keys for the devices (docs/collect.md). Default: connect as the current user with ssh-agent, to switches at their designed management address and to servers by name.",
             metavar="FILE",
         ),
     ] = None
     lab: Annotated[
         bool,
         Opt(
-            "For trials on hardware: use the lab that `railweave lab up` started for the study's fabric file, instead of the real devices. Needs root."
+            "For trials on the network: use the lab that `railweave lab up` started for the study's fabric file, instead of the real devices. Needs root."
         ),
     ] = False
     secrets: Annotated[
         Path | str | None,
         Opt(
-            "For trials on hardware: YAML file with lines of the form NAME: value. Each value replaces secret:NAME in configurations. Only you may have read access to the file.",
+            "For trials on the network: YAML file with lines of the form NAME: value. Each value replaces secret:NAME in configurations. No other user may have read access to the file.",
             metavar="FILE",
         ),
     ] = None
@@ -158,7 +162,7 @@ class TuneDiagnose:
     since: Annotated[
         Path | str,
         Opt(
-            "Folder that `railweave collect` wrote before the jobs ran. The difference shows how much each counter increased.",
+            "Folder that `railweave collect` wrote before the jobs ran; the counters of the two folders are compared.",
             metavar="FOLDER",
         ),
     ]
@@ -169,7 +173,7 @@ class TuneDiagnose:
     rehearse: Annotated[
         bool,
         Opt(
-            "Simulate the network with the present values and with the proposed change, and compare the results.",
+            "Simulate a collective with the present values and with the proposed change, and compare the results.",
             name="--rehearse/--no-rehearse",
         ),
     ] = True
@@ -202,7 +206,7 @@ class TuneDiagnose:
     allow_unseen: Annotated[
         Sequence[str],
         Opt(
-            "Accept that devices do not show this kind of counter, for example counters-marks (docs/check.md). Default: if a device does not show a counter, the exit code is 1. May be repeated.",
+            "Accept that devices do not report this kind of counter, for example counters-marks (docs/check.md lists the kinds). Default: if a device does not report a counter, the exit code is 1. May be repeated.",
             metavar="KIND",
         ),
     ] = ()
@@ -236,7 +240,7 @@ class BenchRun:
     only: Annotated[
         Sequence[str],
         Opt(
-            "Run only the run with this name, or the runs of this part of the plan: mesh or 'pairs/*', for example. Default: all runs, except those that need settings changed by hand on switches or NICs first. May be repeated.",
+            "Run only the run with this name, or the runs of this part of the plan, for example mesh or 'pairs/*'. Default: all runs, except those for which you must first change settings of switches or NICs. May be repeated.",
             metavar="RUNS",
         ),
     ] = ()
@@ -249,7 +253,7 @@ class BenchRun:
     launcher: Annotated[
         Launcher,
         Opt(
-            "Program that starts the processes of collectives on the servers: mpirun or srun.",
+            "Program that starts the processes of collectives on the servers.",
             kind=str,
             metavar="mpirun|srun",
         ),
@@ -257,25 +261,25 @@ class BenchRun:
     launch_on: Annotated[
         str | None,
         Opt(
-            "Server on which --launcher is started, or `here` for this machine. Default: the first server of the run for mpirun; this machine for srun.",
+            "Server on which mpirun or srun is started, or `here` for this machine. Default: for mpirun, the first server of the run; for srun, this machine.",
             metavar="SERVER",
         ),
     ] = None
     ranks: Annotated[
         str | None,
         Opt(
-            "Command that starts the benchmark program for each rank; the program's command line is added to it as arguments. Default: `railweave host env`.",
+            "Command that starts the benchmark program of each rank (process); the program and its arguments are appended. Default: `railweave host env`, which sets the environment variables.",
             metavar="COMMAND",
         ),
     ] = None
     mpi_script: Annotated[
         Path | str | None,
-        Opt("Your own script to start mpirun. Default: the mpirun.sh that `railweave build` writes.", metavar="FILE"),
+        Opt("Script that starts mpirun. Default: the mpirun.sh that `railweave build` writes.", metavar="FILE"),
     ] = None
     srun_options: Annotated[
         Sequence[str],
         Opt(
-            "Option to pass to srun, for example --srun-option=--partition=gpu. May be repeated.",
+            "Option for srun, for example --srun-option=--partition=gpu. May be repeated.",
             name="--srun-option",
             metavar="OPTION",
         ),
@@ -307,7 +311,7 @@ class BenchRun:
     host_check: Annotated[
         bool,
         Opt(
-            "First run `railweave host check` on the servers, and store its result with the runs. Faults that it finds do not stop the runs.",
+            "First run `railweave host check` on the servers, and store its result with the runs. If the check finds faults, the runs start nevertheless.",
             name="--host-check/--no-host-check",
         ),
     ] = True
@@ -320,7 +324,7 @@ class BenchRun:
     outputs: Annotated[
         Path | str | None,
         Opt(
-            "Folder on this machine for the output of the benchmark programs. Default: STORE.outputs; if the store is a database, PLAN.outputs.",
+            "Folder on this machine for the output of the benchmark programs. Default: STORE.outputs, named after the file of the store; if the store is a database, PLAN.outputs.",
             metavar="FOLDER",
         ),
     ] = None
@@ -338,7 +342,7 @@ class BenchPlan(Source):
     suite: Annotated[
         str,
         Opt(
-            "Set of runs. quick: a first look. acceptance: all NICs, leaves and path colors (classes of uplinks), and five collectives. knobs: NCCL settings and load balancing, changed one at a time. pairs-of-servers: all-reduce of two servers at a time, to find a slow server. table12, table1.3 and fifty-km: repeat published tests (docs/bench.md).",
+            "Set of runs. quick: a first look. acceptance: all NICs, leaves and path colors (groups of uplinks, selected by destination address), and five collectives. knobs: NCCL settings and load balancing, changed one at a time. pairs-of-servers: all-reduce of two servers at a time, to find a slow server. table12, table1.3 and fifty-km: repeat published tests (docs/bench.md).",
             metavar="SUITE",
         ),
     ] = "quick"
@@ -350,7 +354,7 @@ class BenchPlan(Source):
     memory: Annotated[
         Memory | None,
         Opt(
-            "Memory that perftest sends from and receives into: host (server memory), cuda (NVIDIA GPU) or rocm (AMD GPU). Default: GPU memory if both NICs have GPUs of the same vendor, else host.",
+            "Memory that perftest uses for its buffers: host (server memory), cuda (NVIDIA GPU) or rocm (AMD GPU). Default: GPU memory if both NICs have GPUs of the same vendor, else host.",
             kind=str | None,
             metavar="host|cuda|rocm",
         ),
@@ -358,14 +362,14 @@ class BenchPlan(Source):
     fabric: Annotated[
         str | None,
         Opt(
-            "Name of the fabric to measure, if the network has several; default: the fabric of the NICs that belong to GPUs.",
+            "Name of the fabric to measure, if the fabric file has several; default: the fabric of the NICs that belong to GPUs.",
             metavar="NAME",
         ),
     ] = None
     parts: Annotated[
         Sequence[str],
         Opt(
-            "Plan only this part of the suite; default: all parts. May be repeated. Parts of suite quick: loops (each NIC sends to itself), pairs (two NICs on one leaf), mesh (two NICs on two leaves), servers (each server alone) and cluster (all servers). Parts of acceptance: the same, and stripes (each stripe alone), across (one server of each stripe) and queue-pairs. Parts of knobs: queue-pairs, buffers, channels and load-balancing. Parts of fifty-km: distance (perftest between sites), designed (all-reduce with the designed load balancing) and ecmp (all-reduce with ECMP). Suites pairs-of-servers, table12 and table1.3 have only one part.",
+            "Plan only this part of the suite; default: all parts. May be repeated. Parts of suite quick: loops (each NIC sends to itself), pairs (two NICs on one leaf), mesh (two NICs on two leaves), servers (each server alone) and cluster (all servers). Parts of acceptance: the same, and stripes (each stripe alone; a stripe is a group of leaves with its servers), across (one server of each stripe) and queue-pairs. Parts of knobs: queue-pairs, buffers and channels (of NCCL), and load-balancing. Parts of fifty-km: distance (perftest between sites), designed (all-reduce with the designed load balancing) and ecmp (all-reduce with ECMP). Suites pairs-of-servers, table12 and table1.3 have only one part.",
             name="--part",
             metavar="PART",
         ),
@@ -420,7 +424,7 @@ class DeployReplace(Reaching):
     mac: Annotated[
         str,
         Opt(
-            "MAC address of the new NIC, for example a0:88:c2:3b:50:66. Required for a NIC; refused for a switch or server.",
+            "MAC address of the new NIC, for example a0:88:c2:3b:50:66. Required for a NIC; not allowed for a switch or server.",
             metavar="MAC",
         ),
     ] = ""
@@ -438,7 +442,7 @@ class DeployDrain(Reaching):
     force: Annotated[
         bool,
         Opt(
-            "Allow a drain that leaves a path color, plane, tenant or NIC without any path. The plan lists these losses; without --force, the plan is refused."
+            "Allow a drain after which a path color, a tenant, a NIC or a plane (the switches of one port of every NIC) has no path. The plan lists these losses. Default: `deploy apply` refuses such a plan."
         ),
     ] = False
     also_pending: Annotated[bool, ALSO_PENDING] = False
@@ -465,7 +469,7 @@ class DeployUpgrade(Reaching):
     release: Annotated[
         str,
         Opt(
-            "Release to install, for example 25.4R1. Switches that already run this release are left out.",
+            "Release of the operating system to install, for example 25.4R1. Switches that already run it are left out.",
             metavar="RELEASE",
         ),
     ]
@@ -473,7 +477,7 @@ class DeployUpgrade(Reaching):
     image: Annotated[
         str,
         Opt(
-            "Image to install: a file on this machine, which is copied to each switch, or a URL that the switches can reach. Required, except for real switches with FRR. With --lab: root folder of a file tree with another FRR version.",
+            "Image to install: a file on this machine, which `deploy apply` copies to each switch, or a URL that the switches can reach. Required, except for real switches with FRR. With --lab: root folder of an FRR installation of a different version.",
             metavar="IMAGE",
         ),
     ] = ""
@@ -491,7 +495,7 @@ class DeployUpgrade(Reaching):
     force: Annotated[
         bool,
         Opt(
-            "Allow an upgrade that leaves a path color, plane, tenant or NIC without any path for a while. The plan lists these losses; without --force, the plan is refused."
+            "Allow an upgrade during which a path color (group of uplinks, selected by destination address), a tenant, a NIC or a plane (the switches of one port of every NIC) has no path. The plan lists these losses. Default: `deploy apply` refuses such a plan."
         ),
     ] = False
     progress: Callable[[str], None] = silent
@@ -507,7 +511,7 @@ class DeployAcknowledge(Reaching):
     allow_unseen: Annotated[
         Sequence[str],
         Opt(
-            "Accept that a switch does not report this fact: host-name, model, serial-number, cables (to switches) or server-cables (to servers). Default: a switch that does not report all of these facts is not acknowledged. May be repeated.",
+            "Accept that a switch does not report this fact: host-name, model, serial-number, cables (to switches) or server-cables (to servers). Default: a switch must report all of these facts. May be repeated.",
             metavar="FACT",
         ),
     ] = ()
@@ -538,13 +542,13 @@ class DeployZtp:
     whole: Annotated[
         bool,
         Opt(
-            "Give switches their full configuration. Default: only the part that `deploy apply` needs to reach a switch."
+            "Write the full configuration of each switch. Default: only the part with which `deploy apply` can reach the switch."
         ),
     ] = False
     image: Annotated[
         Sequence[str],
         Opt(
-            "Image that switches of an operating system install at first boot: SYSTEM=FILE. SYSTEM is junos, eos, sonic or dell_sonic. May be repeated. Default: switches keep the release that they were delivered with.",
+            "Image that switches with this operating system install at first boot. SYSTEM is junos, eos, sonic or dell_sonic. May be repeated. Default: switches keep the release that they were delivered with.",
             metavar="SYSTEM=FILE",
         ),
     ] = ()
@@ -559,7 +563,7 @@ class DeployZtp:
     secrets: Annotated[
         Path | str | None,
         Opt(
-            "YAML file with lines of the form NAME: value. Each value replaces secret:NAME in configurations. Required if they contain such references; only you may have read access to the file.",
+            "YAML file with lines of the form NAME: value. Each value replaces secret:NAME in configurations. Required if they contain secret:NAME. No other user may have read access to the file.",
             metavar="FILE",
         ),
     ] = None
@@ -574,33 +578,36 @@ class DeployPlan(Reaching):
     capture: Annotated[
         Path | str | None,
         Argument(
-            "Folder of configurations saved from switches: DEVICE/configuration.txt (docs/collect.md). Exactly one of CAPTURE, --live and --lab is required."
+            "Folder of configurations saved from switches, as `railweave collect` writes it: DEVICE/configuration.txt (docs/collect.md). Exactly one of CAPTURE, --live and --lab is required."
         ),
     ] = None
     _: KW_ONLY
     live: Annotated[
         bool,
         Opt(
-            "Query the configuration of every switch now, instead of reading CAPTURE. `deploy apply` refuses a plan whose CAPTURE had its secrets removed; it accepts plans made with --live or --lab."
+            "Query the configuration of every switch now, instead of reading CAPTURE. If secrets were removed from CAPTURE (the default of `railweave collect`), `deploy apply` refuses the plan; with --live or --lab, it accepts the plan."
         ),
     ] = False
     only: Annotated[Sequence[str], ONE_DEVICE] = ()
     max_unavailable: Annotated[float, WAVE_SHARE] = 0.5
     canary: Annotated[
         bool,
-        Opt("Change only one switch in the first wave, to limit the effect of a mistake.", name="--canary/--no-canary"),
+        Opt(
+            "Change only one switch in the first wave (the canary), to limit the effect of a mistake.",
+            name="--canary/--no-canary",
+        ),
     ] = True
     allow_cut: Annotated[
         Sequence[str],
         Opt(
-            "Accept that this tenant, VNI ('VNI 100') or fabric loses connections after one wave (a group of devices that change together), until a later wave restores them. Default: such a plan is refused, and the output names the values of --step that avoid the loss. May be repeated.",
+            "Accept that this tenant, VNI ('VNI 100') or fabric loses connections after one wave (a group of devices that change together), until a later wave restores them. Default: `deploy apply` refuses such a plan, and the output names the values of --step that avoid the loss. May be repeated.",
             metavar="NAME",
         ),
     ] = ()
     step: Annotated[
         int,
         Opt(
-            "Plan an intermediate step before the design, so that no wave cuts connections. 0: no step; plan the design itself. 1: devices accept old and new values (route targets, prefixes, gateway addresses, AS numbers, DSCPs, MTU). 2: devices also offer the new values.",
+            "Bring devices only to an intermediate step on the way to the design, so that no wave cuts connections. 1: devices accept old and new values (route targets, prefixes, gateway addresses, AS numbers, DSCPs, MTU). 2: devices also offer the new values. 0: the design itself.",
             least=0,
             most=2,
             metavar="0|1|2",
@@ -609,7 +616,7 @@ class DeployPlan(Reaching):
     servers: Annotated[
         bool,
         Opt(
-            "Also plan the changes of servers: compare the host.json (the plan of a server) that each server should have with the file installed there. Needs --live or --lab, and root on the servers.",
+            "Also plan the changes of servers: compare the designed host.json of each server (its routes, rules and job environment) with the file that is installed there. Needs --live or --lab, and root on the servers.",
             name="--servers/--no-servers",
         ),
     ] = False
@@ -629,7 +636,7 @@ class DeployApply(Rollout):
     dry_run: Annotated[
         bool,
         Opt(
-            "Stop after the test, in which every device checks and discards its change. Nothing is committed, and no digest is needed."
+            "Stop after the test in which every device checks and discards its change. Nothing is committed, and no digest is needed."
         ),
     ] = False
 
@@ -652,7 +659,7 @@ class DeployResume(Rollout):
     back: Annotated[
         bool,
         Opt(
-            "Start no further wave. The unfinished wave is confirmed if it had passed its checks, else rolled back; an unfinished batch of an upgrade is finished. Confirmed waves stay in place."
+            "Only end the unfinished wave, and start no later wave: confirm the wave if it had passed its checks, else roll it back. An unfinished batch of an upgrade is finished. Confirmed waves stay in place."
         ),
     ] = False
 
@@ -665,7 +672,7 @@ class DeployRollback(Reaching):
     revision: Annotated[
         int,
         Argument(
-            "Number of the revision to undo, as listed by `deploy history`. Changes that later revisions made to the same devices are undone too."
+            "Number of the revision to undo, as `deploy history` lists it. Changes that later revisions made to the same devices are undone too."
         ),
     ]
     _: KW_ONLY
@@ -700,7 +707,7 @@ class BenchReport:
     baseline: Annotated[
         Path | str | None,
         Opt(
-            "Earlier results to compare with: a store, STORE#RUN, or the id of a run in this store. Default: the report does not look for regressions.",
+            "Earlier results to compare with: a store, STORE#RUN, or the id of a run in this store. Default: no comparison.",
             kind=str | None,
             metavar="RESULTS",
         ),
@@ -758,7 +765,7 @@ class BenchImport:
     files: Annotated[
         Sequence[Path | str],
         Argument(
-            "One or more output files of perftest, nccl-tests, rccl-tests, NCCL or RCCL (with NCCL_DEBUG=INFO), MLPerf, OSU micro-benchmarks, ucx_perftest, TransferBench or nvbandwidth, tables of results as CSV files, or folders of such files. Files with .gz are decompressed, and - is standard input.",
+            "One or more output files of perftest, nccl-tests, rccl-tests, NCCL or RCCL (with NCCL_DEBUG=INFO), MLPerf, OSU micro-benchmarks, ucx_perftest, TransferBench or nvbandwidth, tables of results as CSV files, or folders of such files. Files with .gz are decompressed; - is standard input.",
             kind=list[Path],
         ),
     ]
@@ -768,7 +775,7 @@ class BenchImport:
     gbits: Annotated[
         bool | None,
         Opt(
-            "Unit of the bandwidths in perftest's JSON output: Gbit/s with --report-gbits, MiB/s with --report-mib. Default: derived from the message rate.",
+            "Unit of the bandwidths in perftest's JSON output: Gbit/s or MiB/s. Default: derived from the message rate in the output.",
             name="--report-gbits/--report-mib",
         ),
     ] = None
@@ -790,7 +797,7 @@ class BenchTriage:
     files: Annotated[
         Sequence[Path | str],
         Argument(
-            "One or more output files of benchmark runs, or folders of such files; .gz files are decompressed, and - is standard input. Run NCCL with NCCL_DEBUG=INFO, so that its output has a log.",
+            "One or more output files of benchmark runs, or folders of such files; .gz files are decompressed, and - is standard input. Their NCCL logs are read if NCCL ran with NCCL_DEBUG=INFO.",
             kind=list[Path],
         ),
     ]

@@ -26,7 +26,7 @@ class LabUp:
     part: Annotated[
         str,
         Opt(
-            "Part of the network to start, for example rails=1-2,stripes=2,spines=4,servers=1-8. A range A-B selects items A to B; a number N selects the first N items. A stripe is a group of leaves with its servers; rail N is the NICs number N of these servers, with their leaves. Default: the whole network.",
+            "Part of the network to start, for example rails=1-2,stripes=2,spines=4,servers=1-8. A range A-B selects items A to B; a number N selects the first N items. A stripe is a group of leaves with its servers; rail N is NIC number N of every server, with its leaves. Default: the whole network.",
             name="--slice",
             metavar="NAME=ITEMS,…",
         ),
@@ -34,14 +34,14 @@ class LabUp:
     design_timers: Annotated[
         bool,
         Opt(
-            "Use the designed timers of BFD and router advertisements. Default: 100 ms for BFD (longer if more than 128 links connect switches), and 4 s for router advertisements."
+            "Use the timers of the design for BFD and router advertisements. Default: timers that suit a lab: 100 ms for BFD (longer if more than 128 links connect switches), and 4 s for router advertisements."
         ),
     ] = False
     running: Annotated[Path | str | None, RUNNING] = None
     room_for: Annotated[
         Path | str | None,
         Opt(
-            "Fabric file of a larger network, to which `deploy` can later expand the lab. All its devices and cables are created; those that FABRIC lacks stay unconfigured. Default: only the devices of FABRIC.",
+            "Fabric file of a larger network, to which `railweave deploy` is to expand the lab later. All devices and cables of the larger network are created; those that FABRIC lacks stay unconfigured. Default: only the devices of FABRIC.",
             metavar="FILE",
         ),
     ] = None
@@ -50,7 +50,7 @@ class LabUp:
     frr_root: Annotated[
         Path | str | None,
         Opt(
-            "Root folder of a file tree with FRR, as `make validators` creates it. Default: the tree of `make validators` in this checkout, else a cached tree (downloaded if needed), else FRR installed on this machine.",
+            "Root folder of an FRR installation. Default: .validators/frr (from `make validators`), else a cached copy (downloaded if needed), else the FRR of this machine.",
             envvar="RAILWEAVE_FRR_ROOT",
             metavar="FOLDER",
         ),
@@ -90,18 +90,23 @@ class LabTest:
     only: Annotated[
         Sequence[str],
         Opt(
-            "Run only the assertion with this id, as the output without --only shows it. Default: all assertions. May be repeated.",
+            "Test only the assertion with this id; the output without --only shows all ids. Default: all assertions. May be repeated.",
             metavar="ID",
         ),
     ] = ()
     sweep: Annotated[
         bool,
         Opt(
-            "Also take down each link, one at a time, and compare the forwarding tables of the routers with the computed tables."
+            "Also take down each link, one at a time, and compare the routers' forwarding tables with those computed from the design."
         ),
     ] = False
     retry_for: Annotated[
-        float, Opt("Longest time to repeat a failed assertion until it passes, in seconds.", least=0, metavar="SECONDS")
+        float,
+        Opt(
+            "Longest time to repeat a failed assertion, in seconds; it counts as failed only if it has not passed by then.",
+            least=0,
+            metavar="SECONDS",
+        ),
     ] = 15.0
     junit: Annotated[
         Path | str | None, Opt("Also write the results of the assertions as a JUnit file (XML).", metavar="FILE")
@@ -133,7 +138,7 @@ class LabFault:
     all_single: Annotated[
         bool,
         Opt(
-            "Take down each link, NIC, switch and plane (fabric of one NIC port), one at a time. Each other kind of fault is injected once, at a leaf, a spine or a link between them."
+            "Take down each link, NIC, switch and plane (the switches of one port of every NIC), one at a time. Then inject each other kind of fault once, at a leaf, a spine or a link between them."
         ),
     ] = False
     html: Annotated[Path | str | None, Opt("Also write the measurements as a page (.html).", metavar="FILE")] = None
@@ -161,7 +166,7 @@ class Form(StrEnum):
 class LabExport:
     """Options of ``lab_export``."""
 
-    form: Annotated[Form, Argument("Format of the topology; the only format is containerlab.")]
+    form: Annotated[Form, Argument("Format of the topology: containerlab, the only format.")]
     fabric: Annotated[Path | str, FABRIC]
     out: Annotated[
         Path | str, Opt("Folder to write the topology file and the configurations into.", letter="-o", metavar="FOLDER")
@@ -170,7 +175,7 @@ class LabExport:
     part: Annotated[
         str,
         Opt(
-            "Part of the network to write, for example rails=1-2,stripes=2,spines=4,servers=1-8. A range A-B selects items A to B; a number N selects the first N items. A stripe is a group of leaves with its servers; rail N is the NICs number N of these servers, with their leaves. Default: the whole network.",
+            "Part of the network to write, for example rails=1-2,stripes=2,spines=4,servers=1-8. A range A-B selects items A to B; a number N selects the first N items. A stripe is a group of leaves with its servers; rail N is NIC number N of every server, with its leaves. Default: the whole network.",
             name="--slice",
             metavar="NAME=ITEMS,…",
         ),
@@ -180,7 +185,7 @@ class LabExport:
     image: Annotated[
         Sequence[str],
         Opt(
-            "Container image to use instead of the default: KIND=IMAGE. KIND is linux (FRR), juniper_vjunosevolved (Junos) or server. May be repeated.",
+            "Container image to use instead of the default. KIND is linux (FRR), juniper_vjunosevolved (Junos) or server. May be repeated.",
             metavar="KIND=IMAGE",
         ),
     ] = ()
@@ -202,7 +207,7 @@ class Watch:
     listen: Annotated[
         str,
         Opt(
-            "Address and port of the web server with the console (pages for browsers), /metrics (for Prometheus) and JSON. The word none starts no server.",
+            "Address and port of the web server: it serves the console (pages for browsers), /metrics (for Prometheus) and JSON. The word none starts no server.",
             metavar="ADDRESS:PORT",
         ),
     ] = "127.0.0.1:8484"
@@ -238,7 +243,7 @@ class Watch:
     webhook: Annotated[
         str | None,
         Opt(
-            "URL to which anomalies (deviations from the design) are sent as JSON. Default: none are sent.",
+            "URL to which anomalies are sent as JSON. Default: none are sent.",
             metavar="URL",
         ),
     ] = None
@@ -252,21 +257,21 @@ class Watch:
     password: Annotated[
         str | None,
         Opt(
-            "Where to read the password that users of the web server must enter: env:NAME (an environment variable) or file:PATH. If --listen is not a loopback address, --password or --proxy is required.",
+            "Source of the password that users of the web server must enter: env:NAME (an environment variable) or file:PATH. If --listen is not a loopback address, --password or --proxy is required.",
             metavar="SOURCE",
         ),
     ] = None
     proxy: Annotated[
         str | None,
         Opt(
-            "Web proxy that authenticates users, as ADDRESS=HEADER: requests from ADDRESS are accepted without --password, and HTTP header HEADER names the user. Default: no proxy.",
+            "Web proxy that authenticates users: requests from ADDRESS are accepted without --password, and their HTTP header HEADER names the user. Default: no proxy.",
             metavar="ADDRESS=HEADER",
         ),
     ] = None
     runs: Annotated[
         str | None,
         Opt(
-            "Store of benchmark runs (docs/bench.md), which the console shows on its time axis. Default: no runs.",
+            "Store of benchmark runs (of `railweave bench`; docs/bench.md) that the console shows on its time axis. Default: no runs.",
             metavar="STORE",
         ),
     ] = None
@@ -293,7 +298,7 @@ class ExportPrometheus:
     watch: Annotated[
         str,
         Opt(
-            "Address and port of `railweave watch` (its option --listen), from which Prometheus reads the metrics.",
+            "Address and port (--listen) of the `railweave watch` from which Prometheus reads the metrics.",
             metavar="ADDRESS:PORT",
         ),
     ] = "127.0.0.1:8484"

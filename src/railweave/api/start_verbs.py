@@ -41,7 +41,7 @@ class HardwareList:
     hardware: Annotated[Path | str | None, HARDWARE] = None
     fabric: Annotated[
         Path | str | None,
-        Opt("Fabric file; also list the models that its section `hardware:` describes.", metavar="FILE"),
+        Opt("Fabric file; the models under its section `hardware:` are listed too.", metavar="FILE"),
     ] = None
 
 
@@ -53,7 +53,7 @@ class HardwareShow:
     _: KW_ONLY
     hardware: Annotated[Path | str | None, HARDWARE] = None
     fabric: Annotated[
-        Path | str | None, Opt("Fabric file; also find models that its section `hardware:` describes.", metavar="FILE")
+        Path | str | None, Opt("Fabric file; models under its section `hardware:` are found too.", metavar="FILE")
     ] = None
 
 
@@ -69,7 +69,7 @@ class Init:
     example: Annotated[
         str | None,
         Opt(
-            "Name of the example to copy; `list` prints the names of all examples. Exactly one of --example and --gpus is required.",
+            "Name of the example to copy; `list` prints the names of all examples. Not together with --gpus.",
             words=_examples,
             metavar="NAME",
         ),
@@ -77,7 +77,7 @@ class Init:
     gpus: Annotated[
         int | str | None,
         Opt(
-            "Number of GPUs to size a fabric for. Exactly one of --example and --gpus is required.",
+            "Number of GPUs to size a fabric for. Not together with --example.",
             metavar="NUMBER",
             kind=str | None,
         ),
@@ -93,7 +93,7 @@ class Init:
     switch: Annotated[
         str,
         Opt(
-            f"{_OF_GPUS}switch model: a name in `railweave hardware list`, part of the name, or a vendor. The name of an operating system (sonic, eos, junos, frr, dell_sonic) chooses a model that runs it, MODEL:NOS chooses both. The first match is taken.",
+            f"{_OF_GPUS}switch model: a name in `railweave hardware list`, part of the name, or a vendor. The name of an operating system (sonic, eos, junos, frr, dell_sonic) chooses a model that runs it; MODEL:NOS chooses both. The first match is used.",
             words=_switches,
             metavar="MODEL",
         ),
@@ -108,14 +108,14 @@ class Init:
     growth: Annotated[
         str,
         Opt(
-            f"{_OF_GPUS}factor by which the number of GPUs can increase later without moving a cable, for example 2x.",
+            f"{_OF_GPUS}factor by which the number of GPUs may grow later without moving a cable, for example 2x.",
             metavar="FACTOR",
         ),
     ] = "1x"
     shape: Annotated[
         str | None,
         Opt(
-            f"{_OF_GPUS}topology: one-leaf, two-tier, rail-planes (no path between rails), super-spine, or port-planes (a separate fabric for each port of the NICs). Default: the first topology that fits.",
+            f"{_OF_GPUS}topology: one-leaf, two-tier, rail-planes (a separate fabric for each rail, that is, for each NIC position of the servers), super-spine, or port-planes (a separate fabric for each port of the NICs). Default: the first topology that fits.",
             metavar="SHAPE",
         ),
     ] = None
@@ -134,7 +134,7 @@ class Init:
     lb: Annotated[
         str | None,
         Opt(
-            f"{_OF_GPUS}load balancing over the uplinks: dlb (switches move flowlets to less loaded links), ecmp (static hash), or rlb (each queue pair has its own path; needs the NCCL plugin, more addresses and routing tables on servers). Default: dlb if the switches have it, otherwise ecmp.",
+            f"{_OF_GPUS}load balancing over the uplinks: dlb (switches move flowlets to less loaded links), ecmp (static hash), or rlb (each queue pair, that is, RDMA connection, has its own path; needs railweave's NCCL plugin, and more addresses and routing tables on servers). Default: dlb if the switches have it, otherwise ecmp.",
             metavar="dlb|ecmp|rlb",
         ),
     ] = None
@@ -144,14 +144,14 @@ class Init:
     addresses: Annotated[
         Path | str | None,
         Opt(
-            f"{_OF_GPUS}YAML file of address ranges and names, with sections of a fabric file: pools, addressing, naming, management; and servers, a host list. The first and the last address of each kind are shown before anything is written.",
+            f"{_OF_GPUS}YAML file of address ranges and names. It has these sections of a fabric file: pools, addressing, naming, management; and servers, a list of server names. `init` shows the first and last address of each kind before it writes files.",
             metavar="FILE",
         ),
     ] = None
     yes: Annotated[
         bool,
         Opt(
-            "Ask nothing; use the default of each question. Default: on a terminal, ask if neither --gpus nor --example is given."
+            "Ask nothing; use the default answers. Default: on a terminal, `init` asks if neither --gpus nor --example is given."
         ),
     ] = False
     hardware: Annotated[Path | str | None, HARDWARE] = None
@@ -159,7 +159,7 @@ class Init:
     stripes: Annotated[
         int | str | None,
         Opt(
-            f"{_OF_GPUS}number of stripes; a stripe is a group of leaves with the servers connected to them. Default: the fewest stripes that can hold all servers.",
+            f"{_OF_GPUS}number of stripes (groups of leaves with their servers). Default: the fewest stripes that hold all servers.",
             metavar="NUMBER",
             kind=str | None,
         ),
@@ -167,7 +167,7 @@ class Init:
     qps: Annotated[
         int | str | None,
         Opt(
-            f"{_OF_GPUS}queue pairs per connection of two NICs, or `predict` for the number with the fastest collectives in simulation. Default: one per path color with --lb rlb (a class of uplinks; docs/load-balancing.md), otherwise one.",
+            f"{_OF_GPUS}number of queue pairs between each two NICs that communicate, or `predict` for the number with the fastest collectives in simulation. Default: with --lb rlb, one per path color (a group of uplinks, selected by destination address; docs/load-balancing.md); otherwise one.",
             metavar="NUMBER|predict",
             kind=str | None,
         ),
@@ -175,7 +175,7 @@ class Init:
     tenants: Annotated[
         int | str | None,
         Opt(
-            f"{_OF_GPUS}number of tenants, isolated by an EVPN-VXLAN overlay, that share the servers equally. Default: no tenants and no overlay.",
+            f"{_OF_GPUS}number of tenants that share the servers equally, isolated by an EVPN-VXLAN overlay. Default: no tenants and no overlay.",
             metavar="NUMBER",
             kind=str | None,
         ),

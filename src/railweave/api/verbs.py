@@ -17,15 +17,15 @@ if TYPE_CHECKING:
     from railweave.prediction.simulation.job_run import JobPrediction
 
 DEVICE = Opt(
-    "Use a different switch model or operating system than the fabric file: [[NAME/]ROLE=][MODEL][:NOS][:RELEASE], for example leaf=qfx5240-64od or leaf=:eos. MODEL, NOS or both are required. ROLE is leaf, spine, super-spine or dci; without ROLE=, the change applies to all switches. NAME is the name of a fabric, if the fabric file has several. RELEASE is a release of the operating system, for example 25.4R1. NOS is junos, eos, sonic, dell_sonic or frr. With only NOS, a model that cannot run NOS is replaced by the most similar model that can. May be repeated.",
+    "Replace the switch model or operating system (NOS) of the fabric file, for this command only. The full form is [[NAME/]ROLE=][MODEL][:NOS][:RELEASE], for example leaf=qfx5240-64od or leaf=:eos. MODEL, NOS or both are required. ROLE is leaf, spine, super-spine or dci; without ROLE=, the change applies to all switches. NAME is the name of a fabric, if the file has several. NOS is junos, eos, sonic, dell_sonic or frr, and RELEASE its release, for example 25.4R1. With only NOS, a model that cannot run NOS is replaced by the most similar model that can. May be repeated.",
     metavar="[ROLE=]MODEL",
 )
 HARDWARE = Opt(
-    "Folder of YAML files that describe your own switches, NICs, servers and optics (docs/hardware.md). Default: only the models of `railweave hardware list` can be used, and those of the section `hardware:` of a fabric file.",
+    "Folder of YAML files that describe your own switches, NICs, servers and optics (docs/hardware.md). Default: only the models of `railweave hardware list`, and those under `hardware:` in the fabric file.",
     metavar="FOLDER",
 )
 RUNNING = Opt(
-    "Folder of configurations saved from switches, one subfolder per switch: DEVICE/configuration.txt (docs/collect.md). Each replaces the designed configuration of its switch. Default: the designed configurations of all switches are used.",
+    "Folder of configurations saved from switches, one subfolder per switch: DEVICE/configuration.txt (docs/collect.md). Each is used instead of the designed configuration of its switch. Default: use the designed configurations.",
     metavar="FOLDER",
 )
 PRICES = Opt(
@@ -33,11 +33,11 @@ PRICES = Opt(
     metavar="FILE",
 )
 COLLECTIVE = Opt(
-    "Collective to simulate: all-reduce, all-gather, reduce-scatter, broadcast, all-to-all or send-recv. Default: the traffic of --scenario, else all-reduce.",
+    "Collective to simulate: all-reduce, all-gather, reduce-scatter, broadcast, all-to-all or send-recv. Default: the collectives of --scenario, else all-reduce.",
     metavar="COLLECTIVE",
 )
 SIZE = Opt(
-    "Size of the collective in bytes, counted as in nccl-tests: one size (8G), a list (1M,16M,1G) or a range (8..16G). 16M, 16MB and 16MiB all mean 16 x 2^20 bytes. (In `railweave flows`, 16MB means 16 x 10^6 bytes.) Default: 1G.",
+    "Size of the collective in bytes, counted as in nccl-tests: one size (8G), a list (1M,16M,1G) or a range (8..16G). 16M, 16MB and 16MiB all mean 16 x 2^20 bytes. Default: 1G.",
     kind=str | None,
     metavar="SIZE",
 )
@@ -46,34 +46,36 @@ MEASURED = Opt(
     metavar="FILE",
 )
 LB = Opt(
-    "Load balancing of the switches: ecmp, dlb, spray or rlb, optionally with parameters (MODE:name=value,...; docs/engine.md). Default: the load balancing of the design.",
+    "Load balancing: ecmp (static hash), dlb (by the load of the links), spray (each packet may take a different link) or rlb (each queue pair has its own path); parameters may follow (MODE:name=value,...; docs/engine.md). Default: as in the design.",
     metavar="MODE",
 )
 SET = Opt(
-    "Parameter of the simulation engine, NAME=VALUE, for example host.post-cost=750ns; `railweave flows --help-parameters` lists the names. May be repeated.",
+    "Parameter of the simulation engine, for example host.post-cost=750ns; `railweave flows --help-parameters` lists the names. May be repeated.",
     name="--set",
     kind=list[str],
     metavar="NAME=VALUE",
 )
 BACKGROUND = Opt(
-    "Other traffic during the simulation, as NAME=VALUE pairs (docs/simulation-files.md). For example, share=30%,ports=*:gpu0_eth,to=intra-stripe: port gpu0_eth of every server sends 30% of its line rate to a server of the same stripe (a group of leaves with its servers). Join several ports with +. Default: no other traffic.",
+    "Other traffic during the simulation (docs/simulation-files.md). For example, share=30%,ports=*:gpu0_eth,to=intra-stripe: port gpu0_eth of every server sends 30% of its line rate to a server of the same stripe (a group of leaves with its servers). Join several ports with +. Default: no other traffic.",
     metavar="NAME=VALUE,…",
 )
 ON = Opt(
-    "Name of the fabric to use, if several fabrics of the network connect GPUs; default: the fabric of the NICs that belong to GPUs.",
+    "Name of the fabric to simulate, if the fabric file has several; default: the fabric of the NICs that belong to GPUs.",
     metavar="NAME",
 )
 HOSTS = Opt(
-    "Servers that take part, in the order of their ranks: names (A,B,C-[1-4]), a number N for the first N servers, or stripes-alternate. The word stripes-alternate means all servers, one of each stripe in turn; a stripe is a group of leaves with its servers. Default: all servers.",
+    "Servers that take part, in the order of their ranks: names (A,B,C-[1-4]), a number N for the first N servers, or the word stripes-alternate: all servers, alternating between stripes (a stripe is a group of leaves with its servers). Default: all servers.",
     metavar="SERVERS",
 )
-LAB = Opt("Use the lab that `railweave lab up` started for this network, instead of the real devices. Needs root.")
+LAB = Opt(
+    "Use the lab (the network as FRR routers on this machine, started by `railweave lab up`) instead of the real devices. Needs root."
+)
 SERVER_ACCESS = Opt(
     "File access.yaml with addresses, users and keys for the servers (docs/collect.md). Default: connect as the current user with ssh-agent, to servers by name.",
     metavar="FILE",
 )
 SUDO = Opt(
-    "Run railweave's program on the servers as root, with `sudo -n`; sudo must not ask for a password. Default: run the program as the login user."
+    "Run the checks on the servers as root, with `sudo -n`; sudo must not ask for a password. Default: run them as the login user."
 )
 SERVERS = Opt(
     "Query servers too, by SSH. Default: servers are queried in labs, and if access.yaml has a login for servers (under `roles: server`, or a server's name under `devices`).",
@@ -83,7 +85,7 @@ DEVICE_ACCESS = Opt(
     "File access.yaml with addresses, users and keys for the devices (docs/collect.md). Default: connect as the current user with ssh-agent, to switches at their designed management address and to servers by name.",
     metavar="FILE",
 )
-FABRIC = Argument("Fabric file (YAML), or a folder that `railweave build` wrote.")
+FABRIC = Argument("Fabric file (the YAML file that describes the network), or a folder that `railweave build` wrote.")
 CSV = Opt("Also write the result as a table to this file (.csv).", metavar="FILE")
 HTML = Opt("Also write the result as a page to this file (.html).", letter="-o", metavar="FILE")
 
@@ -96,7 +98,11 @@ class Source:
     """
 
     source: Annotated[
-        Network | Path | str, Argument("Fabric file (YAML), or a folder that `railweave build` wrote.", "fabric")
+        Network | Path | str,
+        Argument(
+            "Fabric file (the YAML file that describes the network), or a folder that `railweave build` wrote.",
+            "fabric",
+        ),
     ]
     _: KW_ONLY
     device: Annotated[Sequence[str], DEVICE] = ()
@@ -116,13 +122,13 @@ class Build:
     fabric: Annotated[
         Path | str,
         Argument(
-            "Fabric file (NAME.yaml). Two files next to it are read if they exist: NAME.inventory.csv, the list of hardware, and NAME.lock, which an earlier build wrote."
+            "Fabric file (NAME.yaml), which describes the network. Two files next to it are read if they exist: NAME.inventory.csv, the list of delivered hardware, and NAME.lock, which an earlier build wrote."
         ),
     ]
     out: Annotated[
         Path | str,
         Opt(
-            "Output folder. It must be new, empty or an earlier build. An earlier build is replaced as a whole; if the network cannot be designed or written, it stays unchanged.",
+            "Output folder: new, empty, or written by an earlier build. All files of an earlier build are replaced; if the new build fails, they stay unchanged.",
             letter="-o",
             metavar="FOLDER",
         ),
@@ -131,14 +137,14 @@ class Build:
     secrets: Annotated[
         Path | str | None,
         Opt(
-            "YAML file of secrets, with lines of the form NAME: value. Each value replaces secret:NAME in device files; without --secrets, secret:NAME stays there. Only you may have read access to the file.",
+            "YAML file of secrets, with lines of the form NAME: value. Each value replaces secret:NAME in device files. No other user may have read access to the file. Default: secret:NAME stays in the device files.",
             metavar="FILE",
         ),
     ] = None
     compact: Annotated[
         bool,
         Opt(
-            "Remove from NAME.lock the numbers of items (servers, spines, tenants and others) that are no longer in the fabric file. New items can then use these numbers. Default: such numbers stay reserved."
+            "Remove from NAME.lock the numbers (ports, addresses, AS numbers) of items that are no longer in the fabric file, such as servers or spines. New items can then use these numbers. Default: such numbers stay reserved."
         ),
     ] = False
     device: Annotated[Sequence[str], DEVICE] = ()
@@ -155,14 +161,14 @@ class Diff:
     new: Annotated[
         Network | Path | str,
         Argument(
-            "Fabric file or build folder to compare with OLD. A fabric file is designed with the numbers in OLD's lock file (docs/day-two.md#change-the-design-diff-lock-status), so that unchanged parts keep their ports and addresses. If NEW has no inventory and OLD is a fabric file, OLD's inventory is used."
+            "Fabric file or build folder to compare with OLD. If NEW is a fabric file, its design uses the lock file of OLD, so that unchanged parts keep their ports and addresses (docs/day-two.md#change-the-design-diff-lock-status). If NEW has no inventory and OLD is a fabric file, OLD's inventory is used."
         ),
     ]
     _: KW_ONLY
     device: Annotated[
         Sequence[str],
         Opt(
-            "Use a different switch model or operating system in both fabric files: [[NAME/]ROLE=][MODEL][:NOS][:RELEASE], for example leaf=qfx5240-64od or leaf=:eos. Default: the models and systems of the fabric files. May be repeated.",
+            "Replace the switch model or operating system (NOS) of both fabric files: [[NAME/]ROLE=][MODEL][:NOS][:RELEASE], for example leaf=qfx5240-64od or leaf=:eos (`railweave build --help` explains the parts). May be repeated.",
             metavar="[ROLE=]MODEL",
         ),
     ] = ()
@@ -173,7 +179,7 @@ class Diff:
     new_device: Annotated[
         Sequence[str],
         Opt(
-            "Like --device, for NEW only. NEW may be the same file as OLD, to see the effect of the replacement. May be repeated.",
+            "Like --device, for NEW only. To see the effect of a replacement, give the same file as OLD and NEW. May be repeated.",
             metavar="[ROLE=]MODEL",
         ),
     ] = ()
@@ -198,11 +204,11 @@ class Paths(Source):
             metavar="SERVER:NIC",
         ),
     ]
-    qps: Annotated[int, Opt("Number of queue pairs (RDMA connections) between the two NICs.")] = 1
+    qps: Annotated[int, Opt("Number of queue pairs between the two NICs.")] = 1
     down: Annotated[
         Sequence[str],
         Opt(
-            "Link or device to treat as down: leaf:port--spine:port for a link, or the name of a switch or server. Default: nothing is down. May be repeated.",
+            "Link, switch or server to treat as down; a link is LEAF:PORT--SPINE:PORT. Default: nothing is down. May be repeated.",
             metavar="PART",
         ),
     ] = ()
@@ -239,7 +245,7 @@ class Verify(Source):
     yang: Annotated[
         Path | str | None,
         Opt(
-            "Folder of Juniper's published YANG models (conf-with-extensions). Without it, Junos files are not checked against YANG models.",
+            "Folder of Juniper's published YANG models (conf-with-extensions). Default: Junos files are not checked against YANG models.",
             envvar="RAILWEAVE_YANG",
             metavar="FOLDER",
         ),
@@ -247,7 +253,7 @@ class Verify(Source):
     frr_root: Annotated[
         Path | str | None,
         Opt(
-            "Root folder of a file tree with FRR. Default: vtysh of this machine; otherwise, the tree of `make validators` in this checkout (.validators/frr); otherwise, FRR files are not checked by vtysh.",
+            "Root folder of an FRR installation, whose vtysh checks FRR files. Default: the vtysh of this machine, else that of .validators/frr (from `make validators`), else no check by vtysh.",
             envvar="RAILWEAVE_FRR_ROOT",
             metavar="FOLDER",
         ),
@@ -255,7 +261,7 @@ class Verify(Source):
     netplan_root: Annotated[
         Path | str | None,
         Opt(
-            "Root folder of a file tree with netplan. Default: netplan of this machine; otherwise, the tree of `make validators` in this checkout (.validators/netplan); otherwise, netplan files are not checked by netplan.",
+            "Root folder of a netplan installation, which checks netplan files. Default: the netplan of this machine, else that of .validators/netplan (from `make validators`), else no check by netplan.",
             envvar="RAILWEAVE_NETPLAN_ROOT",
             metavar="FOLDER",
         ),
@@ -263,7 +269,7 @@ class Verify(Source):
     sonic_yang: Annotated[
         Path | str | None,
         Opt(
-            "Folder of published SONiC YANG models (src/sonic-yang-models of sonic-buildimage). It contains either a subfolder for each branch (202505, master), or the models of a single branch. Default: SONiC files are not checked against YANG models.",
+            "Folder of published SONiC YANG models (src/sonic-yang-models of sonic-buildimage): the models of one branch, or a subfolder for each branch (202505, master). Default: SONiC files are not checked against YANG models.",
             envvar="RAILWEAVE_SONIC_YANG",
             metavar="FOLDER",
         ),
@@ -276,7 +282,7 @@ class Verify(Source):
     ] = False
     running: Annotated[Path | str | None, RUNNING] = None
     design_only: Annotated[
-        bool, Opt("If FABRIC is a build folder, check its design but ignore the files in the folder.")
+        bool, Opt("If FABRIC is a build folder: check only its design, not the device files in the folder.")
     ] = False
     progress: Callable[[str], None] = silent
 
@@ -289,13 +295,13 @@ class Traffic(Source):
     qps: Annotated[
         int | None,
         Opt(
-            "Queue pairs per connection of two NICs. Default: qps_per_connection under `hosts: job:` of the fabric file, else one per path color (a class of uplinks; docs/load-balancing.md)."
+            "Number of queue pairs (RDMA connections) between each two NICs that communicate. Default: qps_per_connection under `hosts: job:` of the fabric file, else one per path color (a group of uplinks, selected by destination address; docs/load-balancing.md)."
         ),
     ] = None
     nccl: Annotated[
         Iterable[str] | Mapping[str, str],
         Opt(
-            "NCCL parameter, KEY=VALUE, for example NCCL_BUFFSIZE=8M. May be repeated.",
+            "NCCL parameter, for example NCCL_BUFFSIZE=8M. May be repeated.",
             kind=list[str],
             metavar="NAME=VALUE",
         ),
@@ -326,14 +332,14 @@ class Traffic(Source):
     per_host: Annotated[
         int | None,
         Opt(
-            "Number of processes (ranks) per server, which share the server's GPUs equally. Default: one process per GPU.",
+            "Number of ranks (processes) per server; they share the server's GPUs equally. Default: one per GPU.",
             least=1,
         ),
     ] = None
     fib: Annotated[
         Path | str | None,
         Opt(
-            "File of forwarding tables that `railweave lab fib` wrote, to use instead of the computed tables.",
+            "File of forwarding tables that `railweave lab fib` wrote, to use instead of those computed from the design.",
             metavar="FILE",
         ),
     ] = None
@@ -348,7 +354,7 @@ class Traffic(Source):
     engine: Annotated[
         Literal["auto", "packet", "flow"],
         Opt(
-            "Simulation engine: `packet` simulates each packet; `flow` simulates only the rates of flows, and is faster; `auto` selects `packet` if the simulation has at most 200 million packet hops (estimated), else `flow`.",
+            "Simulation engine: `packet` simulates each packet; `flow` simulates only the rates of flows, and is faster; `auto` selects `packet` if an estimate is at most 200 million packet hops (packets times links crossed), else `flow`.",
             kind=str,
             metavar="auto|packet|flow",
         ),
@@ -356,7 +362,7 @@ class Traffic(Source):
     exact: Annotated[
         bool,
         Opt(
-            "Simulate every round of a collective. Default: as soon as the rounds of a long collective have equal times, the simulation stops and extrapolates the remaining time."
+            "Simulate every round (repeated step) of a collective. Default: if the rounds of a long collective take equal times, stop the simulation and extrapolate."
         ),
     ] = False
     running: Annotated[Path | str | None, RUNNING] = None
@@ -456,7 +462,10 @@ class SimulateTraining(Source):
     changes: Mapping[str, str] | None = None
     lb: Annotated[str | None, LB] = None
     qps: Annotated[
-        int | None, Opt("Queue pairs per connection of two NICs, for jobs whose file does not set the number.")
+        int | None,
+        Opt(
+            "Number of queue pairs between each two NICs that communicate, for jobs whose file does not set the number."
+        ),
     ] = None
     settings: Annotated[Iterable[str] | Mapping[str, str] | None, SET] = None
     scenario: Annotated[
@@ -567,13 +576,13 @@ class Check(Source):
     all_routes: Annotated[
         bool,
         Opt(
-            "Compare every route, whatever their number; with --live or --lab, also query complete routing tables. Default: in fabrics with more than 512 prefixes, compare only example routes and the number of routes."
+            "Compare every route; with --live or --lab, query complete routing tables for this. Default: in fabrics with more than 512 prefixes, compare only example routes and the number of routes."
         ),
     ] = False
     allow_unseen: Annotated[
         Sequence[str],
         Opt(
-            "Accept that devices do not report this kind of expected state, for example bfd-sessions (docs/check.md lists the kinds). Default: expected state that no answer shows is an error. May be repeated.",
+            "Accept that devices do not report this kind of state, for example bfd-sessions (docs/check.md lists the kinds). Default: state that the design expects and no device reports is an error. May be repeated.",
             metavar="KIND",
         ),
     ] = ()
@@ -587,7 +596,7 @@ class Collect(Source):
     folder: Annotated[
         Path | str | None,
         Opt(
-            "Folder to write; an earlier capture in it is replaced. Required, except with --questions.",
+            "Folder to write the capture into; it replaces an earlier capture there. Required, except with --questions.",
             letter="-o",
             name="--output",
             metavar="FOLDER",
@@ -602,7 +611,7 @@ class Collect(Source):
     tables: Annotated[
         bool,
         Opt(
-            "Query complete routing tables, whatever their size. Default: in fabrics with more than 512 prefixes, query only example routes and the number of routes.",
+            "Query complete routing tables. Default: in fabrics with more than 512 prefixes, query only example routes and the number of routes.",
             name="--all-routes",
         ),
     ] = False
@@ -634,8 +643,8 @@ class DriftOptions(Source):
     adopt: Annotated[
         bool,
         Opt(
-            "Add to the fabric file each statement that switches have and the design does not. A statement that all switches of a role have is added under `extra:` of the role, "
-            "any other under `overrides:`. Default: the fabric file is not changed."
+            "Adopt the differences: add to the fabric file each configuration statement that switches have and the design lacks. Statements of all switches of a role (for example leaf) go under `extra:` of the role, "
+            "others under `overrides:`. Default: the fabric file is not changed."
         ),
     ] = False
     progress: Callable[[str], None] = silent
@@ -663,7 +672,7 @@ class FleetCheck(Source):
     generic: Annotated[
         bool,
         Opt(
-            "Check servers without a design, and compare servers of one kind with each other. Give the servers in place of FABRIC: names such as H100-[01-04], or a file with a name on each line."
+            "Check servers without a design, and compare servers of the same kind with each other. Give the servers in place of FABRIC: names such as H100-[01-04], or a file with a name on each line."
         ),
     ] = False
     hosts: Annotated[
@@ -681,7 +690,7 @@ class FleetCheck(Source):
     allow_unseen: Annotated[
         Sequence[str],
         Opt(
-            "Do not fail if the check with this id, or a check of the group with this name, cannot read its values. Default: such a check fails. May be repeated.",
+            "Do not fail if the check with this id, or a check of the group with this name, cannot read its values. Default: such a check counts as failed. May be repeated.",
             metavar="ID",
         ),
     ] = ()

@@ -84,9 +84,9 @@ class BenchCompareShown(BenchCompare):
 
 @command(BenchCompareShown)
 def compare(options: BenchCompareShown, *, as_json: bool, quiet: bool) -> None:
-    """Compare new results (B) with earlier ones (A), or results (A) with their predictions (--predicted).
+    """Compare new results (B) with earlier results (A), or results (A) with their predictions (--predicted).
 
-    Each row has the ratio of the two numbers, a verdict (for example worse) and, with --fabric, the likely bottleneck. Exits 1 if a row is
+    Each row of the output has the ratio of two results, a verdict (for example worse) and, with --fabric, the likely bottleneck. Exits 1 if a row is
     worse than --tolerance allows, or if a run failed.
     """
     from railweave.api.bench import bench_compare
@@ -128,9 +128,9 @@ class BenchPlanShown(BenchPlan):
 
 @command(BenchPlanShown)
 def plan(options: BenchPlanShown, *, as_json: bool, quiet: bool) -> None:
-    """Plan benchmark runs that verify a network: perftest between NICs, and nccl-tests or rccl-tests on servers. The plan contains the predicted result of each run.
+    """Write a plan of benchmark runs that verify a network: perftest between NICs, and nccl-tests or rccl-tests on servers. `railweave bench run` carries out the plan.
 
-    Pairs of NICs run in rounds; within a round, no two pairs share a NIC or a link. If planning fails, no file is written.
+    The plan contains the predicted result of each run. Runs between pairs of NICs are grouped so that runs at the same time share no NIC and no link.
     """
     from railweave.api.bench import bench_plan
     from railweave.writing import write_file
@@ -161,7 +161,7 @@ def plan(options: BenchPlanShown, *, as_json: bool, quiet: bool) -> None:
 
 @command(BenchRun)
 def run(options: BenchRun, *, as_json: bool, quiet: bool) -> None:
-    """Run a plan of `railweave bench plan`: perftest between servers over SSH, collectives with mpirun or srun. Each result is stored as soon as its run ends.
+    """Carry out a plan of `railweave bench plan`: perftest between servers over SSH, collectives with mpirun or srun. Each result is stored as soon as its run ends.
 
     A failed or timed-out run is stored as a result. Runs that are already in the store are skipped, so the same command resumes an
     interrupted plan. No files or processes stay on the servers. Exits 1 if a run failed, otherwise 0.
@@ -196,7 +196,7 @@ def _bench() -> None:
     """Plan and run benchmarks, store their results, and find out why a run is slow or fails."""
 
 
-app.command("plan", short_help="Plan the runs that verify a network.")(plan)
+app.command("plan", short_help="Write a plan of benchmark runs that verify a network.")(plan)
 app.command("run", short_help="Carry out a plan and store the results.")(run)
 
 
@@ -205,7 +205,7 @@ app.command("run", short_help="Carry out a plan and store the results.")(run)
 def import_(options: BenchImport, *, as_json: bool, quiet: bool) -> None:
     """Read output files of benchmarks, and add their runs to a store. Reading the same file again adds nothing.
 
-    Unknown lines are reported with file and line. If a file is not benchmark output, no run of any file is added, and the exit status is 2.
+    Lines that are not understood are reported with file and line number. If a file is not benchmark output, no run of any file is added, and the exit status is 2.
     Exits 1 if a table of nccl-tests has no row that could be read, otherwise 0.
     """
     from railweave.api.bench import bench_import
@@ -257,13 +257,13 @@ def _line(run: Run) -> str:
     return f"{run.id}  {run.tool}: {run.title}{where}, {counted(len(run.samples), 'number')}"
 
 
-@app.command("check", short_help="Compare results with those that such servers should get.")
+@app.command("check", short_help="Compare results with those expected of such servers.")
 @command(BenchCheck)
 def check(options: BenchCheck, *, as_json: bool, quiet: bool) -> None:
-    """Compare measured results with the results that are expected of servers with the GPUs of --gpus and the NICs of --nic. No fabric file is needed.
+    """Compare measured results with those that are expected of servers with this number of GPUs (--gpus) and this model of NICs (--nic). No fabric file is needed.
 
     The expected results are simulated on a network without oversubscription. Each expected result is a range, called a
-    band. The errors of earlier predictions determine how wide the band is. The output also names the bottleneck. Exits
+    band, as wide as the known errors of such predictions. The output also names the bottleneck. Exits
     0 if every number is within its band. Exits 1 if a number is outside its band, if a run failed, or if a number
     cannot be predicted. Exits 2 if a file is not benchmark output.
     """
@@ -336,7 +336,7 @@ def export(options: BenchExport, *, as_json: bool, quiet: bool) -> None:  # noqa
 def triage(options: BenchTriage, *, as_json: bool, quiet: bool) -> None:
     """Search output files of benchmarks for known causes of slow or failed runs.
 
-    Examples are a net plugin that was not loaded, wrong GIDs, no GPUDirect RDMA, exceeded retries, wrong interfaces and wrong CPU affinity.
+    Examples are an NCCL net plugin that was not loaded, wrong GIDs, no GPUDirect RDMA, exceeded retries, wrong interfaces and wrong CPU affinity.
     Each finding shows the line that it is based on, and the fix. Exits 1 if a finding is an error, and 2 if a file is not benchmark output.
     """
     from railweave.api.bench import bench_triage

@@ -15,12 +15,12 @@ from railweave.counting import counted
 
 @command(Build)
 def build(options: Build, *, as_json: bool, quiet: bool) -> None:
-    """Design a network from its fabric file, and write its files and report into a folder.
+    """Design a network from its fabric file, and write a report and the configuration of every switch and server into a folder.
 
-    The folder gets report.html, cabling.csv, addresses.csv, topology.svg, design.json, findings.json, a runbook for each
+    The folder gets report.html, cabling.csv, addresses.csv, topology.svg, design.json, findings.json, a runbook (instructions for installation) for each
     switch, and the configuration files of every device under devices/ and hosts/.
 
-    NAME.lock is written next to the fabric file. This lock file records the numbers that the build has assigned, so that devices keep their ports, addresses and AS numbers in later builds (docs/day-two.md#change-the-design-diff-lock-status). Exits 1 if a finding is an error; the files are written even then.
+    NAME.lock is written next to the fabric file. This lock file records the ports, addresses and AS numbers that the build has assigned, so that devices keep them in later builds (docs/day-two.md#change-the-design-diff-lock-status). Mistakes and risks in the design are reported as findings. Exits 1 if a finding is an error; the files are written even then.
     """
     from railweave.api import build as run
 

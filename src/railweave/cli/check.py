@@ -36,7 +36,7 @@ class CheckShown(Check):
 
 @command(CheckShown)
 def check(options: CheckShown, *, as_json: bool, quiet: bool) -> None:
-    """Compare the state of a running network, as its devices report it, with the design. The state comes from a folder (CAPTURE), from the devices (--live) or from a lab (--lab). Exits 1 if a finding is an error."""
+    """Compare the state that the devices of a running network report with the design. The state is read from a folder (CAPTURE), from the devices (--live) or from a lab (--lab). Each difference is reported as a finding. Exits 1 if a finding is an error."""
     from railweave.api import check as run
     from railweave.writing import write_asked
 

@@ -75,10 +75,10 @@ class DeployReplaceShown(DeployReplace, PlanFile):
 
 @command(DeployReplaceShown)
 def replace(options: DeployReplaceShown, *, as_json: bool, quiet: bool) -> None:
-    """Plan the changes after a switch, server or NIC was replaced: its entry in the inventory, and the addresses, labels, switch configurations and server files that depend on it.
+    """Write a plan of the changes that are needed after you have replaced a switch, server or NIC: the inventory entry, and the addresses, labels, switch configurations and server files that depend on it.
 
-    No device is changed; `deploy apply` writes the inventory and changes the devices. Exits 1 if the plan must not be applied, for example because a
-    device that must change did not answer; the output lists the reasons. The new part itself may be unreachable.
+    `deploy apply` carries out the plan. The new part itself may be unreachable now. Exits 1 if `deploy apply` would refuse the plan, for example because another
+    device that must change did not answer; the output lists the reasons.
     """
     from railweave.api.deploying import deploy_replace
 
@@ -92,10 +92,10 @@ class DeployDrainShown(DeployDrain, PlanFile):
 
 @command(DeployDrainShown)
 def drain(options: DeployDrainShown, *, as_json: bool, quiet: bool) -> None:
-    """Plan a drain: routing moves all traffic away from devices or links, for example before maintenance. No device is changed.
+    """Write a plan to drain devices or links: to move all traffic to other paths, for example before maintenance.
 
-    `deploy apply` carries out the plan: it marks the parts as drained under `status:` in the fabric file, changes the switches, and waits
-    until the drained parts carry no traffic. The output describes the remaining network. Exits 1 if the plan must not be applied, for example because
+    `deploy apply` carries out the plan: it marks the parts as drained under `status:` in the fabric file, changes the routing of the switches, and waits
+    until the parts carry no traffic. The output shows what remains of the network. Exits 1 if `deploy apply` would refuse the plan, for example because
     a NIC would have no path (--force allows this) or a switch did not answer; the output lists the reasons.
     """
     from railweave.api.deploying import deploy_drain
@@ -110,7 +110,7 @@ class DeployUndrainShown(DeployUndrain, PlanFile):
 
 @command(DeployUndrainShown)
 def undrain(options: DeployUndrainShown, *, as_json: bool, quiet: bool) -> None:
-    """Plan the return of drained devices or links to service. No device is changed; `deploy apply` carries out the plan. Exits 1 if the plan must not be applied; the output lists the reasons."""
+    """Write a plan that returns devices or links to service which `deploy drain` took out of service. `deploy apply` carries out the plan. Exits 1 if `deploy apply` would refuse the plan; the output lists the reasons."""
     from railweave.api.deploying import deploy_undrain
 
     _plan(deploy_undrain, options, as_json=as_json, quiet=quiet)
@@ -123,10 +123,10 @@ class DeployUpgradeShown(DeployUpgrade, PlanFile):
 
 @command(DeployUpgradeShown)
 def upgrade(options: DeployUpgradeShown, *, as_json: bool, quiet: bool) -> None:
-    """Plan the upgrade of switches to a release, in batches whose switches can be out of service together. No device is changed; `deploy apply` carries out the plan.
+    """Write a plan that upgrades switches to a release, in batches of switches that can be out of service together. `deploy apply` carries out the plan.
 
-    The switches of a batch are drained until they carry no traffic, then upgraded and restarted. After the restart, their releases are checked, their sessions and routes are compared with those before the upgrade, and the batch returns to service. The upgrade stops at the first switch that does not return to its
-    earlier state. Exits 1 if the plan must not be applied, for example because a switch did not answer; the output lists the reasons.
+    `deploy apply` drains the switches of a batch (routing moves their traffic to other paths), then upgrades and restarts them. After the restart, it checks their releases, compares their sessions and routes with those before the upgrade, and returns the batch to service. It stops at the first switch that does not return to its
+    earlier state. Exits 1 if `deploy apply` would refuse the plan, for example because a switch did not answer; the output lists the reasons.
     """
     from railweave.api.deploying import deploy_upgrade
 
@@ -140,14 +140,14 @@ class DeployZtpShown(DeployZtp):
     url: Annotated[
         str,
         Opt(
-            "URL at which switches find the output folder: http://ADDRESS:PORT. Required without --serve. Default with --serve: http://, followed by the address of --serve.",
+            "URL at which switches find the output folder: http://ADDRESS:PORT. Required without --serve. Default: the address of --serve.",
             metavar="URL",
         ),
     ] = ""
     serve: Annotated[
         str | None,
         Opt(
-            "After writing, also serve the folder by HTTP on this ADDRESS:PORT of this machine, until Ctrl-C. Only switches with known serial numbers get files. Default: only write the files.",
+            "After writing, also serve the folder by HTTP at this address of this machine, until Ctrl-C. Only switches whose serial numbers are in the inventory get files. Default: only write the files.",
             metavar="ADDRESS:PORT",
         ),
     ] = None
@@ -157,9 +157,9 @@ class DeployZtpShown(DeployZtp):
 def ztp(options: DeployZtpShown, *, as_json: bool, quiet: bool) -> None:
     """Write the files that new switches fetch from a web server at first boot (zero-touch provisioning), and the configuration of a DHCP server.
 
-    The DHCP configuration is written twice: for ISC Kea and for dnsmasq. After the first boot, `deploy apply` can
+    The DHCP configuration is written for ISC Kea and for dnsmasq; use either. After the first boot, `deploy apply` can
     reach the switches. Switches without a serial number in the inventory, with an IPv6 management address, or with an
-    operating system that has no first-boot support are left out and reported.
+    operating system that has no first-boot support get no files; the output names them.
     """
     from railweave.api.deploying import deploy_ztp, deploy_ztp_serve
 
@@ -187,7 +187,7 @@ def ztp(options: DeployZtpShown, *, as_json: bool, quiet: bool) -> None:
 def acknowledge(options: DeployAcknowledge, *, as_json: bool, quiet: bool) -> None:
     """Compare newly booted switches with the design and the inventory: host name, model, serial number, and the cables that LLDP shows at either end.
 
-    No device is changed. A switch that matches is acknowledged: it is entered in the journal, and `deploy plan` may then configure it. Exits
+    A switch that matches is acknowledged: this is recorded in the journal (the folder NAME.state next to the fabric file NAME.yaml), and `deploy plan` may then configure the switch. Exits
     1 if a switch differs, or if it does not report one of these facts. The output then shows the designed and the
     reported value, and the remedy.
     """
@@ -222,7 +222,7 @@ def _address(text: str) -> tuple[str, int]:
 
 app = typer.Typer(
     no_args_is_help=True,
-    help="Apply a design to running switches and servers, and roll it back. Only `apply`, `resume` and `campaign` change devices; the other commands plan, query and write files.",
+    help="Apply a design to running switches and servers, and roll it back. Only `apply`, `resume` and `campaign` change devices. The other commands query devices and write files, such as plans, which `apply` carries out.",
 )
 
 
@@ -233,17 +233,23 @@ class TimeLimits:
     traffic_below: Annotated[
         float,
         Opt(
-            "After a drain: rate in Mb/s below which a port counts as idle, in each direction.", least=0, metavar="MBPS"
+            "If the plan drains parts: rate in Mb/s below which a port counts as idle, in each direction.",
+            least=0,
+            metavar="MBPS",
         ),
     ] = 1.0
     traffic_every: Annotated[
         float,
-        Opt("After a drain: time between two readings of the port counters, in seconds.", least=0, metavar="SECONDS"),
+        Opt(
+            "If the plan drains parts: time between two readings of the port counters, in seconds.",
+            least=0,
+            metavar="SECONDS",
+        ),
     ] = 10.0
     traffic_within: Annotated[
         float,
         Opt(
-            "After a drain: longest time to wait until all drained ports are idle, in seconds.",
+            "If the plan drains parts: longest time to wait until all their ports are idle, in seconds.",
             least=0,
             metavar="SECONDS",
         ),
@@ -251,7 +257,7 @@ class TimeLimits:
     restart_within: Annotated[
         float,
         Opt(
-            "In an upgrade: longest time to wait until a switch is reachable after its restart, in seconds.",
+            "If the plan upgrades switches: longest time to wait until a switch is reachable after its restart, in seconds.",
             least=0,
             metavar="SECONDS",
         ),
@@ -271,20 +277,20 @@ class TimeLimits:
         }
 
 
-app.command(short_help="Plan to move traffic away from a switch, link or server.")(drain)
-app.command(short_help="Plan to return a drained part to service.")(undrain)
-app.command(short_help="Plan to install a different release on switches.")(upgrade)
-app.command(short_help="Plan the changes after a part was replaced.")(replace)
+app.command(short_help="Write a plan that moves traffic off a switch, link or server.")(drain)
+app.command(short_help="Write a plan that returns a drained part to service.")(undrain)
+app.command(short_help="Write a plan that installs a different release on switches.")(upgrade)
+app.command(short_help="Write a plan of the changes after you replaced a part.")(replace)
 app.command(short_help="Write the files that new switches get at first boot.")(ztp)
 app.command(short_help="Compare new switches with the design before they are configured.")(acknowledge)
-app.command(short_help="Inject the faults of a scenario, with rollback on switches.")(deploy_campaign.campaign)
+app.command(short_help="Inject faults into a running network and measure the effect.")(deploy_campaign.campaign)
 
 
 @app.callback()
 def _deploy() -> None:
     """Apply a design to running switches and servers, and roll it back.
 
-    Only `apply`, `resume` and `campaign` change devices; the other commands plan, query and write files.
+    Only `apply`, `resume` and `campaign` change devices. The other commands query devices and write files, such as plans, which `apply` carries out.
     """
 
 
@@ -293,13 +299,13 @@ class DeployPlanShown(DeployPlan, PlanFile):
     """Options of ``railweave deploy plan``."""
 
 
-@app.command(short_help="Plan the changes: on which switches, in which order.")
+@app.command(short_help="Write a plan that brings running switches to the design.")
 @command(DeployPlanShown)
 def plan(options: DeployPlanShown, *, as_json: bool, quiet: bool) -> None:
-    """Plan the changes that bring running switches to the design. No device is changed; `deploy apply` carries out the plan.
+    """Write a plan that brings running switches to the design. `deploy apply` carries out the plan.
 
-    The plan has the changes of each switch, the order (waves: groups of devices that change together), and what each wave disrupts. Exits 1
-    if the plan must not be applied, for example because a wave puts too much of the network at risk; the output lists the reasons.
+    The plan has the changes of each switch, their order in waves (groups of devices that change together), and what each wave disrupts. Exits 1
+    if `deploy apply` would refuse the plan, for example because a wave disrupts too much of the network (--max-unavailable); the output lists the reasons.
     """
     from railweave.api.deploying import deploy_plan
 
@@ -313,7 +319,7 @@ class DeployApplyShown(DeployApply, TimeLimits):
     digest: Annotated[
         str,
         Opt(
-            "Digest (checksum) of the plan, which the planning command printed. It confirms that you have read this plan. Without --digest, --yes or --dry-run, the command prompts for the digest.",
+            "Digest (checksum) of the plan, as printed by the command that wrote the plan. It confirms that you have read this plan. Without --digest, --yes or --dry-run, `deploy apply` asks for the digest.",
             metavar="DIGEST",
         ),
     ] = ""
@@ -325,9 +331,9 @@ class DeployApplyShown(DeployApply, TimeLimits):
 def apply(options: DeployApplyShown, *, as_json: bool, quiet: bool) -> None:
     """Carry out a plan on the devices. First, as a test, every device loads its change, checks it and discards it.
 
-    Then the devices change in waves (groups of devices that change together). A wave commits its changes with a rollback timer; railweave checks the network, and confirms the wave.
+    Then the devices change in waves (groups of devices that change together). The devices of a wave commit their changes with a rollback timer. railweave checks the network, and confirms the wave before the timer ends.
 
-    If a wave fails, it is rolled back, later waves do not start, and the exit status is 1. Confirmed waves stay in place. `deploy history` lists the applied plan as a revision with a number.
+    If a check fails, the wave is rolled back, later waves do not start, and the exit status is 1. Confirmed waves stay in place. `deploy history` then lists the changes as a revision with a number.
     """
     from railweave.api.deploying import deploy_apply
 
@@ -337,10 +343,10 @@ def apply(options: DeployApplyShown, *, as_json: bool, quiet: bool) -> None:
     show_revision(revision, as_json=as_json)
 
 
-@app.command(short_help="Show the result of the last apply, and the state of switches.")
+@app.command(short_help="Show the result of the last `deploy apply`.")
 @command(DeployStatus)
 def status(options: DeployStatus, *, as_json: bool, quiet: bool) -> None:
-    """Show the result of the last `deploy apply`, and for each of its devices whether the configuration is now the old one, the new one or a different one. No device is changed. Exits 1 if the apply is still running or was interrupted."""
+    """Show the result of the last `deploy apply`, and whether each of its devices now has the configuration from before it, the new configuration or a different one. Exits 1 if the `deploy apply` is still running or was interrupted."""
     from railweave.api.deploying import deploy_status
 
     busy: list[str] = []
@@ -380,10 +386,9 @@ class History:
 @app.command(short_help="List every `deploy apply`, or show the log of one.")
 @command(History)
 def history(options: History, *, as_json: bool, quiet: bool) -> None:
-    """List the revisions of a network, newest first: number, result, time, operator and plan.
+    """List the revisions of a network, newest first: number, result, time, operator and plan. With REVISION, show the full log of that revision.
 
-    With REVISION, show the full log of that revision. A revision is a set of changes that railweave applied to devices. Each `deploy apply` makes a revision. So does each
-    drain and undrain during an upgrade, each turn of `deploy campaign` (faults injected together), and each trial of `tune run`.
+    A revision is a set of changes that railweave applied to devices together. Each `deploy apply` makes a revision. So do each drain and return to service during an upgrade, each group of faults that `deploy campaign` injects together, and each trial of `railweave tune run` on the network.
     """
     del quiet  # it says nothing while it works
     from railweave.api.deploying import deploy_history, deploy_log
@@ -415,15 +420,15 @@ class DeployResumeShown(DeployResume, TimeLimits):
     """Options of ``railweave deploy resume``."""
 
 
-@app.command(short_help="Finish or roll back an interrupted apply.")
+@app.command(short_help="Finish or roll back an interrupted `deploy apply`.")
 @command(DeployResumeShown)
 def resume(options: DeployResumeShown, *, as_json: bool, quiet: bool) -> None:
     """Resume a `deploy apply` that was interrupted, for example by a power failure of this machine.
 
-    The plan and the steps so far are read from the journal, the folder NAME.state next to the fabric file NAME.yaml. A
-    wave is a group of devices that change together. If the unfinished wave had passed its checks, it is confirmed.
-    Otherwise it is rolled back and started again. Then the later waves follow. Changes of `tune run` and faults of
-    `deploy campaign` are rolled back, never continued. Exits 1 if a wave fails, and 2 if nothing was interrupted.
+    The plan and the completed steps are read from the journal, the folder NAME.state next to the fabric file NAME.yaml. If the unfinished
+    wave (a group of devices that change together) had passed its checks, it is confirmed.
+    Otherwise it is rolled back and started again. Then the later waves follow. Interrupted trials of `railweave tune run` and faults of
+    `deploy campaign` are rolled back and not continued. Exits 1 if a wave fails, and 2 if nothing was interrupted.
     """
     from railweave.api.deploying import deploy_resume
 
@@ -437,10 +442,10 @@ class DeployRollbackShown(DeployRollback, PlanFile):
     """Options of ``railweave deploy rollback``."""
 
 
-@app.command(short_help="Plan the return to the state before a `deploy apply`.")
+@app.command(short_help="Write a plan that undoes an earlier `deploy apply`.")
 @command(DeployRollbackShown)
 def rollback(options: DeployRollbackShown, *, as_json: bool, quiet: bool) -> None:
-    """Write a plan that undoes a revision: the devices that the revision changed return to the configuration that they had before. No device is changed; `deploy apply` carries out the plan. Exits 1 if the plan must not be applied; the output lists the reasons."""
+    """Write a plan that undoes a revision (a set of changes that railweave applied; `deploy history` lists them): its devices return to the configuration that they had before. `deploy apply` carries out the plan. Exits 1 if `deploy apply` would refuse the plan; the output lists the reasons."""
     from railweave.api.deploying import deploy_rollback
 
     _plan(deploy_rollback, options, as_json=as_json, quiet=quiet)

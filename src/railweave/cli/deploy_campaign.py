@@ -15,7 +15,7 @@ from railweave.api.verbs import DEVICE_ACCESS, HARDWARE
 from railweave.cli.command import command
 from railweave.cli.output import print_json, telling
 
-_HELP_DIGEST = "Digest (checksum) of the campaign, which a run without --digest prints. It confirms that you have read the campaign. Without --digest or --yes, no fault is injected."
+_HELP_DIGEST = "Digest (checksum) of the campaign, as printed without --digest. It confirms that you have read the campaign. Without --digest or --yes, no fault is injected."
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,7 +26,7 @@ class Campaign:
     scenario: Annotated[
         Path,
         Argument(
-            "Scenario file with the faults (docs/simulation-files.md). They are injected in turns, one after another. Faults that overlap in time in the file form one turn."
+            "Scenario file with the faults (docs/simulation-files.md). Faults that overlap in time in the file form one turn."
         ),
     ]
     access: Annotated[Path | None, DEVICE_ACCESS] = None
@@ -39,14 +39,14 @@ class Campaign:
     blast_radius: Annotated[
         str,
         Opt(
-            "Largest number of switches that a turn may affect, or the names of the switches that may be affected (A,B). A campaign that affects more switches, or others, is refused.",
+            "Largest number of switches that a turn may affect, or the names of the switches that may be affected (A,B). railweave refuses a campaign that affects more or other switches.",
             metavar="NUMBER|SWITCHES",
         ),
     ] = "1"
     force: Annotated[
         Sequence[str],
         Opt(
-            "Name of a path color (class of uplinks), plane (fabric of one NIC port), tenant, NIC or switch that may lose all its paths during a turn. Default: a campaign in which one of them would lose all its paths is refused. May be repeated.",
+            "Name of a path color (group of uplinks, selected by destination address), plane (the switches of one port of every NIC), tenant, NIC or switch that may lose all its paths during a turn. Default: railweave refuses a campaign in which one of them would. May be repeated.",
             metavar="NAME",
         ),
     ] = ()
@@ -54,7 +54,7 @@ class Campaign:
     restore_within: Annotated[
         int,
         Opt(
-            "Rollback timer: seconds after the planned end of a fault at which a switch removes the fault on its own, if railweave has not.",
+            "Rollback timer: if railweave has not removed a fault, the switch removes it on its own this many seconds after the planned end.",
             least=30,
             most=3600,
             metavar="SECONDS",
@@ -71,7 +71,7 @@ class Campaign:
     lab_results: Annotated[
         Path | None,
         Opt(
-            "File with the output of `railweave lab fault --scenario SCENARIO --json`. Its measurements are shown in the column lab of the result. Default: the column is filled only with --rehearse.",
+            "File with the output of `railweave lab fault --scenario SCENARIO --json`. The result shows its measurements in the column lab. Default: this column is filled only with --rehearse.",
             metavar="FILE",
         ),
     ] = None
@@ -84,9 +84,9 @@ class Campaign:
 def campaign(options: Campaign, *, as_json: bool, quiet: bool) -> None:
     """Inject the faults of a scenario file into a running network, and measure their effect.
 
-    The faults are injected in turns, one after another. First run the command without --digest: it injects nothing, and shows for each turn the changes, the lost paths and the predicted effect. If railweave fails, a rollback timer on each switch restores the configuration and the ports. A switch that was restarted, or whose process was ended, recovers without help. Ctrl-C removes the present faults at once.
+    The faults are injected in turns: a turn is one fault, or several at the same time; each turn ends before the next begins. First run the command without --digest: it injects nothing, and shows for each turn the changes, the lost paths and the predicted effect. If railweave fails during a turn, a rollback timer on each switch restores its configuration and ports. If the fault was a restart of a switch or the end of a process, the switch recovers without help. Ctrl-C removes the present faults at once.
 
-    Exits 1 if the campaign is refused, or if the network does not return to its earlier state.
+    Exits 1 if railweave refuses the campaign (see --blast-radius, --force), or if the network does not return to its earlier state.
     """
     from railweave.api.deploying import Limits, campaign_plan, campaign_run, lab_results, rehearsed
 

@@ -16,7 +16,7 @@ from railweave.counting import counted
 def drift(options: DriftOptions, *, as_json: bool, quiet: bool) -> None:
     """Compare the saved configurations of switches with the design, and report how each difference affects traffic.
 
-    Exits 0 if nothing differs. Exits 1 if something differs, or if the capture lacks a switch of the design, whose state is then unknown.
+    Exits 0 if nothing differs. Exits 1 if something differs, or if CAPTURE lacks a switch of the design.
     """
     from railweave.api import drift as compare
 

@@ -45,8 +45,8 @@ def check(options: FleetCheckShown, *, as_json: bool, quiet: bool) -> None:
     """Run the checks of `railweave host check` on every server over SSH.
 
     The output lists each failed check with the servers on which it failed. If a check failed only at one leaf, on one
-    rail or on one server, the output names that part. With --generic, no design is needed: `railweave fleet check
-    --generic H100-[01-16]` runs every check that works without a design, and compares servers of one kind with each
+    rail (the NICs of the same position in all servers) or on one server, the output names that part. With --generic, no design is needed: `railweave fleet check
+    --generic H100-[01-16]` runs every check that works without a design, and compares servers of the same kind with each
     other.
 
     railweave copies the check program to a temporary folder on each server, and removes the folder afterwards; nothing
@@ -70,17 +70,17 @@ class FleetMeshShown(FleetMesh):
     csv: Annotated[Path | None, CSV] = None
 
 
-@app.command(short_help="Send packets between servers on every path color.")
+@app.command(short_help="Send test packets between servers, to find faulty links.")
 @command(FleetMeshShown)
 def mesh(options: FleetMeshShown, *, as_json: bool, quiet: bool) -> None:
     """Send test packets between the NICs of a network, to find links and switches that do not carry them.
 
-    Every NIC sends packets of the designed MTU to other NICs of its rail, on the same leaf and on other leaves, over
-    every path color (a class of uplinks). A NIC sends at most 16 packets, called probes, each to one address of
-    another NIC. Together, the probes of all NICs cross every leaf, spine and path color. In a network without path
-    colors, switches choose the spine of each probe by hash, so that some spines may get no probe.
+    Every NIC sends at most 16 packets of the designed MTU, called probes, to other NICs of its rail (the NICs of the same
+    position in all servers), on the same leaf and on other leaves. The probes of all NICs together cross every leaf,
+    every spine and every path color (group of uplinks, selected by destination address). In a network without path
+    colors, switches choose the spine of each probe by hash, so some spines may get no probe.
 
-    If probes fail, the output names the devices and links that all failed probes cross. Nothing on a server is
+    If probes fail, the output names the devices and links that all failed probes cross. No server is
     changed. Exits 0 if every server answered and every packet came back, else 1.
     """
     from railweave.api import fleet_mesh

@@ -29,7 +29,7 @@ class HardwareListShown(HardwareList):
 @app.command("list", short_help="List models and their descriptions.")
 @command(HardwareListShown)
 def list_(options: HardwareListShown, *, as_json: bool, quiet: bool) -> None:  # noqa: ARG001 - as every verb; it takes no time
-    """List hardware models: name, description, and origin (the package, or the file that describes the model)."""
+    """List hardware models: name, description, and origin (railweave, or your file that describes the model)."""
     from railweave.api.starting import hardware_list
     from railweave.pages.table import Table, columns
     from railweave.writing import write_asked

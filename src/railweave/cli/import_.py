@@ -58,13 +58,13 @@ class Import:
 
 @command(Import)
 def import_(options: Import, *, as_json: bool, quiet: bool) -> None:
-    """Create a fabric file from the configurations of an existing network, and report how completely the file reproduces them.
+    """Create a fabric file from the configurations of an existing network, and report how completely the fabric file reproduces them.
 
-    The file is written even if no network can be designed from it. It then contains the reason, so that you can
-    correct the file by hand.
+    If no network can be designed from the fabric file, the file is written nevertheless. It then contains the reason, so
+    that you can correct it by hand.
 
-    Exits 0 if a build from the new file has the same statements as the saved configurations. Exits 1 if statements are
-    lost, added or in a different order. Exits 2 if the folder contains no network.
+    Exits 0 if a build from the fabric file has the same configuration statements as the switches. Exits 1 if statements
+    are lost, added or in a different order. Exits 2 if the folder contains no network.
     """
     from railweave.api import adopt
 

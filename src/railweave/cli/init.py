@@ -22,17 +22,17 @@ LIST = "list"
 
 @command(Init)
 def init(options: Init, *, as_json: bool, quiet: bool) -> None:
-    """Write a new fabric file: a copy of an example (--example), or a fabric sized for a number of GPUs (--gpus).
+    """Write a new fabric file (the YAML file that describes a network): a copy of an example (--example), or a network sized for a number of GPUs (--gpus).
 
-    On a terminal, without both options, `init` asks for servers, models, load balancing and a name. Each question has a
-    default. With `--yes`, `init` asks nothing and uses the defaults. Ctrl-C ends it without writing files.
+    On a terminal, without these two options, `init` asks for servers, models, load balancing and a name. Each question has
+    a default. Ctrl-C ends `init` without writing files.
 
     Next to the fabric file, `init` writes fabric.schema.json, with which editors validate and complete the file, and an
-    inventory to fill in.
+    inventory (list of hardware) to fill in.
 
     With --gpus, the output compares the chosen topology with its alternatives: switches, optics, cables, spare ports,
-    cost of growth, limits reached. The output also lists the findings that `build` will report; exits 1 if a finding is
-    an error.
+    cost of growth, limits reached. The output also lists the findings (mistakes and risks) that `railweave build` will
+    report. Exits 1 if a finding is an error.
     """
     if options.nic == LIST:
         _models(options, as_json=as_json)

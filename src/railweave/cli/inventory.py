@@ -20,9 +20,9 @@ def root() -> None:
 @app.command(short_help="Fill in serial numbers, MAC addresses and modules.")
 @command(FillInventory)
 def fill(options: FillInventory, *, as_json: bool, quiet: bool) -> None:
-    """Fill in NAME.inventory.csv, the list of hardware, with the facts that devices reported to `railweave collect`.
+    """Fill in NAME.inventory.csv, the list of delivered hardware, from the device reports that `railweave collect` saved.
 
-    These facts are serial numbers, MAC addresses, names of interfaces and RDMA devices, modules and cable lengths. Without --write, the
+    The command fills in serial numbers, MAC addresses, names of interfaces and RDMA devices, optical modules and cable lengths. Without --write, the
     command only shows the changes, and exits 1 if there are any.
     """
     from railweave.api import fill_inventory

@@ -27,7 +27,7 @@ app = typer.Typer(
 @app.command(short_help="Start the network as FRR routers in network namespaces.")
 @command(LabUp)
 def up(options: LabUp, *, as_json: bool, quiet: bool) -> None:
-    """Start a lab of the network on this machine: every switch as an FRR router, every server as a host, each in a network namespace. Needs root. Exits 1 if routes do not converge."""
+    """Start a lab of the network on this machine: each switch runs as an FRR router, each server as a host, in a network namespace of its own. Needs root. Exits 1 if routes do not converge."""
     from railweave.api.labs import lab_up
 
     def announce(message: str) -> None:
@@ -74,10 +74,10 @@ def down(options: LabDown, *, as_json: bool, quiet: bool) -> None:
         typer.echo(gone.to_text())
 
 
-@app.command(short_help="Test that the lab behaves as designed.")
+@app.command(short_help="Test that a lab behaves as designed.")
 @command(LabTest)
 def test(options: LabTest, *, as_json: bool, quiet: bool) -> None:
-    """Test assertions about a running lab, for example that BGP sessions are up and that forwarding tables are as computed. Each result is shown with its evidence. Needs root. Exits 1 if an assertion fails."""
+    """Test a running lab against assertions (statements about the design that must hold), for example that BGP sessions are up and that forwarding tables are as computed from the design. Each result is shown with its evidence. Needs root. Exits 1 if an assertion fails."""
     from railweave.api.labs import lab_test
 
     with telling(quiet=quiet or as_json) as say:
@@ -139,7 +139,7 @@ def fault(options: LabFault, *, as_json: bool, quiet: bool) -> None:
     """Inject faults into a running lab, and measure their effect. Needs root.
 
     The result shows the number of lost packets, the time until traffic takes other paths and until it returns, and
-    whether every queue pair kept a path. Exits 1 in three cases: a queue pair had no path although the design has
+    whether every queue pair kept a path. Exits 1 in three cases: a queue pair (RDMA connection) had no path although the design has
     another path for it; packets were still lost at the end of the fault; a part of the network did not recover.
     """
     from railweave.api.labs import lab_fault
@@ -154,10 +154,10 @@ def fault(options: LabFault, *, as_json: bool, quiet: bool) -> None:
         raise typer.Exit(1)
 
 
-@app.command(short_help="Write the forwarding tables of the kernels.")
+@app.command(short_help="Write the forwarding tables of a running lab into a file.")
 @command(LabFib)
 def fib(options: LabFib, *, as_json: bool, quiet: bool) -> None:
-    """Write the forwarding tables that the kernels of a running lab use into a file, for `railweave sim --fib`. Needs root. Exits 1 if these tables differ from the computed tables."""
+    """Write the forwarding tables that the kernels of a running lab use into a file, for `railweave sim --fib`. Needs root. Exits 1 if these tables differ from those computed from the design."""
     from railweave.api.labs import lab_fib
 
     with waiting("reading forwarding tables", quiet=quiet or as_json):
@@ -173,7 +173,7 @@ def fib(options: LabFib, *, as_json: bool, quiet: bool) -> None:
 @app.command(short_help="Write the network as a topology for containerlab.")
 @command(LabExport)
 def export(options: LabExport, *, as_json: bool, quiet: bool) -> None:
-    """Write the network as a topology that containerlab starts with images of the vendors' operating systems. The command needs neither root rights nor a running lab."""
+    """Write the network as a topology file for containerlab, which starts the switches from images of the vendors' operating systems. The command needs neither root rights nor a running lab."""
     from railweave.api.labs import lab_export
 
     with waiting(f"writing {options.fabric} as {options.form.value} has it", quiet=quiet or as_json):
@@ -185,10 +185,10 @@ def export(options: LabExport, *, as_json: bool, quiet: bool) -> None:
     typer.echo(f"{number} in {options.out}; next: containerlab deploy -t {options.out}/{exported.name}.clab.yml")
 
 
-@app.command(short_help="Make the lab's devices reachable by SSH.")
+@app.command(short_help="Make the devices of a lab reachable by SSH.")
 @command(LabAccess)
 def access(options: LabAccess, *, as_json: bool, quiet: bool) -> None:
-    """Make the switches and servers of a running lab reachable by SSH: start an SSH server for each of them on the loopback address of this machine. The command prints the path of the file access.yaml, which has their ports and key. Needs root."""
+    """Make the switches and servers of a running lab reachable by SSH: start an SSH server for each device on the loopback address of this machine. The command prints the path of the file access.yaml, which has the ports and the key. Needs root."""
     del quiet  # it says nothing while it works
     from railweave.api.labs import lab_access
 

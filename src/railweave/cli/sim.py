@@ -58,7 +58,7 @@ class Sim(Simulate):
     job: Annotated[
         Path | None,
         Opt(
-            "Job file (docs/predict.md#training-steps) that describes a training job. Predict the time of one training step, and the time for which its GPUs wait, instead of the time of a collective.",
+            "Job file (docs/predict.md#training-steps), which describes a training job. Instead of a collective, one training step is predicted: its time, and the time for which GPUs wait for the network.",
             metavar="FILE",
         ),
     ] = None
@@ -75,8 +75,8 @@ class Sim(Simulate):
     compare: Annotated[
         str | None,
         Opt(
-            "Simulate with each value of a setting, NAME=a,b,c, and explain which value is best. NAME is lb, qps, size, hosts, per-host, or a parameter of NCCL (NCCL_…) or of the engine (host.…). "
-            "If values contain commas, separate the values with semicolons. Several names make a grid of all combinations, for example 'size=4G..16G hosts=2,4'; "
+            "Simulate with each value of a setting, for example lb=ecmp,dlb, and explain which value is best. NAME is lb, qps, size, hosts, per-host, or a parameter of NCCL (NCCL_…) or of the engine (host.…). "
+            "Separate values that contain commas by semicolons. With several settings, all combinations are simulated, for example 'size=4G..16G hosts=2,4'; "
             "with --job, one setting is changed at a time (docs/predict.md#training-steps).",
             metavar="NAME=VALUES",
         ),
@@ -86,9 +86,9 @@ class Sim(Simulate):
 
 @command(Sim)
 def sim(options: Sim, *, as_json: bool, quiet: bool) -> None:
-    """Predict the time and the bottleneck of a collective (or, with --job, of a training step) on a designed network, by simulation.
+    """Predict, by simulation, the time and the bottleneck of a collective (for example all-reduce) or of a training step (--job) on a network.
 
-    Exits 1 if the simulated collective or step did not finish, for example because of a fault.
+    Exits 1 if the simulated collective or step does not finish, for example because of a fault in --scenario.
     """
     from railweave.garbage import uncollected
     from railweave.writing import check_writable

@@ -34,16 +34,16 @@ class TuneRunShown(TuneRun):
     csv: Annotated[Path | None, CSV] = None
 
 
-@app.command(short_help="Search for better values by simulation or on hardware.")
+@app.command(short_help="Search for better values by simulation, or on the network.")
 @command(TuneRunShown)
 def run(options: TuneRunShown, *, as_json: bool, quiet: bool) -> None:
     """Search for values of fields in the fabric file that make collectives or jobs faster. The result is a patch of the fabric file.
 
     A trial tries one combination of values. The field `evaluator` of the study file selects where trials run: in the simulator, on the
-    network itself, or both. On the network, each trial is applied with a rollback timer on every device, benchmarked, and rolled back.
+    network itself, or both. On the network, railweave configures the values of a trial on the devices, runs benchmarks, and rolls the devices back; a rollback timer on each device does so if railweave fails.
 
     Ctrl-C keeps the completed trials; the same command resumes the search. At the end, the best values and the file's values are compared
-    again with new random seeds. If the difference may be chance, tune reports that and proposes nothing.
+    again with new random seeds. If the difference may be chance, `tune run` reports this and proposes nothing.
     """
     from railweave.api.tuning import tune_run
 
@@ -72,9 +72,9 @@ def run(options: TuneRunShown, *, as_json: bool, quiet: bool) -> None:
 @app.command(short_help="Calculate PFC headroom, thresholds and XON offsets.")
 @command(TuneByRule)
 def headroom(options: TuneByRule, *, as_json: bool, quiet: bool) -> None:
-    """Calculate the PFC headroom, ingress thresholds and XON offsets of switches from cable lengths, speeds and buffers. Print each calculation.
+    """Calculate the PFC headroom (buffer for packets that arrive after a pause was sent), ingress thresholds and XON offsets of switches from cable lengths, speeds and buffers. Print each calculation.
 
-    For each value of the fabric file outside its calculated range, a change is proposed. The proposals are printed as a patch.
+    If a value of the fabric file is outside its calculated range, the output proposes a change. The proposals are printed as a patch.
     """
     from railweave.api.tuning import tune_headroom
 
@@ -87,9 +87,9 @@ def headroom(options: TuneByRule, *, as_json: bool, quiet: bool) -> None:
 @app.command(short_help="Calculate the times of the PFC watchdog.")
 @command(TuneByRule)
 def watchdog(options: TuneByRule, *, as_json: bool, quiet: bool) -> None:
-    """Calculate the detection and recovery times of the PFC watchdog from buffers, speeds and the timeouts of NICs. Print each calculation.
+    """Calculate the detection and recovery times of the PFC watchdog (which ends pauses that last too long) from buffers, speeds and the timeouts of NICs. Print each calculation.
 
-    For each value of the fabric file outside its calculated range, a change is proposed. The proposals are printed as a patch.
+    If a value of the fabric file is outside its calculated range, the output proposes a change. The proposals are printed as a patch.
     """
     from railweave.api.tuning import tune_watchdog
 
@@ -99,13 +99,13 @@ def watchdog(options: TuneByRule, *, as_json: bool, quiet: bool) -> None:
     _shown(result, as_json=as_json, applied=options.apply)
 
 
-@app.command(short_help="Propose one change from the counters of two captures.")
+@app.command(short_help="Propose a change from the counters before and after jobs.")
 @command(TuneDiagnose)
 def diagnose(options: TuneDiagnose, *, as_json: bool, quiet: bool) -> None:
-    """Compare the counters of lossless traffic in two captures, and propose a change of one buffer or ECN field in the fabric file.
+    """Compare the counters of lossless traffic in two captures (folders that `railweave collect` wrote), and propose a change of one buffer or ECN field in the fabric file.
 
-    The change is for the first symptom in this order: dropped packets, PFC pauses, ECN marks. After the change, capture and diagnose again.
-    Exits 1 if devices do not show a counter and --allow-unseen does not name its kind. Also exits 1 if --apply cannot write the proposed change, because the simulator predicts a worse result or no network can be designed with the change.
+    The change is for the first symptom in this order: dropped packets, PFC pauses, ECN marks. After the change, run jobs, collect and diagnose again.
+    Exits 1 if devices do not report a counter and --allow-unseen does not name its kind. Also exits 1 if --apply cannot write the proposed change, because the simulator predicts a worse result or no network can be designed with the change.
     """
     from railweave.api.tuning import tune_diagnose
 

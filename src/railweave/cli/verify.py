@@ -23,7 +23,7 @@ class VerifyShown(Verify):
 
 @command(VerifyShown)
 def verify(options: VerifyShown, *, as_json: bool, quiet: bool) -> None:
-    """Check a design and its device files for mistakes. Third-party validators that are installed, such as vtysh, also check the files. Exits 1 if a finding is an error."""
+    """Check a design and its device files for mistakes, and report them as findings. Third-party validators that are installed, such as vtysh of FRR, also check the files. Exits 1 if a finding is an error."""
     from railweave.api import verify as run
 
     with telling(quiet=quiet or as_json) as say:

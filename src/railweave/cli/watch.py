@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @command(Watch, "Print a line of JSON whenever an anomaly or the network's overall state changes.")
 def watch(options: Watch, *, as_json: bool, quiet: bool) -> None:
-    """Sample the state of every switch until interrupted with Ctrl-C, and report deviations from the design, called anomalies.
+    """Read the state of every switch again and again until Ctrl-C, and report deviations from the design, called anomalies.
 
     Switches with gNMI send their state as a stream; other switches are queried. No device is changed.
     """

@@ -50,7 +50,7 @@ def parser() -> ArgumentParser:
     """Return the parser of the whole program."""
     top = _Parser(
         prog="railweave host",
-        description="Set up and check this GPU server according to its plan, host.json: routing tables and rules,\nRDMA GIDs and job environment. `railweave build` writes host.json for each server.",
+        description="Set up and check this GPU server: routing tables and rules, RDMA GIDs (addresses) and job environment.\nMost verbs read host.json, the plan of this server, which `railweave build` writes.",
         epilog="exit codes: 0 good, 1 errors found, 2 wrong command line or input file, 130 interrupted\n\n"
         "examples:\n  railweave host plan\n  railweave host apply --wait 60\n  railweave host undo",
         formatter_class=RawDescriptionHelpFormatter,
@@ -74,7 +74,7 @@ def parser() -> ArgumentParser:
     plan = verb(
         "plan",
         "print the changes that `apply` would make, and the state of each NIC",
-        "Changes nothing.\nExit code 1: a NIC is missing, down or without an address that its routes need, so `apply` without --partial\nwould change nothing.",
+        "Changes nothing.\nExit code 1: a NIC is missing, is down, or lacks an address that its routes need; `apply` would then change nothing,\nexcept with --partial.",
         "plan",
         "plan --wait 60",
         "plan --json --host-file H100-01.host.json",
@@ -86,8 +86,8 @@ def parser() -> ArgumentParser:
 
     apply = verb(
         "apply",
-        "set the routing table names, routes and rules of the plan (host.json)",
-        "All or nothing: after a failure or\nan interrupt, everything is as before. A second run changes nothing.\nExit code 1: a NIC is not ready, and nothing was changed; see --partial.",
+        "configure the routing tables, routes and rules that host.json plans for this server",
+        "After a failure or\nan interrupt, `apply` restores the earlier state. A second run changes nothing.\nExit code 1: a NIC is not ready, so nothing was changed; see --partial.",
         "apply",
         "apply --wait 60",
         "apply --wait 300 --partial --watch     (a systemd service)",
@@ -113,29 +113,31 @@ def parser() -> ArgumentParser:
     undo = verb(
         "undo",
         "undo all changes that `apply` has made since its first run",
-        "Routes and rules that existed before `apply` stay;\nthose that `apply` replaced are restored. Without a journal, there is nothing to undo: exit code 0.",
+        "Routes and rules that existed before `apply` stay;\nthose that `apply` replaced are restored. If `apply` has recorded no changes (see --state-file), `undo` does nothing: exit code 0.",
         "undo",
         "undo --dry-run",
     )
-    _state(undo, "ignored: `undo` restores the file that `apply` wrote, whose path is in the journal")
+    _state(
+        undo, "ignored; the journal has the path of the names file that `apply` wrote, and `undo` restores that file"
+    )
     undo.add_argument("--dry-run", action="store_true", help="print the commands without running them")
     undo.add_argument(
         "--setup",
         action="store_true",
-        help="undo the steps of `setup` instead, the last one first; routes and rules stay (default: undo `apply`, and settings that an interrupted `capture-roce` has left)",
+        help="undo the steps of `setup`, the last step first, instead of the changes of `apply` (default: undo `apply`, and NIC settings that an interrupted `capture-roce` has left)",
     )
     _root(undo, "with --setup: ")
     undo.add_argument("--json", action="store_true", help="print JSON")
 
     setup = verb(
         "setup",
-        "set up a bare server: drivers, firmware, GPU libraries, MPI and tests, boot parameters, PCIe settings",
-        "First print\nthe steps (plan), then carry them out (apply).\n`setup plan` prints each step with its state (done, to do, not seen), its commands, the files that it needs, and the\n"
-        "commands that undo it. It changes nothing. Exit code 1: a file is missing, or a state could not be read.\n"
-        "`setup apply` carries out the steps that are to do, in order. It shows each command before running it, and checks the\n"
-        "server at the end. A second run changes nothing. After an interrupt, the next run continues. Exit code 1: a step was not\n"
-        "carried out, or a restart is needed.\n"
-        "Nothing is downloaded: the vendors' installers come from the folder that --from names. `undo --setup` undoes the steps.",
+        "set up a bare server: drivers, firmware, GPU libraries, MPI, benchmark programs, boot parameters, PCIe settings",
+        "\n`setup plan` changes nothing. It prints each step with its state (done, to do, or not seen: could not be read), its\n"
+        "commands, the files that it needs, and the commands that undo it. Exit code 1: a file is missing, or a state was not seen.\n"
+        "`setup apply` carries out the steps that are not done, in order. It prints each command before running it, and checks the\n"
+        "server at the end. A second run changes nothing; after an interrupt, it continues. Exit code 1: a step was not carried out,\n"
+        "or a restart is needed.\n"
+        "The vendors' installers must be in the folder --from; they are not downloaded. `undo --setup` undoes the steps.",
         "setup plan --from /srv/packages",
         "setup apply --from /srv/packages --reboot",
         "setup apply --from /srv/packages --repositories --skip open-mpi --skip ucx",
@@ -155,7 +157,7 @@ def parser() -> ArgumentParser:
     setup.add_argument(
         "--repositories",
         action="store_true",
-        help="let apt or dnf install the distribution's packages from the repositories that are configured on the server (default: from --from only)",
+        help="install the Linux distribution's packages from the apt or dnf repositories that are configured on the server (default: only from the folder --from)",
     )
     for option, effect, default in (
         ("--only", "carry out only the step with this name", "all steps"),
@@ -184,8 +186,8 @@ def parser() -> ArgumentParser:
 
     gid = verb(
         "gids",
-        "show the RDMA GIDs of this server, with the path color and routing table that host.json plans for each",
-        "Without\n--all, the list has only GIDs that a job can use: RoCE v2 and not link-local. GIDs of host.json that the server lacks are\nlisted as missing.",
+        "show the RDMA GIDs (addresses) of this server, with the path color and routing table that host.json plans for each",
+        "A path\ncolor is a group of uplinks, selected by destination address. Without --all, the list has only GIDs that a job can\nuse: RoCE v2 and not link-local. GIDs of host.json that the server lacks are listed as missing.",
         "gids",
         "gids --device mlx5_0 --all",
         "gids --check",
@@ -204,7 +206,7 @@ def parser() -> ArgumentParser:
     check = verb(
         "check",
         "check whether this server is ready for a job: compare its state with host.json, and show a fix for each difference",
-        "Changes nothing.\nExit code 1: a check failed, or could not read its values (no root, no tool).\nA check that could not read its values is ignored if --allow-unseen names it. With --slurm or --nhc, all such checks are\nignored, unless --strict is given too.",
+        "Changes nothing.\nExit code 1: a check failed, or could not read its values because root rights or a tool are missing. If --allow-unseen\nnames a check, its unread values do not count. With --slurm or --nhc, no unread values count, except with --strict.",
         "check",
         "check --only link --only rdma-gids",
         "check --json > before.json     ... later: check --since before.json",
@@ -216,7 +218,7 @@ def parser() -> ArgumentParser:
     _host_file(check)
     _generic(
         check,
-        "check without host.json: compare NICs of one kind with each other, and run every check that needs no design (default: compare with host.json)",
+        "check without host.json: compare NICs of the same kind with each other, and run every check that needs no design (default: compare with host.json)",
     )
     check.add_argument(
         "--only",
@@ -242,7 +244,7 @@ def parser() -> ArgumentParser:
         "--capture",
         type=Path,
         metavar="DIR",
-        help="folder that `capture` wrote: check the server recorded there, instead of this server",
+        help="folder that `capture` wrote: check the server that is recorded there, instead of this server",
     )
     _wait(
         check,
@@ -290,8 +292,8 @@ def parser() -> ArgumentParser:
 
     roce = verb(
         "capture-roce",
-        "capture the RoCE packets of a NIC with tcpdump, or read a capture: flows, DSCP, ECN, congestion notifications",
-        "For\nNICs of NVIDIA and Broadcom. Settings of the NIC that are changed for a capture are restored at the end, also after SIGTERM.\n"
+        "capture the RoCE packets of a NIC with tcpdump, or read a capture; print flows, DSCP, ECN and congestion notifications",
+        "For\nNICs of NVIDIA and Broadcom. A capture may change settings of the NIC; they are restored at the end, also after SIGTERM.\n"
         "Broadcom's NICs need --prepare and a restart first. Exit code 1: DSCP or ECN of packets differs from host.json, or the capture failed.",
         "capture-roce gpu0_eth -o gpu0.pcap --seconds 10",
         "capture-roce --read gpu0.pcap --flows 50",
@@ -341,8 +343,8 @@ def parser() -> ArgumentParser:
 
     support = verb(
         "bundle",
-        "write one archive for a support case: the data that `check` reads, its results, and the journal of `apply`",
-        "Words\nthat look like secrets are removed; names and addresses are kept.",
+        "write one archive for a support case: the data that `check` reads, its results, and the changes that `apply` recorded",
+        "Text\nthat looks like a secret is removed; names and addresses are kept.",
         "bundle H100-01.tar.gz",
     )
     support.add_argument("file", type=Path, metavar="FILE", help="archive to write (tar with gzip)")
@@ -353,8 +355,8 @@ def parser() -> ArgumentParser:
 
     env = verb(
         "env",
-        "print the environment variables of a job, or run the command after -- with them",
-        "The values come from host.json; GID indexes are looked up now.\nA variable that is already set keeps its value, unless --override is given or the planned value refers to the variable (PATH=/opt/bin:$PATH).",
+        "print the environment variables for a job, or run COMMAND with them",
+        "The values come from host.json; only\nGID indexes are read from this server. A variable that is already set keeps its value, except with --override, or if\nthe planned value extends it (PATH=/opt/bin:$PATH).",
         "env > job.env     then: . ./job.env",
         "env -- ./all_reduce_perf -b 8 -e 8G -f 2 -g 1",
         "env --json",
@@ -373,25 +375,27 @@ def parser() -> ArgumentParser:
     env.add_argument(
         "--tuner",
         action="store_true",
-        help="also set RAILWEAVE_NET_TUNER=1, so that NCCL uses the tuner table of the net plugin; set it on all servers of a job or on none",
+        help="also set RAILWEAVE_NET_TUNER=1: NCCL then chooses algorithms by the table in railweave's net plugin; use the option on all servers of a job or on none",
     )
     env.add_argument(
         "--override", action="store_true", help="use the values of host.json even for variables that are already set"
     )
+    env.usage = f"{env.format_usage().removeprefix('usage: ').rstrip()} [-- COMMAND ...]"
 
-    verb(
+    ping = verb(
         "rdma-ping",
-        "send RDMA writes over every path to another host; print loss, round trip times and dead paths",
-        "Runs\nthe program railweave-rdma-ping, which comes with the net plugin, and passes all arguments to it.",
+        "send RDMA writes over every path to another server; print loss, round-trip times and dead paths",
+        "Runs\nthe program railweave-rdma-ping, which comes with railweave's NCCL plugin, and passes all arguments to it.",
         "rdma-ping --server        (on H100-02)",
         "rdma-ping H100-02         (on the other server)",
         "rdma-ping --help",
     )
+    ping.usage = "railweave host rdma-ping [ARGUMENT ...]"
 
     plugin = verb(
         "plugin",
         "show statistics of railweave's net plugin for NCCL on this server (stats), or check its setup (doctor)",
-        "stats: bytes, rates\nand resends of the running processes, by direction, NIC, path color (a class of uplinks) and remote leaf.\ndoctor: "
+        "stats: bytes, rates\nand resends of the running processes, by direction, NIC, path color (group of uplinks, selected by destination address)\nand remote leaf.\ndoctor: "
         "compares speed, MTU, addresses, GPU memory, timeouts and variables with host.json. Exit code 1: an error was found.",
         "plugin stats --interval 2",
         "plugin stats --prometheus > /var/lib/node_exporter/textfile/railweave.prom",
@@ -427,8 +431,8 @@ def parser() -> ArgumentParser:
 
     metrics = verb(
         "metrics",
-        "print counters of the NICs in host.json and of the net plugin, for Prometheus",
-        "The format is that of\nnode_exporter's textfile collector. Counters with the same meaning have the same name for all drivers.",
+        "print counters of this server's NICs and of railweave's NCCL net plugin, for Prometheus",
+        "The NICs are\nthose in host.json; the format is that of node_exporter's textfile collector. Counter names do not depend on the driver.",
         "metrics --out /var/lib/prometheus/node-exporter/railweave.prom --interval 15     (a systemd service)",
         "metrics --json",
     )
@@ -503,7 +507,7 @@ def _state_file(verb: ArgumentParser) -> None:
         type=Path,
         default=STATE_FILE,
         metavar="FILE",
-        help=f"journal file, in which `apply` records its changes so that `undo` can reverse them (default: {STATE_FILE})",
+        help=f"file in which `apply` records its changes (the journal), so that `undo` can reverse them (default: {STATE_FILE})",
     )
 
 
@@ -512,7 +516,7 @@ def _root(verb: ArgumentParser, when: str = "") -> None:
         "--root",
         type=Path,
         metavar="DIR",
-        help=f"{when}root folder of an image that is not running; commands run in it by chroot, and the journal is in it (default: this server)",
+        help=f"{when}root folder of a server image to work on; commands run in it by chroot, and it contains the journal (default: this server)",
     )
 
 
