@@ -45,7 +45,7 @@ WAVE_SHARE = Opt(
     metavar="SHARE",
 )
 ALSO_PENDING = Opt(
-    "Also plan the other changes that these switches need to match their design. Default: the output only lists these changes.",
+    "Also plan the other changes that the affected switches need to match their design. Default: only list these changes.",
 )
 CONFIRM = Opt(
     "Rollback timer: seconds after which a device reverts its change on its own, unless railweave has confirmed the change.",
@@ -62,7 +62,7 @@ WAIT_FOR = Opt(
 )
 WAIT_FOR_S = Opt("Time limit of the command of --wait-for, in seconds.", least=0, metavar="SECONDS")
 PREDICTED_WITH = Opt(
-    "Fabric file or build folder of the network that was benchmarked. With it, runs without a stored prediction are predicted, and NICs get names instead of GIDs (RDMA addresses). Default: only stored predictions are used.",
+    "Fabric file or build folder of the network that was benchmarked. With it, runs without a stored prediction are predicted, and NICs get names instead of GIDs (RDMA addresses).",
     metavar="PATH",
 )
 TOLERANCE = Opt(
@@ -324,7 +324,7 @@ class BenchRun:
     outputs: Annotated[
         Path | str | None,
         Opt(
-            "Folder on this machine for the output of the benchmark programs. Default: STORE.outputs, named after the file of the store; if the store is a database, PLAN.outputs.",
+            "Folder on this machine for the output of the benchmark programs. Default: STORE.outputs; if the store is a database, PLAN.outputs.",
             metavar="FOLDER",
         ),
     ] = None
@@ -442,7 +442,7 @@ class DeployDrain(Reaching):
     force: Annotated[
         bool,
         Opt(
-            "Allow a drain after which a path color, a tenant, a NIC or a plane (the switches of one port of every NIC) has no path. The plan lists these losses. Default: `deploy apply` refuses such a plan."
+            "Allow a drain after which a path color, tenant, NIC or plane (the switches of one port of every NIC) has no path. The plan lists these losses. Default: `deploy apply` refuses such a plan."
         ),
     ] = False
     also_pending: Annotated[bool, ALSO_PENDING] = False
@@ -495,7 +495,7 @@ class DeployUpgrade(Reaching):
     force: Annotated[
         bool,
         Opt(
-            "Allow an upgrade during which a path color (group of uplinks, selected by destination address), a tenant, a NIC or a plane (the switches of one port of every NIC) has no path. The plan lists these losses. Default: `deploy apply` refuses such a plan."
+            "Allow an upgrade during which a path color (group of uplinks, selected by destination address), tenant, NIC or plane (the switches of one port of every NIC) has no path. The plan lists these losses. Default: `deploy apply` refuses such a plan."
         ),
     ] = False
     progress: Callable[[str], None] = silent

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from railweave.prediction.simulation.job_run import JobPrediction
 
 DEVICE = Opt(
-    "Replace the switch model or operating system (NOS) of the fabric file, for this command only. The full form is [[NAME/]ROLE=][MODEL][:NOS][:RELEASE], for example leaf=qfx5240-64od or leaf=:eos. MODEL, NOS or both are required. ROLE is leaf, spine, super-spine or dci; without ROLE=, the change applies to all switches. NAME is the name of a fabric, if the file has several. NOS is junos, eos, sonic, dell_sonic or frr, and RELEASE its release, for example 25.4R1. With only NOS, a model that cannot run NOS is replaced by the most similar model that can. May be repeated.",
+    "Replace the switch model or operating system (NOS) of the fabric file, which stays unchanged. The full form is [[NAME/]ROLE=][MODEL][:NOS][:RELEASE], for example leaf=qfx5240-64od or leaf=:eos. MODEL, NOS or both are required. ROLE is leaf, spine, super-spine or dci; without ROLE=, the change applies to all switches. NAME is the name of a fabric, if the file has several. NOS is junos, eos, sonic, dell_sonic or frr, and RELEASE its release, for example 25.4R1. With only NOS, a model that cannot run NOS is replaced by the most similar model that can. May be repeated.",
     metavar="[ROLE=]MODEL",
 )
 HARDWARE = Opt(
@@ -75,7 +75,7 @@ SERVER_ACCESS = Opt(
     metavar="FILE",
 )
 SUDO = Opt(
-    "Run the checks on the servers as root, with `sudo -n`; sudo must not ask for a password. Default: run them as the login user."
+    "Run railweave on the servers as root, with `sudo -n`; sudo must not ask for a password. Default: run as the login user."
 )
 SERVERS = Opt(
     "Query servers too, by SSH. Default: servers are queried in labs, and if access.yaml has a login for servers (under `roles: server`, or a server's name under `devices`).",

@@ -95,7 +95,7 @@ def drain(options: DeployDrainShown, *, as_json: bool, quiet: bool) -> None:
     """Write a plan to drain devices or links: to move all traffic to other paths, for example before maintenance.
 
     `deploy apply` carries out the plan: it marks the parts as drained under `status:` in the fabric file, changes the routing of the switches, and waits
-    until the parts carry no traffic. The output shows what remains of the network. Exits 1 if `deploy apply` would refuse the plan, for example because
+    until the parts carry no traffic. `deploy drain` prints what the drain leaves of the network. Exits 1 if `deploy apply` would refuse the plan, for example because
     a NIC would have no path (--force allows this) or a switch did not answer; the output lists the reasons.
     """
     from railweave.api.deploying import deploy_drain
@@ -110,7 +110,7 @@ class DeployUndrainShown(DeployUndrain, PlanFile):
 
 @command(DeployUndrainShown)
 def undrain(options: DeployUndrainShown, *, as_json: bool, quiet: bool) -> None:
-    """Write a plan that returns devices or links to service which `deploy drain` took out of service. `deploy apply` carries out the plan. Exits 1 if `deploy apply` would refuse the plan; the output lists the reasons."""
+    """Write a plan that returns drained devices or links to service (see `deploy drain`). `deploy apply` carries out the plan. Exits 1 if `deploy apply` would refuse it; the output lists the reasons."""
     from railweave.api.deploying import deploy_undrain
 
     _plan(deploy_undrain, options, as_json=as_json, quiet=quiet)
@@ -187,7 +187,7 @@ def ztp(options: DeployZtpShown, *, as_json: bool, quiet: bool) -> None:
 def acknowledge(options: DeployAcknowledge, *, as_json: bool, quiet: bool) -> None:
     """Compare newly booted switches with the design and the inventory: host name, model, serial number, and the cables that LLDP shows at either end.
 
-    A switch that matches is acknowledged: this is recorded in the journal (the folder NAME.state next to the fabric file NAME.yaml), and `deploy plan` may then configure the switch. Exits
+    A switch that matches is acknowledged: this is recorded in the journal (the folder NAME.state next to the fabric file NAME.yaml), and `deploy plan` may then include the switch. Exits
     1 if a switch differs, or if it does not report one of these facts. The output then shows the designed and the
     reported value, and the remedy.
     """
@@ -346,7 +346,7 @@ def apply(options: DeployApplyShown, *, as_json: bool, quiet: bool) -> None:
 @app.command(short_help="Show the result of the last `deploy apply`.")
 @command(DeployStatus)
 def status(options: DeployStatus, *, as_json: bool, quiet: bool) -> None:
-    """Show the result of the last `deploy apply`, and whether each of its devices now has the configuration from before it, the new configuration or a different one. Exits 1 if the `deploy apply` is still running or was interrupted."""
+    """Show the result of the last `deploy apply`, and whether each of its devices now has the earlier configuration, the new one or a different one. Exits 1 if the `deploy apply` is still running or was interrupted."""
     from railweave.api.deploying import deploy_status
 
     busy: list[str] = []
@@ -445,7 +445,7 @@ class DeployRollbackShown(DeployRollback, PlanFile):
 @app.command(short_help="Write a plan that undoes an earlier `deploy apply`.")
 @command(DeployRollbackShown)
 def rollback(options: DeployRollbackShown, *, as_json: bool, quiet: bool) -> None:
-    """Write a plan that undoes a revision (a set of changes that railweave applied; `deploy history` lists them): its devices return to the configuration that they had before. `deploy apply` carries out the plan. Exits 1 if `deploy apply` would refuse the plan; the output lists the reasons."""
+    """Write a plan that undoes a revision (a set of changes that railweave applied; `deploy history` lists them): its devices return to the configuration that they had before. `deploy apply` carries out the plan. Exits 1 if `deploy apply` would refuse it; the output lists the reasons."""
     from railweave.api.deploying import deploy_rollback
 
     _plan(deploy_rollback, options, as_json=as_json, quiet=quiet)

@@ -60,7 +60,7 @@ def parser() -> ArgumentParser:
 
     def verb(name: str, help: str, more: str, *examples: str) -> ArgumentParser:  # noqa: A002 - argparse's word
         lines = "\n".join(f"  railweave host {example}" for example in examples)
-        description = f"{help[0].upper()}{help[1:]}.{more and ' '}{more}"
+        description = f"{help[0].upper()}{help[1:]}. {more}".replace(" \n", "\n").rstrip()
         subparser = verbs.add_parser(
             name,
             help=help,
@@ -113,13 +113,11 @@ def parser() -> ArgumentParser:
     undo = verb(
         "undo",
         "undo all changes that `apply` has made since its first run",
-        "Routes and rules that existed before `apply` stay;\nthose that `apply` replaced are restored. If `apply` has recorded no changes (see --state-file), `undo` does nothing: exit code 0.",
+        "Routes and rules that existed before `apply` stay;\nthose that `apply` replaced are restored. Without recorded changes (see --state-file), `undo`\ndoes nothing: exit code 0.",
         "undo",
         "undo --dry-run",
     )
-    _state(
-        undo, "ignored; the journal has the path of the names file that `apply` wrote, and `undo` restores that file"
-    )
+    _state(undo, "ignored; `undo` restores the names file that `apply` wrote")
     undo.add_argument("--dry-run", action="store_true", help="print the commands without running them")
     undo.add_argument(
         "--setup",
@@ -507,7 +505,7 @@ def _state_file(verb: ArgumentParser) -> None:
         type=Path,
         default=STATE_FILE,
         metavar="FILE",
-        help=f"file in which `apply` records its changes (the journal), so that `undo` can reverse them (default: {STATE_FILE})",
+        help=f"file in which railweave records its changes on this server (the journal), so that `undo` can reverse them (default: {STATE_FILE})",
     )
 
 
