@@ -109,7 +109,7 @@ def summary(found: Surface) -> dict[str, Any]:
     """The best and the worst, and how they come about."""
     ranked = sorted(found, key=lambda key: worst(found[key]))
 
-    def told(key: tuple[int, int, int]) -> dict[str, Any]:
+    def figures(key: tuple[int, int, int]) -> dict[str, Any]:
         runs = found[key]
         return {
             "min_fill": key[0],
@@ -130,12 +130,12 @@ def summary(found: Surface) -> dict[str, Any]:
     report = (55, 95, 100)
     return {
         "combinations": len(found),
-        "best": told(ranked[-1]),
-        "worst": told(ranked[0]),
+        "best": figures(ranked[-1]),
+        "worst": figures(ranked[0]),
         "within 3 % of the best": len(good),
         "least min_fill of those": min(key[0] for key in good),
         "best by probability": by_probability,
-        "near the report's 55 and 90, 100 %": told(report) if report in found else None,
+        "near the report's 55 and 90, 100 %": figures(report) if report in found else None,
     }
 
 

@@ -54,7 +54,7 @@ class Targets:
             self.ports |= found
             self.of |= dict.fromkeys(found, number)
 
-    def told(self, line: str, number: int) -> dict[str, int]:
+    def command(self, line: str, number: int) -> dict[str, int]:
         """Tell one process a line; it answers how many updates each of its targets has sent."""
         process = self.processes[number]
         if process.stdin is None or process.stdout is None:
@@ -121,9 +121,9 @@ async def measured(given: argparse.Namespace, folder: Path) -> None:
         print(f"collector: {share:.2f} of a processor, {most:.0f} MB at most, {rate:,.0f} updates a second", flush=True)
         print(f"steps: {collector.figures.steps}, at most {collector.figures.late_s:.2f} s late", flush=True)
         for number in range(PROCESSES):
-            targets.told("pause", number)
+            targets.command("pause", number)
         await asyncio.sleep(2)  # what is on its way; before the collector takes them for dead
-        sent = targets.told("counts", 0) | targets.told("counts", 1)
+        sent = targets.command("counts", 0) | targets.command("counts", 1)
         came = {one.name: one.stream.updates for one in watched}
         print(
             f"sent {sum(sent.values()):,} updates, came {sum(came.values()):,}: {'none lost' if sent == came else 'LOST'}"
@@ -162,9 +162,9 @@ async def deaths(given: argparse.Namespace, targets: Targets, folder: Path) -> N
         running = asyncio.create_task(collector.run())
         await until(lambda: all(one.reached.up for one in watched), 60)
         first = watched[0]
-        targets.told(f"stop {first.name}", 0)
+        targets.command(f"stop {first.name}", 0)
         down = await until(lambda: not first.reached.up, 60)
-        targets.told(f"start {first.name}", 0)
+        targets.command(f"start {first.name}", 0)
         print(
             f"a target that ends: down after {down:.1f} s, up {await until(lambda: first.reached.up, 60):.1f} s after it is back"
         )

@@ -166,9 +166,9 @@ def _commands(command: Any, *words: str) -> Iterator[tuple[tuple[str, ...], Any]
 def _more(option: Any) -> str:  # noqa: ANN401 - likewise
     """Return the sentences that ``--help`` prints in brackets: that the option is required, its variable, its default."""
     default = option.opts[0] if option.is_flag and option.default is True else option.default
-    told = " Required." if option.required else ""
-    told += f" Environment variable: `{option.envvar}`." if option.envvar else ""
-    return told + (
+    sentences = " Required." if option.required else ""
+    sentences += f" Environment variable: `{option.envvar}`." if option.envvar else ""
+    return sentences + (
         f" Default: `{default}`." if isinstance(default, str | int | float) and default not in ("", False) else ""
     )
 

@@ -222,14 +222,14 @@ def watched_tables() -> str:
     ]
     streams, missing, tables = list[str](), list[str](), list[str]()
     for name in systems():
-        told = system(name).telemetry
-        if told is None:
+        telemetry = system(name).telemetry
+        if telemetry is None:
             continue
-        for one in told.SUBSCRIPTIONS:
+        for one in telemetry.SUBSCRIPTIONS:
             how = "on change" if one.by == "on_change" else f"{one.least_s:g} s"
             streams.append(f"| {name} | `{one.path}` | {one.of} | {how} |")
-        tables += [f"| {name} | {one.oid} ({one.mib}) | `{METRICS[one.metric].exported}` |" for one in told.SNMP]
-        missing += [f"| {name} | {what} | {why} |" for what, why in told.NOT_STREAMED.items()]
+        tables += [f"| {name} | {one.oid} ({one.mib}) | `{METRICS[one.metric].exported}` |" for one in telemetry.SNMP]
+        missing += [f"| {name} | {what} | {why} |" for what, why in telemetry.NOT_STREAMED.items()]
     return "\n".join(
         [
             "## Metrics\n\nEvery metric has the labels `device` and `role`; the table has further labels.\n",

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src" / "railweave"
 FIRST = {"What", "Whether", "Who", "Whose", "How", "Why", "Which", "It"}
-VAGUE = {"one", "found", "own", "what", "said", "got"}
+VAGUE = {"one", "found", "own", "what", "said", "told", "got"}
 """Names that say nothing of the thing: a variable is a ``port``, a ``route``, a ``term``. Fields may have them: they are keys of JSON."""
 MOST_WORDS = 40
 WORDS = {

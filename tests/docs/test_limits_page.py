@@ -37,9 +37,9 @@ TEXT = (ROOT / "docs" / "folder.md").read_text()
         ("| `paths --qps`", f"{paths.MOST_QUEUE_PAIRS:,}"),
         ("| `sim --qps`", str(queue_pairs.MOST_QUEUE_PAIRS)),
         ("| `sim --size`", f"{program.MOST >> 50} PiB"),
-        ("| mistakes that are listed for one file", str(document.MOST_TOLD)),
+        ("| mistakes that are listed for one file", str(document.MOST_REPORTED)),
     ],
 )
 def test_a_row(row: str, most: str) -> None:
     assert f"{row} | {most} |" in TEXT
-    assert document.MOST_TOLD == inventory.MOST_TOLD
+    assert document.MOST_REPORTED == inventory.MOST_REPORTED

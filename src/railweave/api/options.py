@@ -128,12 +128,12 @@ def verb(
         signature = inspect.signature(options)
         plain = [parameter.replace(annotation=annotation(parameter)) for parameter in signature.parameters.values()]
         given = signature.replace(parameters=plain, return_annotation=run.__annotations__.get("return"))
-        told = [
+        option_lines = [
             f"- ``{option.field}``: {option.shown.help}"
             for option in declared(cast("type", options))
             if option.shown is not None
         ]
-        called.__doc__ = "\n".join([inspect.getdoc(run) or "", "", *told])
+        called.__doc__ = "\n".join([inspect.getdoc(run) or "", "", *option_lines])
         called.__dict__.update(__signature__=given, of=run)
         return cast("Verb[P, Options_contra, Result_co]", called)
 

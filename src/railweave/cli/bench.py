@@ -301,15 +301,15 @@ def show(options: BenchShow, *, as_json: bool, quiet: bool) -> None:  # noqa: AR
 
 def _shown(run: Run, numbers: Table) -> None:
     environment = run.environment
-    told = [
+    details = [
         ("file", f"{run.file}:{run.line}"),
         ("began", run.began),
         ("kept", run.kept),
         ("plugin", environment.plugin),
     ]
-    told += [("fabric", environment.fabric), ("design", environment.design_digest[:16])]
-    told += [*environment.versions, *environment.firmware, *environment.variables, *run.settings, *run.facts]
-    for name, text in told:
+    details += [("fabric", environment.fabric), ("design", environment.design_digest[:16])]
+    details += [*environment.versions, *environment.firmware, *environment.variables, *run.settings, *run.facts]
+    for name, text in details:
         if text:
             typer.echo(f"    {name}: {text}")
     for failure in run.failures:

@@ -95,13 +95,13 @@ def failure(error: RailweaveError) -> dict[str, Any]:
 def _problem(problem: Problem) -> dict[str, Any]:
     place = problem.place
     if isinstance(place, FileLine):
-        return _told(place.file, place.line, "", problem.what, problem.fix)
+        return _problem_fields(place.file, place.line, "", problem.what, problem.fix)
     if isinstance(place, Option):
-        return _told("", 0, place.name, problem.what, problem.fix)
-    return {**_told("", 0, "", problem.what, problem.fix), "where": str(place)}
+        return _problem_fields("", 0, place.name, problem.what, problem.fix)
+    return {**_problem_fields("", 0, "", problem.what, problem.fix), "where": str(place)}
 
 
-def _told(file: str, line: int, option: str, description: str, fix: str) -> dict[str, Any]:
+def _problem_fields(file: str, line: int, option: str, description: str, fix: str) -> dict[str, Any]:
     where = f"{file}:{line}" if line else file or option
     return {"where": where, "file": file, "line": line, "option": option, "what": description, "fix": fix}
 
@@ -110,4 +110,8 @@ def _misused(error: _BadUse) -> dict[str, Any]:
     """Return a usage error in the form of ``failure``, with the option that is wrong."""
     message = error.format_message()
     options = getattr(getattr(error, "param", None), "opts", None) or [getattr(error, "option_name", None) or ""]
-    return {**failure(InputError([])), "message": message, "problems": [_told("", 0, str(options[0]), message, "")]}
+    return {
+        **failure(InputError([])),
+        "message": message,
+        "problems": [_problem_fields("", 0, str(options[0]), message, "")],
+    }

@@ -38,21 +38,23 @@ class Asked(NamedTuple):
 def directions(asked: Iterable[Asked], small: int) -> dict[Asked, str]:
     """Return a sentence about the direction of each loss. ``small`` is the size in bytes of packets that are answered."""
     pairs = list(dict.fromkeys(asked))
-    told: dict[Asked, str] = {}
+    sentences: dict[Asked, str] = {}
     for first in range(0, len(pairs), _AT_ONCE):
         some = pairs[first : first + _AT_ONCE]
         reporting = _reported(dict.fromkeys(some, small))
         arrived = _reported({each: each.size for each in reporting})
         for each in some:
             if each in arrived:
-                told[each] = f"lost on the way back: {each.target} reports that a packet of {each.size} bytes arrived"
+                sentences[each] = (
+                    f"lost on the way back: {each.target} reports that a packet of {each.size} bytes arrived"
+                )
             elif each in reporting:
-                told[each] = (
+                sentences[each] = (
                     f"lost on the way there: {each.target} reports packets of {small} bytes, and none of {each.size}"
                 )
             else:
-                told[each] = f"direction not seen: {each.target} reports no closed port"
-    return told
+                sentences[each] = f"direction not seen: {each.target} reports no closed port"
+    return sentences
 
 
 def _reported(sizes: dict[Asked, int]) -> set[Asked]:

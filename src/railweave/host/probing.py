@@ -187,10 +187,10 @@ def _tell_directions(probes: list[_Probe]) -> None:
         for probe in probes
         if probe.outcome.outcome == SIZE and probe.outcome.ms is not None and not probe.outcome.by
     }
-    told = directions(lost.values(), _SMALL)
+    sentences = directions(lost.values(), _SMALL)
     for probe in probes:
         if id(probe) in lost:
-            probe.outcome.said = f"{probe.outcome.said}; {told[lost[id(probe)]]}"
+            probe.outcome.said = f"{probe.outcome.said}; {sentences[lost[id(probe)]]}"
 
 
 class _Sockets:
@@ -218,7 +218,7 @@ class _Sockets:
             made.close()
             for other in probes:
                 if other.source == probe.source:
-                    other.outcome = Outcome(REFUSED, _told(error))
+                    other.outcome = Outcome(REFUSED, _reason(error))
             return
         self.of[probe.source] = made
         self.by_number[made.fileno()] = probe.source
@@ -269,7 +269,7 @@ def _sent_and_awaited(sockets: _Sockets, probes: list[_Probe], size: int | None)
         try:
             sender.sendto(checked, (probe.target, 0))
         except OSError as error:
-            probe.outcome = Outcome(SIZE if error.errno == errno.EMSGSIZE else LOST, _told(error))
+            probe.outcome = Outcome(SIZE if error.errno == errno.EMSGSIZE else LOST, _reason(error))
             _errors(sockets, probe.source, waiting)
             continue
         waiting[probe.source, probe.target] = probe
@@ -337,7 +337,7 @@ def _offender(data: bytes) -> str:
     return socket.inet_ntop(socket.AF_INET, data[4:8]) if family == socket.AF_INET else ""
 
 
-def _told(error: OSError) -> str:
+def _reason(error: OSError) -> str:
     return _SAID.get(error.errno or 0, error.strerror or str(error))
 
 

@@ -10,7 +10,7 @@ from benchmarks.validation.published import FOLDER
 
 from railweave.api import bench_compare, bench_import, bench_report
 from railweave.model.network.model import Network
-from railweave.operations.bench.comparing.predicting import foretold, question_of
+from railweave.operations.bench.comparing.predicting import predictions, question_of
 from railweave.operations.bench.comparing.reported import located
 from railweave.operations.bench.comparing.rows import pairs_of
 from railweave.operations.bench.page import bench_html
@@ -61,7 +61,7 @@ def test_odd_runs_are_nowhere_or_without_links(settings: tuple[tuple[str, str], 
     run = made.run("perftest", "x", settings=settings)
     told = located([run], example("h100-rlb"))
     assert not told.get(run.id, {}).get("links")
-    assert foretold([run], example("h100-rlb")) == ({}, [])
+    assert predictions([run], example("h100-rlb")) == ({}, [])
 
 
 def collective(qps: int, rate: float) -> Run:
@@ -76,7 +76,7 @@ def collective(qps: int, rate: float) -> Run:
 def test_one_queue_pair_shares_an_uplink_expect_half() -> None:
     network = example("h100-rlb")
     one, four = collective(1, 60.0), collective(4, 100.0)
-    found, notes = foretold([one, four], network)
+    found, notes = predictions([one, four], network)
     assert notes == []
     slow, fast = (next(iter(found[run.id].rows.values())) for run in (one, four))
     assert "Queue pairs share an uplink" in slow[1][0]
@@ -88,9 +88,9 @@ def test_one_queue_pair_shares_an_uplink_expect_half() -> None:
 
 def test_a_network_of_other_servers_predicts_nothing(tmp_path: Path) -> None:
     run = replace(collective(1, 60.0), hosts=("elsewhere-1", "elsewhere-2"))
-    assert foretold([run], example("h100-rlb")) == ({}, [])
+    assert predictions([run], example("h100-rlb")) == ({}, [])
     samples = (Sample("all-reduce", None, "", "average_busbw_gbytes_per_s", 1.0, 1, (("qps", "4"), ("nodes", "2"))),)
-    assert foretold([made.run("table", "x", samples=samples)], example("h100-rlb")) == ({}, [])
+    assert predictions([made.run("table", "x", samples=samples)], example("h100-rlb")) == ({}, [])
 
 
 def test_the_gpus_that_ran_are_predicted_not_all_of_the_servers(tmp_path: Path) -> None:
@@ -141,7 +141,7 @@ def test_gpus_and_processes_follow_from_ranks(
     ("ranks", "said"), [(6, "unlike numbers of ranks"), (64, "16 GPUs are requested of a server that has 8")]
 )
 def test_ranks_that_servers_cannot_have_are_refused_in_words(ranks: int, said: str) -> None:
-    found, (note,) = foretold([replace(collective(4, 90.0), ranks=ranks)], example("h100-rlb"))
+    found, (note,) = predictions([replace(collective(4, 90.0), ranks=ranks)], example("h100-rlb"))
     assert found == {}
     assert said in note
 

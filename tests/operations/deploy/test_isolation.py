@@ -65,7 +65,7 @@ def test_a_wave_never_leaves_a_server_in_two_tenants(fabric: Path) -> None:
     one = make_plan(fabric, new, Answers({name: one for name, one in texts(old).items() if name != "stripe2-leaf2"}))
     assert any(f"{MOVED} moves, and it is not known what stripe2-leaf2 runs" in line for line in one.refused)
     moments = PlanConfigs(new, texts(old), plan.changed, {name: device_config(new, name) for name in texts(old)})
-    apart = moments.told([Wave((leaf,), "") for leaf in sorted(LEAVES)])
+    apart = moments.with_tenant_moves([Wave((leaf,), "") for leaf in sorted(LEAVES)])
     assert apart[0].refused == (f"{MOVED} would be in tenant-2 and tenant-3: between tenant-3 and tenant-2",)
     assert apart[1].refused == ()
 

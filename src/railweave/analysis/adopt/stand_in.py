@@ -84,16 +84,16 @@ def hardware(
     Raises ``InputError`` if a switch has more ports than any model of the catalog that runs its system.
     """
     used, notes = in_use(configs, wiring)
-    told = _as_far_ends_say(used, wiring)
+    seen_ports = _as_far_ends_say(used, wiring)
     model: dict[str, str] = {}
     names: dict[str, dict[str, str]] = {}
     messages = list(notes)
     for members in fabrics:
         known: dict[str, str] = {}
         for role_name in dict.fromkeys(role[name] for name in members):
-            of_role = {name: told[name] for name in members if role[name] == role_name}
+            of_role = {name: seen_ports[name] for name in members if role[name] == role_name}
             known |= dict.fromkeys(of_role, given[role_name]) if role_name in given else _likeliest(of_role)
-        lacking = [name for name in members if name not in known or not has_ports(known[name], told[name])]
+        lacking = [name for name in members if name not in known or not has_ports(known[name], seen_ports[name])]
         if not lacking:
             model |= known
             continue

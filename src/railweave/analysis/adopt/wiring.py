@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 Lldp = dict[str, dict[str, tuple[str, str]]]
 """The LLDP neighbors by device and port, as (neighbor's name, neighbor's port)."""
 
-_TOLD = re.compile(r"(?:server|host|to|facing)[_.-]+(?P<server>[^_]+)(?:_(?P<nic>\w+))?", re.IGNORECASE)
+_SERVER_NIC = re.compile(r"(?:server|host|to|facing)[_.-]+(?P<server>[^_]+)(?:_(?P<nic>\w+))?", re.IGNORECASE)
 _WORDS = re.compile(r"[^\s,;|=<>()\[\]\"']+")
 
 
@@ -188,9 +188,9 @@ def _described(text: str) -> End:
     words = _WORDS.findall(text)
     if len(words) == 1:
         head, colon, tail = words[0].partition(":")
-        told = _TOLD.fullmatch(head)
-        if told and not colon:  # SERVER_web1_eth2, to.web1
-            return End(told["server"], told["nic"] or "")
+        match = _SERVER_NIC.fullmatch(head)
+        if match and not colon:  # SERVER_web1_eth2, to.web1
+            return End(match["server"], match["nic"] or "")
         return End(head, tail)
     if len(words) > 2:  # more than a name: what stands behind "to", else the last word with a number
         behind = [after for word, after in pairwise(words) if word.casefold() in {"to", "server", "host"}]

@@ -102,7 +102,7 @@ def causes(
         designed_as = "" if last is first and last.kind == "add" else statement(first, first.old or first.node)
         found_as = "" if last.kind == "remove" else statement(last, last.node)
         if designed_as == found_as or (last is not first and _without_vrf(first.node) != first.node.name):
-            designed_as, found_as = _told_apart(first, last, found_as)
+            designed_as, found_as = _distinct_texts(first, last, found_as)
         made.append(
             Cause(
                 file,
@@ -232,7 +232,7 @@ def statement(step: Step, node: Node) -> str:
     return hidden(" / ".join([*above, inner]))
 
 
-def _told_apart(old: Step, new: Step, words: str) -> tuple[str, str]:
+def _distinct_texts(old: Step, new: Step, words: str) -> tuple[str, str]:
     """Return (old text, new text) of a changed statement whose own words are equal on both sides, so that only its children differ.
 
     Each text is the first child that the other side lacks, preceded by its parent statements. If there is none, the

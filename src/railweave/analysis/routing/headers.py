@@ -133,8 +133,8 @@ class Wire:
             lines += [("", f"where this queue is long, {self.sender} marks {_MARKS[self.marks]} (ECN: CE)")]
         shared = f"  (one of {self.of})" if self.of > 1 else ""
         width = max(len(name) for name, _ in lines)
-        told = (f"    {name:{width}}  {value}" for name, value in lines)
-        return "\n".join([f"{self.sender} -> {self.receiver}: {self.link}{shared}", *told])
+        rows = (f"    {name:{width}}  {value}" for name, value in lines)
+        return "\n".join([f"{self.sender} -> {self.receiver}: {self.link}{shared}", *rows])
 
 
 _COPIES = {

@@ -106,12 +106,12 @@ class OverlayPlane:
             for vrf in config.vrfs:
                 for prefix in vrf.loopbacks if endpoints else ():
                     self._endpoint[place[prefix]] = endpoints[0]
-                told = np.array([place[prefix] for prefix in placed(config, vrf)], dtype=np.int64)
-                self._origins.append(_Origin(name, vrf, told))
+                places = np.array([place[prefix] for prefix in placed(config, vrf)], dtype=np.int64)
+                self._origins.append(_Origin(name, vrf, places))
         self._tenant = np.flatnonzero(self._endpoint != _NO_ENDPOINT)
-        self._told = self._endpoint == _NO_ENDPOINT
+        self._advertised = self._endpoint == _NO_ENDPOINT
         for origin in self._origins:
-            self._told[origin.places] = True
+            self._advertised[origin.places] = True
 
     def compose(
         self, fibs: Mapping[str, Fib], local: Callable[[str], Mask], down: frozenset[str]
@@ -135,7 +135,7 @@ class OverlayPlane:
             if config is None or config.overlay is None:
                 result[name] = fib
                 continue
-            known = self._told.copy()
+            known = self._advertised.copy()
             if config.overlay.endpoints:
                 known[self._tenant] = False
                 senders = {leaf for leaf in live if leaf != name and not reflectors[leaf].isdisjoint(reflectors[name])}
@@ -238,9 +238,9 @@ def placed(config: DeviceConfig, vrf: Vrf) -> list[str]:
 
 def in_vrfs(config: DeviceConfig) -> list[str]:
     """Return the VRF prefixes that exist only on this device, including connected prefixes that it does not advertise."""
-    told = [prefix for vrf in config.vrfs for prefix in placed(config, vrf)]
-    known = set(told)
-    return told + [prefix for prefix in _connected(config) if prefix not in known]
+    advertised = [prefix for vrf in config.vrfs for prefix in placed(config, vrf)]
+    known = set(advertised)
+    return advertised + [prefix for prefix in _connected(config) if prefix not in known]
 
 
 def tenant_prefixes(configs: Iterable[DeviceConfig]) -> list[str]:

@@ -516,8 +516,8 @@ def _networkd_keeps(machine: Machine, files: list[str]) -> bool:
             re.findall(r"^[ \t]*(ConfigureWithoutCarrier|IgnoreCarrierLoss)[ \t]*=[ \t]*(\S+)", text, re.MULTILINE)
         )
     # The loss of a carrier is ignored by default if addresses are configured without a carrier.
-    told = settings.get("IgnoreCarrierLoss", settings.get("ConfigureWithoutCarrier", "no"))
-    return told.lower() in _YES
+    setting = settings.get("IgnoreCarrierLoss", settings.get("ConfigureWithoutCarrier", "no"))
+    return setting.lower() in _YES
 
 
 def _network_manager_keeps(machine: Machine, netdev: str) -> bool:
@@ -525,7 +525,7 @@ def _network_manager_keeps(machine: Machine, netdev: str) -> bool:
 
     The matching device sections decide. If none has the setting, the list in ``[main]`` decides.
     """
-    told: list[str] = []
+    settings: list[str] = []
     fallback = ""
     for section in re.split(r"^\[", machine.output("NetworkManager", "--print-config"), flags=re.MULTILINE):
         values = dict(re.findall(r"^([\w.-]+)[ \t]*=[ \t]*(.*?)[ \t]*$", section, re.MULTILINE))
@@ -534,8 +534,8 @@ def _network_manager_keeps(machine: Machine, netdev: str) -> bool:
         if section.startswith("main]"):
             fallback = values["ignore-carrier"]
         elif section.startswith("device") and _matches(values.get("match-device", "*"), netdev):
-            told.append(values["ignore-carrier"].lower())
-    return all(setting in _YES for setting in told) if told else _matches(fallback, netdev)
+            settings.append(values["ignore-carrier"].lower())
+    return all(setting in _YES for setting in settings) if settings else _matches(fallback, netdev)
 
 
 def _matches(devices: str, netdev: str) -> bool:

@@ -183,12 +183,12 @@ def _of_nics(server: Server, values: list[_Value]) -> Iterator[tuple[_Value, str
                 matches[value.place[:-2]] = nic.netdev
             elif value.place[1:2] == ("ethernets",) and value.place[2:3] == (nic.netdev,):
                 matches.setdefault(value.place[:3], nic.netdev)
-    told: set[tuple[str, ...]] = set()
+    yielded: set[tuple[str, ...]] = set()
     for value in values:
         name = next((netdev for place, netdev in matches.items() if value.place[: len(place)] == place), "")
         key = value.place[3:4]
-        if name and key and key != ("match",) and value.place[:4] not in told:
-            told.add(value.place[:4])
+        if name and key and key != ("match",) and value.place[:4] not in yielded:
+            yielded.add(value.place[:4])
             yield value._replace(place=value.place[:4]), name, f"{value.place[2]}.{key[0]}"
         elif value.place[1:] == ("renderer",) and value.text != "networkd":
             yield value, "", ""

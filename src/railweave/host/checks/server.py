@@ -306,11 +306,11 @@ def run(server: Server, checks: Iterable[Check]) -> list[Result]:
     """
     checks = [check for check in checks if not (server.generic and check.design)]
     there = set(server.machine.names("/sys/class/net"))
-    told = any(check.id == "nic-present" for check in checks)
+    absence_reported = any(check.id == "nic-present" for check in checks)
     tasks: list[tuple[Check, WantedNic | None]] = []
     for check in checks:
         if check.per_nic:
-            tasks += [(check, nic) for nic in server.nics if nic.netdev in there or not told]
+            tasks += [(check, nic) for nic in server.nics if nic.netdev in there or not absence_reported]
         else:
             tasks.append((check, None))
     with ThreadPoolExecutor(_AT_ONCE) as pool:

@@ -192,13 +192,13 @@ def _unclear(wanted: Mapping[End, Port | Nic], heard: dict[End, LldpNeighbor]) -
 
 
 def _crossed(
-    wanted: Mapping[End, Port | Nic], ends: Mapping[End, End], wrong: dict[End, End], told: dict[End, LldpNeighbor]
+    wanted: Mapping[End, Port | Nic], ends: Mapping[End, End], wrong: dict[End, End], neighbors: dict[End, LldpNeighbor]
 ) -> Iterator[tuple[frozenset[End], Deviation]]:
     """Yield (ends, finding) for each pair of swapped cables, then once for each other cable in a wrong port.
 
     - ``ends``: for each end of a cable, the designed opposite end.
     - ``wrong``: for each end where LLDP reports a different opposite end, that opposite end.
-    - ``told``: for each end with an LLDP neighbor that is not the designed device, that neighbor.
+    - ``neighbors``: for each end with an LLDP neighbor that is not the designed device, that neighbor.
     """
     seen = {**wrong, **{there: here for here, there in wrong.items()}}
     done: set[End] = set()
@@ -229,7 +229,7 @@ def _crossed(
                 fix=f"at {here[0]}, swap the cables in {first[1]} and {second[1]}",
             ),
         )
-    for end, neighbor in told.items():
+    for end, neighbor in neighbors.items():
         there = wrong.get(end)
         if end in done or there in done:
             continue

@@ -299,9 +299,9 @@ def _wires(port: Port, then: DeviceState, now: DeviceState) -> Iterator[tuple[Ru
         "input errors": _rise(was.errors.in_errors, has.errors.in_errors) if has.errors.in_crc is None else None,
         "codewords that were not corrected": _rise(was.fec.uncorrected, has.fec.uncorrected),
     }
-    told = [f"{count:,} {name}" for name, count in bad.items() if count]
-    if told:
-        yield ERRORS, " and ".join(told)
+    error_texts = [f"{count:,} {name}" for name, count in bad.items() if count]
+    if error_texts:
+        yield ERRORS, " and ".join(error_texts)
     if count := _rise(was.errors.in_resource, has.errors.in_resource):
         yield RESOURCE, f"{count:,} resource errors"
 

@@ -182,8 +182,8 @@ def lengths(network: Network, states: Mapping[str, DeviceState], notes: list[str
             if (optic := _optic(end, states)) is not None and optic.cable_m is not None
         ]
         if len({metres for _, metres in reported}) > 1:
-            told = " and ".join(f"{metres:g} m by {end.device} {end.port}" for end, metres in reported)
-            notes.append(f"the cable {cable.name} is said to have {told}: none was taken")
+            lengths_text = " and ".join(f"{metres:g} m by {end.device} {end.port}" for end, metres in reported)
+            notes.append(f"the cable {cable.name} is said to have {lengths_text}: none was taken")
         elif reported:
             here, metres = reported[0]
             yield here, cable.b if here is cable.a else cable.a, metres
@@ -240,9 +240,9 @@ def learnt(
     ends = ends_by_name(network)
     for server, nic in ((host, nic) for host in network.servers for nic in host.nics):
         state, host = states.get(nic.leaf), (hosts or {}).get(server.name)
-        told = [*by_leaf(server, nic, state, notes)] if state is not None else []
-        told += by_server(server, nic, host, ends, notes) if host is not None else ()
-        for column, value, by in told:
+        reports = [*by_leaf(server, nic, state, notes)] if state is not None else []
+        reports += by_server(server, nic, host, ends, notes) if host is not None else ()
+        for column, value, by in reports:
             hear(server.name, nic.name, column, value, by)
     for end, column, value in modules(network, states):
         hear(end.device, end.port, column, value, "its own answer")

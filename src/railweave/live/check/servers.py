@@ -349,9 +349,9 @@ def losses(living: NetworkStates) -> Iterator[Deviation]:
                 for name in LOSSES
                 if name in has.counters.keys() & was.counters.keys()
             }
-            told = ", ".join(f"{name} {count:,}" for name, count in rose.items() if count > 0)
-            if told:
-                yield Deviation(RETRANSMITTED, wanted.device, f"{nic.rdma}: {told}", nic.because, nic.name)
+            losses_text = ", ".join(f"{name} {count:,}" for name, count in rose.items() if count > 0)
+            if losses_text:
+                yield Deviation(RETRANSMITTED, wanted.device, f"{nic.rdma}: {losses_text}", nic.because, nic.name)
 
 
 def _port(nic: Nic, ports: tuple[RdmaPort, ...] | None) -> RdmaPort | None:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 AGREE = 0.8
 """The fraction of the servers of a model that must have the same value for the others to be reported as different."""
 
-TOLD_APART = (
+COMPARED_CHECKS = (
     "nic-firmware",
     "nic-driver-version",
     "gpu-driver",
@@ -57,7 +57,7 @@ def odd(answers: Sequence[Answer], models: Mapping[str, str]) -> list[OddServer]
     Servers without a model are left out. A value is usual if at least four fifths of the servers of a model have it.
     """
     odd_servers: list[OddServer] = []
-    for check in TOLD_APART:
+    for check in COMPARED_CHECKS:
         by_model: dict[str, dict[str, str]] = {}
         for answer in answers:
             seen = " and ".join(

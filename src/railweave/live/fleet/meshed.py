@@ -247,7 +247,7 @@ class MeshResult:
         """Return a matrix of servers and colors, then the failures grouped by the parts that they share."""
         lines = [*self.table.to_text(), ""]
         for group in self.common:
-            lines += [f"failed: {self.told(group)}", *(f"  {each}" for each in self.examples(group)), ""]
+            lines += [f"failed: {self.sentence(group)}", *(f"  {each}" for each in self.examples(group)), ""]
         for reason in dict.fromkeys(result.message for result in self.untried):
             lines += [
                 f"not tried: {counted(sum(result.message == reason for result in self.untried), 'probe')}: {reason}",
@@ -265,7 +265,7 @@ class MeshResult:
         came = sum(result.outcome == OK for result in self.results)
         return f"{counted(len(self.results), 'probe')} by {counted(len(self.servers), 'server')}: {came:,} came back whole, {len(self.failed):,} failed{quiet}"
 
-    def told(self, group: Common) -> str:
+    def sentence(self, group: Common) -> str:
         """Return a sentence that describes a group of failed probes."""
         count, meaning = len(group.probes), MEANINGS.get(group.outcome, group.outcome)
         if not group.what:

@@ -115,7 +115,7 @@ def _findings(result: FleetCheckResult) -> Iterable[str]:
 
 def _groups(result: MeshResult) -> Iterable[str]:
     for group in result.common:
-        yield _card("failed", result.told(group), [], items=result.examples(group))
+        yield _card("failed", result.sentence(group), [], items=result.examples(group))
     for reason, count in Counter(probe_result.message for probe_result in result.untried).items():
         yield _card("not tried", counted(count, "probe"), [reason])
 

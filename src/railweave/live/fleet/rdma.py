@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import asyncssh
 
 from railweave.live.fleet.probes import LeafPaths, Probe
-from railweave.live.reach.failure import ReachError, all_of, cause, told
+from railweave.live.reach.failure import ReachError, all_of, cause, safe_line
 from railweave.live.reach.ssh import closed, connected
 from railweave.model.network.status import present
 from railweave.reading import parse_json
@@ -128,14 +128,14 @@ async def _asked(
         return (
             PairOutput(pair, text)
             if text.strip()
-            else PairOutput(pair, error=told(reason[-1]) if reason else "it printed nothing")
+            else PairOutput(pair, error=safe_line(reason[-1]) if reason else "it printed nothing")
         )
     except ReachError as error:
         return PairOutput(pair, error=error.what)
     except TimeoutError:
         return PairOutput(pair, error="no answer in time")
     except (OSError, asyncssh.Error) as error:
-        return PairOutput(pair, error=f"the connection ended: {told(str(error)) or type(error).__name__}")
+        return PairOutput(pair, error=f"the connection ended: {safe_line(str(error)) or type(error).__name__}")
     except Exception as error:  # noqa: BLE001 - whatever one pair does, the others are asked
         return PairOutput(pair, error=f"the answer cannot be read: {cause(error)}")
     finally:

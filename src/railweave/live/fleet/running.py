@@ -18,7 +18,7 @@ import asyncssh
 from railweave.errors import InputError, Option, Problem
 from railweave.host import files as host_files
 from railweave.host.checks.outcome import VERDICTS
-from railweave.live.reach.failure import ReachError, all_of, cause, decoded, told
+from railweave.live.reach.failure import ReachError, all_of, cause, decoded, safe_line
 from railweave.live.reach.ssh import closed, connected
 from railweave.model.device.host import host_config
 from railweave.model.intent.base import expand
@@ -313,7 +313,7 @@ async def _one(task: Task, files: Mapping[str, bytes], words: Sequence[str], *, 
     except TimeoutError:
         reply.error = f"no answer within {target.connect_s + target.answer_s:g} s"
     except (OSError, asyncssh.Error) as error:
-        reply.error = f"the connection ended: {told(str(error)) or type(error).__name__}"
+        reply.error = f"the connection ended: {safe_line(str(error)) or type(error).__name__}"
     except Exception as error:  # noqa: BLE001 - whatever one server does, the others are asked
         reply.error = f"the answer cannot be read: {cause(error)}"
     reply.seconds = round(monotonic() - begun, 2)
@@ -348,7 +348,7 @@ async def _run(machine: Machine, line: str, good: tuple[int, ...] = (0,)) -> str
     status, out, wrong = await machine.run(line)
     if status not in good:
         reason = (wrong.strip() or out.strip() or f"exit status {status}").splitlines()[-1]
-        raise ReachError("refused", f"`{line.split(' ', maxsplit=1)[0]}`: {told(reason)}")
+        raise ReachError("refused", f"`{line.split(' ', maxsplit=1)[0]}`: {safe_line(reason)}")
     return out
 
 
@@ -391,7 +391,9 @@ def _take(answer: Answer, text: str, kept: dict[Any, Any]) -> None:
     if not answer.verdicts:
         answer.error = "it checked nothing: its results are empty"
     elif strange is not None:
-        answer.error = f"it says {told(strange.verdict)!r} of {told(strange.check)!r}, which is no verdict of a check"
+        answer.error = (
+            f"it says {safe_line(strange.verdict)!r} of {safe_line(strange.check)!r}, which is no verdict of a check"
+        )
     if answer.error:
         answer.verdicts = ()
 

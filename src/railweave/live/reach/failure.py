@@ -41,7 +41,7 @@ class ReachError(RailweaveError):
     def __init__(self, kind: Kind, message: str, fix: str = "") -> None:
         super().__init__(kind, message, fix)
         self.kind: Kind = kind
-        self.what = told(message)
+        self.what = safe_line(message)
         self.fix = fix
 
     def __str__(self) -> str:
@@ -57,10 +57,10 @@ def cause(error: BaseException) -> str:
     """Return a short text for an error, or for the first error of a group, with secrets hidden."""
     while isinstance(error, BaseExceptionGroup):
         error = cast("BaseExceptionGroup[BaseException]", error).exceptions[0]
-    return told(f"{type(error).__name__}: {error}" if str(error) else type(error).__name__)
+    return safe_line(f"{type(error).__name__}: {error}" if str(error) else type(error).__name__)
 
 
-def told(text: str) -> str:
+def safe_line(text: str) -> str:
     """Return a text of a device or a library as one line, with secrets hidden and at most 300 characters."""
     return CONTROL.sub("?", hidden(" ".join(text.split())))[:300]
 
@@ -68,7 +68,7 @@ def told(text: str) -> str:
 def complaint(answer: str) -> str | None:
     """Return the error message at the start of a device's output, or None if the output is an answer."""
     match = _COMPLAINT.match(answer[:2000])
-    return told(match[0]) if match else None
+    return safe_line(match[0]) if match else None
 
 
 def printed(words: str, status: int, answer: str, wrong: str) -> str:
@@ -79,7 +79,7 @@ def printed(words: str, status: int, answer: str, wrong: str) -> str:
     refused = complaint(answer) or (complaint(wrong) if status else None)
     # vtysh says of a daemon that is not running nothing but an error, and ends as if all were well.
     if refused or ((status or wrong.strip()) and not answer.strip()):
-        raise ReachError("refused", f"`{words}`: {refused or told(wrong) or f'exit status {status}'}")
+        raise ReachError("refused", f"`{words}`: {refused or safe_line(wrong) or f'exit status {status}'}")
     return answer
 
 

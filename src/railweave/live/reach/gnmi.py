@@ -18,7 +18,7 @@ import grpc
 import grpc.aio
 from google.protobuf.message import DecodeError
 
-from railweave.live.reach.failure import Kind, ReachError, told
+from railweave.live.reach.failure import Kind, ReachError, safe_line
 from railweave.live.reach.gnmi_messages import CAPABILITIES, ENCODINGS, MODES, STREAM, SUBSCRIBE, message, path_message
 
 if TYPE_CHECKING:
@@ -100,7 +100,7 @@ class Gnmi:
         try:
             read = message("CapabilityResponse").FromString(answer)
         except DecodeError as error:
-            raise ReachError("lost", f"what it sends is no gNMI: {told(str(error))}") from None
+            raise ReachError("lost", f"what it sends is no gNMI: {safe_line(str(error))}") from None
         by_number = {number: name for name, number in ENCODINGS.items()}
         models = tuple(f"{supported_model.name} {supported_model.version}" for supported_model in read.supported_models)
         return models, tuple(
@@ -127,7 +127,7 @@ class Gnmi:
                 try:
                     response = read(data)
                 except DecodeError as error:
-                    raise ReachError("lost", f"what it sends is no gNMI: {told(str(error))}") from None
+                    raise ReachError("lost", f"what it sends is no gNMI: {safe_line(str(error))}") from None
                 yield None if response.WhichOneof("held") == "sync_response" else response.update
         except grpc.aio.AioRpcError as error:
             raise _failure(error) from None
@@ -161,7 +161,7 @@ def request(paths: Sequence[Subscription], encoding: str, every_s: float) -> byt
 
 def _failure(error: grpc.aio.AioRpcError) -> ReachError:
     kind = _KINDS.get(error.code(), "lost")
-    return ReachError(kind, told(error.details() or error.code().name.lower()))
+    return ReachError(kind, safe_line(error.details() or error.code().name.lower()))
 
 
 def _this_machine(address: str) -> bool:
@@ -183,7 +183,7 @@ async def _name_of(way: MachineLogin, port: int, limit_s: float) -> tuple[bytes 
         authority = way.certificates.read_bytes()
         context = ssl.create_default_context(cafile=str(way.certificates))
     except (OSError, ssl.SSLError) as error:
-        raise ReachError("host key", f"{way.certificates} holds no certificates: {told(str(error))}") from None
+        raise ReachError("host key", f"{way.certificates} holds no certificates: {safe_line(str(error))}") from None
     context.check_hostname = False  # the name is read here, and checked by gRPC
     context.set_alpn_protocols(["h2"])
     try:
@@ -193,9 +193,11 @@ async def _name_of(way: MachineLogin, port: int, limit_s: float) -> tuple[bytes 
         raise ReachError("unreachable", f"{way.address} port {port} does not answer") from None
     except ssl.SSLError as error:
         fix = "name the file of the authority that signed it under `certificates`"
-        raise ReachError("host key", f"its certificate is not trusted: {told(str(error))}", fix) from None
+        raise ReachError("host key", f"its certificate is not trusted: {safe_line(str(error))}", fix) from None
     except OSError as error:
-        raise ReachError("unreachable", f"{way.address} port {port}: {told(error.strerror or str(error))}") from None
+        raise ReachError(
+            "unreachable", f"{way.address} port {port}: {safe_line(error.strerror or str(error))}"
+        ) from None
     certificate: Any = writer.get_extra_info("peercert") or {}
     writer.close()
     with contextlib.suppress(Exception):

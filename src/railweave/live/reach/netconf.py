@@ -14,7 +14,7 @@ from xml.sax.saxutils import escape, unescape
 
 import asyncssh
 
-from railweave.live.reach.failure import MOST_BYTES, ReachError, decoded, told
+from railweave.live.reach.failure import MOST_BYTES, ReachError, decoded, safe_line
 from railweave.live.reach.ssh import closed, connected
 from railweave.model.state.question import Question, reads_only
 
@@ -63,7 +63,7 @@ class Netconf:
                 hello = await session._message()
         except (OSError, asyncssh.Error, TimeoutError) as error:
             await closed(connections)
-            raise ReachError("unreachable", f"no NETCONF: {told(str(error)) or 'it says no hello'}") from None
+            raise ReachError("unreachable", f"no NETCONF: {safe_line(str(error)) or 'it says no hello'}") from None
         except BaseException:
             await closed(connections)
             raise
@@ -136,11 +136,13 @@ class Netconf:
         except TimeoutError:
             raise ReachError("late", f"`{words}`: no answer within {self._limit:g} s") from None
         except (OSError, asyncssh.Error) as error:
-            raise ReachError("lost", f"`{words}`: the connection ended: {told(str(error))}") from None
+            raise ReachError("lost", f"`{words}`: the connection ended: {safe_line(str(error))}") from None
         for error in _ERROR.findall(answer):
             severity, message = _SEVERITY.search(error), _MESSAGE.search(error)
             if severity is None or severity[1] != "warning":
-                raise ReachError("refused", f"`{words}`: {told(message[1]) if message else 'error without a message'}")
+                raise ReachError(
+                    "refused", f"`{words}`: {safe_line(message[1]) if message else 'error without a message'}"
+                )
         return answer
 
     async def close(self) -> None:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import asyncssh
 
-from railweave.live.reach.failure import ReachError, all_of, decoded, printed, told
+from railweave.live.reach.failure import ReachError, all_of, decoded, printed, safe_line
 from railweave.model.state.question import Protocol, Question, reads_only
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ def _known_hosts(way: MachineLogin) -> tuple[str, asyncssh.SSHKnownHosts]:
     except FileNotFoundError:
         return str(path), asyncssh.import_known_hosts("")
     except (OSError, ValueError) as error:
-        raise ReachError("host key", f"{path} cannot be read: {told(str(error))}") from None
+        raise ReachError("host key", f"{path} cannot be read: {safe_line(str(error))}") from None
 
 
 async def _login(
@@ -91,20 +91,20 @@ async def _login(
     except asyncssh.PermissionDenied:
         raise ReachError("login", f"{place} does not let {way.user} in") from None
     except asyncssh.KeyImportError as error:
-        raise ReachError("login", f"cannot log in with {way.key}: {told(str(error))}") from None
+        raise ReachError("login", f"cannot log in with {way.key}: {safe_line(str(error))}") from None
     except TimeoutError:
         raise ReachError("unreachable", f"{place} does not answer within {limit:g} s") from None
     except (OSError, asyncssh.Error) as error:
         if isinstance(error, FileNotFoundError) and way.key is not None:
             raise ReachError("login", f"there is no such file: {way.key}") from None
         reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-        raise ReachError("unreachable", f"{place}: {told(reason) or type(error).__name__}") from None
+        raise ReachError("unreachable", f"{place}: {safe_line(reason) or type(error).__name__}") from None
 
 
 def _unknown(way: MachineLogin, port: int, path: str, known: asyncssh.SSHKnownHosts) -> ReachError:
     """Return the error for a host key that is unknown or has changed, with the remedy.
 
-    In its text, no word follows ``key``, because ``told`` would hide that word as a secret.
+    In its text, no word follows ``key``, because ``safe_line`` would hide that word as a secret.
     """
     name = way.address if port == 22 else f"[{way.address}]:{port}"
     add = f"ssh-keyscan -p {port} {shlex.quote(way.address)} >> {shlex.quote(path)}"
@@ -143,7 +143,7 @@ class Ssh:
         except TimeoutError:
             raise ReachError("late", f"`{words}`: no answer within {self._limit:g} s") from None
         except (OSError, asyncssh.Error) as error:
-            raise ReachError("lost", f"`{words}`: the connection ended: {told(str(error))}") from None
+            raise ReachError("lost", f"`{words}`: the connection ended: {safe_line(str(error))}") from None
 
     async def ran(self, words: str, given: str | None = None) -> tuple[int, str, str]:
         """Run a command, and return its exit status, output and error output. ``given`` is the input of the command, or None.

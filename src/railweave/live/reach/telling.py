@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import asyncssh
 
 from railweave.errors import RailweaveError
-from railweave.live.reach.failure import ReachError, told
+from railweave.live.reach.failure import ReachError, safe_line
 from railweave.systems.transaction import RefusedError, Session
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ class Shell:
         except TimeoutError:
             raise ReachError("late", f"`{_first(words)}`: no answer within {self._limit:g} s") from None
         except (OSError, asyncssh.Error) as error:
-            raise ReachError("lost", f"`{_first(words)}`: the connection ended: {told(str(error))}") from None
+            raise ReachError("lost", f"`{_first(words)}`: the connection ended: {safe_line(str(error))}") from None
         if status:
             raise RefusedError(
                 f"`{_first(words)}`: {wrong.strip() or answer.strip()[-300:] or f'exit status {status}'}"
@@ -163,6 +163,6 @@ async def copied(target: Target, file: Path, place: str) -> None:
     except TimeoutError:
         raise ReachError("late", f"{place} was not copied within {target.answer_s:g} s") from None
     except (OSError, asyncssh.Error) as error:
-        raise ReachError("lost", f"{place} was not copied: {told(str(error))}") from None
+        raise ReachError("lost", f"{place} was not copied: {safe_line(str(error))}") from None
     finally:
         await closed(connections)

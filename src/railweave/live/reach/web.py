@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Self, cast
 
 import httpx
 
-from railweave.live.reach.failure import MOST_BYTES, ReachError, decoded, told
+from railweave.live.reach.failure import MOST_BYTES, ReachError, decoded, safe_line
 from railweave.live.reach.ssh import closed, connected
 from railweave.model.state.question import Protocol, Question, reads_only
 from railweave.reading import parse_json
@@ -97,11 +97,11 @@ class _Web:
             text = str(error)
             if "CERTIFICATE" in text.upper():
                 fix = "name the file of the authority that signed it under `certificates`"
-                raise ReachError("host key", f"its certificate is not trusted: {told(text)}", fix) from None
-            raise ReachError("unreachable", f"{self._client.base_url.netloc.decode()}: {told(text)}") from None
+                raise ReachError("host key", f"its certificate is not trusted: {safe_line(text)}", fix) from None
+            raise ReachError("unreachable", f"{self._client.base_url.netloc.decode()}: {safe_line(text)}") from None
         except (httpx.HTTPError, httpx.InvalidURL, ssl.SSLError) as error:
             raise ReachError(
-                "lost", f"`{words}`: the connection ended: {told(str(error)) or type(error).__name__}"
+                "lost", f"`{words}`: the connection ended: {safe_line(str(error)) or type(error).__name__}"
             ) from None
         if response.status_code in {401, 403}:
             raise ReachError("login", f"it does not let the user in (HTTP {response.status_code})")
@@ -137,7 +137,7 @@ def _context(way: MachineLogin) -> ssl.SSLContext:
     try:
         context = ssl.create_default_context(cafile=str(way.certificates))
     except (OSError, ssl.SSLError) as error:
-        raise ReachError("host key", f"{way.certificates} holds no certificates: {told(str(error))}") from None
+        raise ReachError("host key", f"{way.certificates} holds no certificates: {safe_line(str(error))}") from None
     # A certificate names a host, and switches are reached by addresses: an authority of one's own vouches for all that it signed.
     context.check_hostname = not _is_address(way.address)
     return context
@@ -190,12 +190,12 @@ class Eapi(_Web):
             raise ReachError("refused", f"`{words}`: the answer is no JSON (HTTP {status}): {text[:60]!r}") from None
         if not isinstance(answer, dict):
             raise ReachError("refused", f"`{words}`: the answer is no JSON-RPC: {text[:60]!r}")
-        told_of = cast("dict[str, Any]", answer)
-        if isinstance(error := told_of.get("error"), dict):
+        reply = cast("dict[str, Any]", answer)
+        if isinstance(error := reply.get("error"), dict):
             raise ReachError(
-                "refused", told(str(cast("dict[str, Any]", error).get("message", "an error without a message")))
+                "refused", safe_line(str(cast("dict[str, Any]", error).get("message", "an error without a message")))
             )
-        result: object = told_of.get("result")
+        result: object = reply.get("result")
         return cast("list[object]", result) if isinstance(result, list) else []
 
 
@@ -223,5 +223,5 @@ class Restconf(_Web):
         if status == 404 and "Resource not found" in text:
             return "{}\n"
         if status != 200:
-            raise ReachError("refused", f"`{words}`: HTTP {status}: {told(text)[:120]}")
+            raise ReachError("refused", f"`{words}`: HTTP {status}: {safe_line(text)[:120]}")
         return text

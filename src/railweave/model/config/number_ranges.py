@@ -38,16 +38,16 @@ def of_list(entries: Iterable[tuple[Prefix, Lengths, bool]]) -> tuple[bool, Leng
     other entry.
     """
     known = list(entries)
-    told = {
+    shapes = {
         _shape(prefix, each, has_words=has_words)
         for prefix, each, has_words in known
         if has_words or prefix.length < BITS[prefix.family]
     }
-    if len(told) > 1:
+    if len(shapes) > 1:
         return None
-    if not told or told == {_EXACT}:
+    if not shapes or shapes == {_EXACT}:
         return False, None
-    low, high = told.pop()
+    low, high = shapes.pop()
     return True, None if (low, high) == (0, 0) else (low, high or max(BITS[prefix.family] for prefix, *_ in known))
 
 

@@ -255,7 +255,7 @@ _FIRST_WORD = re.compile(r"[^\s<>\[\]{}|]+(?=\s|$|[\[{] )")
 _GROUPS = {"[": "(?:", "]": ")?", "{": "(?:", "|": "|", "}": ")*"}
 
 
-def _told(piece: str, codecs: Mapping[str, Codec]) -> str:
+def _shown(piece: str, codecs: Mapping[str, Codec]) -> str:
     """Return a piece of a form for display. A slot appears as its limits or words, for example ``<1-60>``."""
     says = codecs[piece[1:-1]].says if piece.startswith("<") else ""
     return f"<{says}>" if says else piece
@@ -305,7 +305,7 @@ class Form:
     @cached_property
     def text(self) -> str:
         """The form as text for people, with the limits or words of each slot."""
-        return _PIECES.sub(lambda piece: _told(piece[0], self.codecs), self.raw)
+        return _PIECES.sub(lambda piece: _shown(piece[0], self.codecs), self.raw)
 
     @cached_property
     def accepts(self) -> re.Pattern[str]:

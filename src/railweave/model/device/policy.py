@@ -335,7 +335,7 @@ def drained(
     """
     if not network.drained or config.bgp is None:
         return config
-    told = drained_links(network, config.name)
+    drained_here = drained_links(network, config.name)
     bgp, asn, groups = config.bgp, config.bgp.asn, config.bgp.groups
 
     def named(links: frozenset[str]) -> frozenset[str]:
@@ -347,10 +347,13 @@ def drained(
             and (by_port or session.peer_address or all(every.link in links for every in group.sessions))
         )
 
-    if told:
+    if drained_here:
         tags = {tag(color) for color in fabric.colors}
         bgp = _changed(
-            bgp, named(told), "export_policy", lambda exported: _told(exported, asn, tags, strip=form in _TAGGED)
+            bgp,
+            named(drained_here),
+            "export_policy",
+            lambda exported: _as_last_resort(exported, asn, tags, strip=form in _TAGGED),
         )
         if any(MARK in term.action.add_communities for policy in bgp.policies for term in policy.terms):
             mark = BgpCommunity(MARK, "large", f"{fabric.spine_asns[0]}:0:2")
@@ -358,12 +361,16 @@ def drained(
     if config.name in network.drained:
         return replace(config, bgp=bgp)
     last = (
-        told | _of_drained_neighbors(network, config.name) if form == "dpf" else frozenset[str]() if by_port else told
+        drained_here | _of_drained_neighbors(network, config.name)
+        if form == "dpf"
+        else frozenset[str]()
+        if by_port
+        else drained_here
     )
     if last:
         bgp = _changed(bgp, named(last), "import_policy", _taken_last)
     if form == "dpf":
-        bgp = replace(bgp, fabric_advertise=_by_other_colors(bgp, _wholly(network, fabric, config.name, told)))
+        bgp = replace(bgp, fabric_advertise=_by_other_colors(bgp, _wholly(network, fabric, config.name, drained_here)))
     return replace(config, bgp=bgp)
 
 
@@ -441,7 +448,7 @@ def _group(
     )
 
 
-def _told(policy: Policy, asn: int, tags: Collection[str], *, strip: bool) -> Policy:
+def _as_last_resort(policy: Policy, asn: int, tags: Collection[str], *, strip: bool) -> Policy:
     """Return the policy, changed so that neighbors use the advertised routes only as a last resort.
 
     The arguments are those of ``_term``.

@@ -66,8 +66,8 @@ class PrefixLists:
         If ``family`` is None, the condition covers the lists of both families.
         """
         shapes = [self._shape(name, each) for each in (FAMILIES if family is None else (family,))]
-        told = {shape for shape in shapes if shape is not None}
-        orlonger, between = told.pop() if len(told) == 1 else (False, None)
+        distinct = {shape for shape in shapes if shape is not None}
+        orlonger, between = distinct.pop() if len(distinct) == 1 else (False, None)
         return Match(prefix_list=name, orlonger=orlonger, lengths=between, family=family)
 
     def is_plain(self, name: str) -> bool:

@@ -28,7 +28,7 @@ TO_FILL_IN = ("device", "interface", "mac", "serial", "netdev", "rdma", "length"
 """The columns of an inventory that the user fills in."""
 COLUMNS = (*TO_FILL_IN, "part")
 """All columns of an inventory. The command ``railweave inventory fill`` writes the part numbers of modules."""
-MOST_TOLD = 100
+MOST_REPORTED = 100
 """The largest number of errors that are reported for one file."""
 _MAC = re.compile(r"[0-9a-f]{2}(:[0-9a-f]{2}){5}")
 
@@ -106,7 +106,7 @@ def _read(path: Path, reader: csv.DictReader[str]) -> Inventory:
             seen.setdefault(label, item.line)
         problems += [Problem(FileLine(str(path), item.line), reason, fix) for reason, fix in wrong]
         items[key] = item
-        if len(problems) > MOST_TOLD:
+        if len(problems) > MOST_REPORTED:
             break
     if problems:
         raise SpecError(problems)

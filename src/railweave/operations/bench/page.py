@@ -43,9 +43,9 @@ def pair_map(pairs: Sequence[Pair], usual: float = 1.0, noise: float = 0.0) -> t
 
     ``usual`` is the rate of healthy pairs, and ``noise`` its standard deviation as a fraction.
     """
-    told = [pair for pair in pairs if pair.relative is not None]
+    rated = [pair for pair in pairs if pair.relative is not None]
     for kind, of in KINDS.items():
-        ends = [(pair, of(pair)) for pair in told]
+        ends = [(pair, of(pair)) for pair in rated]
         named = sorted({name for _, pair in ends if pair for name in pair})
         if named and (len(named) <= MOST_CELLS or kind == "leaf"):
             left_out = len(named) - MOST_CELLS

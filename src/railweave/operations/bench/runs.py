@@ -240,7 +240,7 @@ def _nccl_samples(test: NcclTests) -> Iterator[Sample]:
         labels |= {"channels": "" if row.channels is None else str(row.channels), "timestamp": row.timestamp}
         if row.root is not None and row.root >= 0:
             labels["root"] = str(row.root)
-        told = tuple((name, text) for name, text in (dict(row.others) | labels).items() if text)
+        label_pairs = tuple((name, text) for name, text in (dict(row.others) | labels).items() if text)
         places: tuple[tuple[str, PlaceTimes | None], ...] = (
             ("out-of-place", row.out_of_place),
             ("in-place", row.in_place),
@@ -249,7 +249,7 @@ def _nccl_samples(test: NcclTests) -> Iterator[Sample]:
             for field in fields(measured) if measured is not None else ():
                 given = getattr(measured, field.name)
                 if given is not None:
-                    yield Sample(test.operation, row.size_bytes, place, field.name, float(given), row.line, told)
+                    yield Sample(test.operation, row.size_bytes, place, field.name, float(given), row.line, label_pairs)
 
 
 def _training(run: Training, read: ParsedText, digest: str, kept: str, given: Environment) -> Run:

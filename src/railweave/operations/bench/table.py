@@ -94,7 +94,7 @@ def read_table(lines: Sequence[Line], notes: Notes) -> Table:
             continue
         given = [field.strip() for field in fields(line.text)]
         if not heads:
-            heads = _told_apart([head.lower() for head in given])
+            heads = _unique_names([head.lower() for head in given])
         elif len(given) != len(heads):
             notes.add(line.number, f"{len(given)} values under {len(heads)} columns", line.text)
         else:
@@ -102,7 +102,7 @@ def read_table(lines: Sequence[Line], notes: Notes) -> Table:
     return Table(notes.file, tuple(measurements))
 
 
-def _told_apart(heads: Sequence[str]) -> list[str]:
+def _unique_names(heads: Sequence[str]) -> list[str]:
     """Return unique column names. If several columns have the same name, the column number is added to the second and later ones."""
     return [name if name not in heads[:place] else f"{name} (column {place + 1})" for place, name in enumerate(heads)]
 

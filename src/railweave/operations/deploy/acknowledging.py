@@ -246,13 +246,13 @@ class _Comparison:
             fix = f"exchange {name} and {other}, or their serial numbers in the inventory, and boot both again"
             yield Difference(CABLES, place, fix)
             return
-        told: set[End] = set()
+        reported: set[End] = set()
         for ends, deviation in cables.misplaced():
             mine = {end for end in ends if end[0] == name} | {
                 cables.ends[end] for end in ends if cables.ends.get(end, ("", ""))[0] == name
             }
             if mine:
-                told |= mine
+                reported |= mine
                 fix = deviation.fix or deviation.rule.fix
                 subject = (
                     CABLES
@@ -264,7 +264,7 @@ class _Comparison:
             subject = CABLES if port.kind == "fabric" else SERVER_CABLES
             if end in right:
                 yield subject
-            elif end not in told:
+            elif end not in reported:
                 yield Unseen(subject, f"{port.name} to {_far(port)}", self._dark(port))
 
     def _place_of(self, ports_here: Collection[End], elsewhere: Mapping[End, End], right: Collection[End]) -> str:

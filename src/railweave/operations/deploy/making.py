@@ -299,7 +299,7 @@ class PlanConfigs:
             leaves.setdefault((server, nic), set()).add(leaf)
         return leaves
 
-    def told(self, waves: Sequence[Wave]) -> tuple[Wave, ...]:
+    def with_tenant_moves(self, waves: Sequence[Wave]) -> tuple[Wave, ...]:
         """Return the waves, with lines about servers that move between tenants and with reasons to refuse a wave.
 
         A wave is refused if it leaves a server in the VRFs of two tenants, or if it lets tenants reach each other.
@@ -609,9 +609,9 @@ def _ordered(
     except InputError as error:
         if overlay:
             raise
-        told = NOT_COMPUTED.format("; ".join(f"{problem.place}: {problem.what}" for problem in error.problems))
+        risk = NOT_COMPUTED.format("; ".join(f"{problem.place}: {problem.what}" for problem in error.problems))
         ordered = waves(network, designed.control_plane, changed, most=limits.most, canary=limits.canary)
-        return tuple(replace(wave, risks=(*wave.risks, told)) for wave in ordered)
+        return tuple(replace(wave, risks=(*wave.risks, risk)) for wave in ordered)
     if limits.one_wave:
         return moments.computed((Wave(tuple(changed), limits.one_wave),), limits.allow_cut)
     together = moments.together if overlay else ()
@@ -626,7 +626,7 @@ def _ordered(
     )
     if limits.acknowledged is not None:
         ordered = tuple(moments.unknown_devices(wave, limits.acknowledged) for wave in ordered)
-    return moments.computed(moments.told(ordered) if overlay else ordered, limits.allow_cut)
+    return moments.computed(moments.with_tenant_moves(ordered) if overlay else ordered, limits.allow_cut)
 
 
 def _plan(

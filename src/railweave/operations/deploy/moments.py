@@ -392,14 +392,14 @@ class Moments:
         self._waves = [tuple(sorted(moving.intersection(devices))) for devices in waves]
         self._owners: list[str] = []
         self._destinations: list[_Destination] = []
-        told: set[str] = set()
+        covered: set[str] = set()
         for name, config in before.items():
             for prefix, destination in _destinations(config, after[name]):
                 self._owners.append(name)
                 self._destinations.append(destination)
-                told |= {prefix, destination.after}
+                covered |= {prefix, destination.after}
         for prefix in ControlPlane(before.values()).prefixes:
-            if prefix not in told:
+            if prefix not in covered:
                 self._owners.append("")
                 self._destinations.append(_Destination(prefix, prefix))
         self._sources = {name for name, config in before.items() if config.gateways or config.vrfs} or set(before)

@@ -358,9 +358,9 @@ class Plan:
         for change in self.devices:
             text += [f"{change.device} keeps its own: {line}" for line in change.kept]
             text += [f"{change.device} pending, not in this plan: {line}" for line in change.pending]
-        told = "\n".join(self.refused)  # a drain is refused for a device without an answer, and names it
+        refusals = "\n".join(self.refused)  # a drain is refused for a device without an answer, and names it
         text += [
-            f"left out: {name}: {why}" for name, why in self.silent.items() if f"{name} did not answer" not in told
+            f"left out: {name}: {why}" for name, why in self.silent.items() if f"{name} did not answer" not in refusals
         ]
         text += [
             f"not in this plan: on {nos}, {', '.join(subjects)}. Its configuration does not hold them: set them by hand, then `railweave check`"

@@ -126,8 +126,8 @@ SHORT = 8
 
 
 def _hosts(run: Run) -> str:
-    told = dict(run.settings)
-    pair = [told[end] for end in ("client", "server") if told.get(end)]
+    settings = dict(run.settings)
+    pair = [settings[end] for end in ("client", "server") if settings.get(end)]
     names = pair or list(run.hosts)
     return ", ".join(names[:4]) + (f" and {len(names) - 4} more" if len(names) > 4 else "")
 

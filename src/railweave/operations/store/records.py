@@ -118,8 +118,10 @@ class Run:
         So a run that is read again from the same file has the same identifier, and is not stored twice. The same
         content in a file with a different path is a different run.
         """
-        told = json.dumps([self.tool, self.file, self.file_digest, self.line, self.title, self.ranks, self.settings])
-        return hashlib.sha256(told.encode()).hexdigest()[:16]
+        identity = json.dumps(
+            [self.tool, self.file, self.file_digest, self.line, self.title, self.ranks, self.settings]
+        )
+        return hashlib.sha256(identity.encode()).hexdigest()[:16]
 
     def to_json(self) -> dict[str, Any]:
         """Return the run as a JSON object. Pairs become objects."""

@@ -244,7 +244,7 @@ def _of_watchdog(at: tuple[Fabric, RoleName], dog: Watchdog, pause_ms: float, st
     ack_ms = (BASE_PS << exponent) / 1e9
     most_ms = int(ack_ms) - dog.recovery
     have_ms = dog.poll_interval * dog.detection
-    told = [
+    all_steps = [
         *steps,
         f"detection ({dog.poll_interval} ms x {dog.detection} = {have_ms} ms) lasts at least {LONGEST_PAUSES} such pauses (assumed): {least_ms} ms",
         f"and with recovery ({dog.recovery} ms) less than an ACK timeout of a NIC, 4.096 us x 2^{exponent} = {ack_ms:,.0f} ms (RCCL's, the shorter), so that a job feels one retry at most: {most_ms} ms",
@@ -253,9 +253,9 @@ def _of_watchdog(at: tuple[Fabric, RoleName], dog: Watchdog, pause_ms: float, st
     highest = max(1, min(MOST_DETECTION, most_ms // dog.poll_interval))
     if lowest > MOST_DETECTION:
         poll = math.ceil(least_ms / MOST_DETECTION)
-        yield _derived(at, "qos.pfc.watchdog.poll_interval", dog.poll_interval, poll, None, "ms", told)
+        yield _derived(at, "qos.pfc.watchdog.poll_interval", dog.poll_interval, poll, None, "ms", all_steps)
         lowest = MOST_DETECTION
-    yield _derived(at, "qos.pfc.watchdog.detection", dog.detection, min(lowest, highest), highest, "polls", told)
+    yield _derived(at, "qos.pfc.watchdog.detection", dog.detection, min(lowest, highest), highest, "polls", all_steps)
     why = "at least as long as detection: while a storm lasts, its queue is held open for half of the time or more"
     yield _derived(
         at,

@@ -205,8 +205,8 @@ class Result:
         if check is not None:
             short = short_names([knob.name for knob in outcome.space.knobs])
             lines += self.knobs_table.to_text("  ")
-            untold = [short[knob.name] for knob in outcome.space.knobs if knob.name not in outcome.importance]
-            lines += [f"  the trials cannot tell the share of {', '.join(untold)}"] if untold else []
+            without_share = [short[knob.name] for knob in outcome.space.knobs if knob.name not in outcome.importance]
+            lines += [f"  the trials cannot tell the share of {', '.join(without_share)}"] if without_share else []
             for aim in aims_of(outcome.study.goal):
                 lines.append("  " + self._before_and_after(aim, check.own_samples, check.best))
             if len(self.parts) > 1:

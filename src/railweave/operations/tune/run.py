@@ -339,14 +339,14 @@ def _search(
             batch = searcher.ask()
         if not batch:
             return
-        told = [trial for trial in searcher.trials() if trial.number < batch[0].number and trial.state != "open"]
-        results = _batch(study, space, evaluator, batch, told, measured)
+        earlier = [trial for trial in searcher.trials() if trial.number < batch[0].number and trial.state != "open"]
+        results = _batch(study, space, evaluator, batch, earlier, measured)
         with uninterrupted():  # a batch is told whole
             for trial in results:
                 bad = trial.state in {"refused", "failed"}
                 score = None if bad else scoring.scored(study.goal, study.limits, trial.samples)
                 searcher.tell(trial, score)
-        progress(_line(study, [*told, *results]))
+        progress(_line(study, [*earlier, *results]))
 
 
 def _outcome(
@@ -435,12 +435,12 @@ def _batch(
     space: Space,
     evaluator: Evaluator,
     batch: Sequence[Trial],
-    told: Sequence[Trial],
+    earlier: Sequence[Trial],
     measured: dict[tuple[Chosen, int], Sample | RefusedCombination | FailedCombination],
 ) -> list[Trial]:
     """Measure a batch of trials. If trials may be pruned, measure seed by seed.
 
-    The decision to prune a trial (to stop it early) depends only on earlier batches (``told``). ``measured`` has the
+    The decision to prune a trial (to stop it early) depends only on earlier batches (``earlier``). ``measured`` has the
     results so far by combination and seed; these are not measured again.
     """
     simulated = study.evaluator != "bench"  # on hardware all runs of a combination are made while it is in force
@@ -473,14 +473,14 @@ def _batch(
                 continue
             taken = (*trial.samples, *(sample for sample in more if isinstance(sample, Sample)))
             last = len(taken) == study.seeds
-            given_up = pruning and not last and _hopeless(study, taken, told)
+            given_up = pruning and not last and _hopeless(study, taken, earlier)
             trials[trial.number] = replace(
                 trial, samples=taken, state="complete" if last else "pruned" if given_up else "open"
             )
     return list(trials.values())
 
 
-def _hopeless(study: Study, samples: Sequence[Sample], told: Sequence[Trial]) -> bool:
+def _hopeless(study: Study, samples: Sequence[Sample], earlier: Sequence[Trial]) -> bool:
     """Return whether a trial, after its seeds so far, is worse than the median of earlier trials after the same number of seeds.
 
     This is the median rule of D. Golovin and others, 2017.
@@ -488,7 +488,9 @@ def _hopeless(study: Study, samples: Sequence[Sample], told: Sequence[Trial]) ->
     (aim,) = scoring.aims_of(study.goal)
     count = len(samples)
     before = [
-        scoring.over_seeds(aim, study.goal.tail, trial.samples[:count]) for trial in told if len(trial.samples) >= count
+        scoring.over_seeds(aim, study.goal.tail, trial.samples[:count])
+        for trial in earlier
+        if len(trial.samples) >= count
     ]
     if len(before) < study.search.start:
         return False

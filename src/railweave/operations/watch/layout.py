@@ -131,8 +131,8 @@ class Layout:
                     row = cast("dict[str, object]", entry)
                     by = next((key_name for key_name in _KEYS if isinstance(row.get(key_name), str | int)), None)
                     if by is not None:
-                        told = str(row[by])
-                        self._enter(elements, node, f"{key}[{told}]", (key, ((by, told),)), row, leaves)
+                        identifier = str(row[by])
+                        self._enter(elements, node, f"{key}[{identifier}]", (key, ((by, identifier),)), row, leaves)
             elif isinstance(below, dict):
                 self._enter(elements, node, key, (key, ()), cast("dict[str, object]", below), leaves)
             else:

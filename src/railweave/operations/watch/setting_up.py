@@ -139,7 +139,7 @@ class Subscriber:
         try:
             async with asyncio.TaskGroup() as group:
                 for paths in self._calls():
-                    group.create_task(self._told(connection, paths))
+                    group.create_task(self._receive(connection, paths))
                 group.create_task(self._listening())
         except* ReachError as errors:
             lost = _leaves(errors)  # raised below: Python before 3.11.4 wraps whatever is raised here in a group
@@ -148,7 +148,7 @@ class Subscriber:
         if lost:
             raise lost[0]
 
-    async def _told(self, connection: Any, paths: tuple[Subscription, ...]) -> None:  # noqa: ANN401 - a Gnmi
+    async def _receive(self, connection: Any, paths: tuple[Subscription, ...]) -> None:  # noqa: ANN401 - a Gnmi
         heard = False
         notifications: AsyncGenerator[Any] = connection.subscribed(paths, self._encoding, self._every_s)
         try:

@@ -157,8 +157,10 @@ def start_for_gpus(
         confirm(preview)
     written = start_sized(sizing, folder)
     if html is not None:
-        told = to_json(sizing.catalog, sizing.sized), list(words(sizing.catalog, sizing.sized))
-        write_file(html, sized_html(network, *told, {str(shape): items for shape, items in bought.items()}, known))
+        sized_parts = to_json(sizing.catalog, sizing.sized), list(words(sizing.catalog, sizing.sized))
+        write_file(
+            html, sized_html(network, *sized_parts, {str(shape): items for shape, items in bought.items()}, known)
+        )
         written.append(html)
     costs = {TITLES[shape]: str(cost(items, known)) for shape, items in bought.items()} if known else {}
     return StartedFabric(sizing, written, notes, costs, findings, predict_qps, () if confirm else preview)

@@ -147,7 +147,7 @@ FIXES = {
     "devices": "put the statement under `extra:` of the role, or build again",
     "hosts": "change it in the fabric file, under `hosts:` or `host_routing:`, or build again",
 }
-MOST_TOLD = 40
+MOST_REPORTED = 40
 """The largest number of differences that are reported for one file."""
 
 
@@ -239,16 +239,16 @@ def _of_file(network: Network, name: str, designed: str, actual: str) -> Iterato
         why = "its values are as designed; the next build overwrites the file"
         yield located.FILE_EDITED.finding(where, message, severity="info", why=why, file=name, line=line)
     else:
-        yield from _told(where, name, made)
+        yield from _findings(where, name, made)
 
 
-def _told(where: str, name: str, made: list[Difference]) -> Iterator[Finding]:
-    for difference in made[:MOST_TOLD]:
+def _findings(where: str, name: str, made: list[Difference]) -> Iterator[Finding]:
+    for difference in made[:MOST_REPORTED]:
         yield difference.rule.finding(where, difference.what, file=name, line=difference.line)
-    if len(made) > MOST_TOLD:
-        further = made[MOST_TOLD]
+    if len(made) > MOST_REPORTED:
+        further = made[MOST_REPORTED]
         yield further.rule.finding(
-            where, f"{len(made) - MOST_TOLD} more differences, from this line on", file=name, line=further.line
+            where, f"{len(made) - MOST_REPORTED} more differences, from this line on", file=name, line=further.line
         )
 
 

@@ -51,17 +51,19 @@ def with_split_costs(
     The collective is predicted a second time without splitting, in a small case if it is large. Raises the errors of
     ``predict``.
     """
-    told: dict[int, Prediction] = {}
+    with_remark: dict[int, Prediction] = {}
     for run in job_prediction.own_runs():
         remark = _remark(network, bed, scenario, conditions, run)
         if remark:
             prediction = run.prediction
-            told[id(prediction)] = replace(
+            with_remark[id(prediction)] = replace(
                 prediction, remarks=(*prediction.remarks, remark), notes=(*prediction.notes, remark)
             )
-    if not told:
+    if not with_remark:
         return job_prediction
-    steps = (replace(step, prediction=told.get(id(step.prediction), step.prediction)) for step in job_prediction.steps)
+    steps = (
+        replace(step, prediction=with_remark.get(id(step.prediction), step.prediction)) for step in job_prediction.steps
+    )
     return replace(job_prediction, steps=tuple(steps))
 
 

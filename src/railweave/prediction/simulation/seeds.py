@@ -71,5 +71,5 @@ def over_seeds(
         return replace(median, seeds_ps=times)
     (only,) = median.steps
     band = only.prediction.band
-    told = replace(only.prediction, band=None if band is None else band.with_seeds(times))
-    return replace(median, steps=(replace(only, prediction=told),), seeds_ps=times)
+    prediction = replace(only.prediction, band=None if band is None else band.with_seeds(times))
+    return replace(median, steps=(replace(only, prediction=prediction),), seeds_ps=times)

@@ -147,10 +147,10 @@ def check_ranks(network: Network, names: Sequence[str], wanted: Sequence[Variant
         try:
             job_of(there, wiring, tenant, hosts, per_host, whole=network)
         except InputError as error:
-            raise InputError([_told(problem, names, values) for problem in error.problems]) from None
+            raise InputError([_as_compare_problem(problem, names, values) for problem in error.problems]) from None
 
 
-def _told(problem: Problem, names: Sequence[str], values: Mapping[str, object]) -> Problem:
+def _as_compare_problem(problem: Problem, names: Sequence[str], values: Mapping[str, object]) -> Problem:
     """Return a problem of a variant as a problem of option ``--compare``, with the varied value in its text.
 
     A problem with an option that is not varied is returned unchanged.

@@ -28,7 +28,7 @@ _MOST_SECONDS = 24 * 3600 - 1
 
 async def running(session: Session) -> dict[str, str]:
     """Return the text of ``show running-config``, by file name."""
-    return {_FILE: (await _told(session, ["show running-config"]))[-1]}
+    return {_FILE: (await _run(session, ["show running-config"]))[-1]}
 
 
 async def rehearse(session: Session, given: Given) -> str:
@@ -36,7 +36,7 @@ async def rehearse(session: Session, given: Given) -> str:
     name = f"{given.label}-rehearsal"
     try:
         await _enter(session, name, given)
-        return (await _told(session, [f"show session-config named {name} diffs"]))[-1]
+        return (await _run(session, [f"show session-config named {name} diffs"]))[-1]
     finally:
         await _abort(session, name)
 
@@ -50,7 +50,7 @@ async def commit(session: Session, given: Given, seconds: int) -> None:
         raise RefusedError(f"a session waits to be confirmed there already ({waiting.label})")
     try:
         await _enter(session, given.label, given)
-        await _told(session, [f"configure session {given.label} commit timer {_clock(seconds)}"])
+        await _run(session, [f"configure session {given.label} commit timer {_clock(seconds)}"])
     except RefusedError:
         await _abort(session, given.label)
         raise
@@ -79,7 +79,7 @@ async def confirm(session: Session, label: str) -> None:
     Raises ``RefusedError`` if the session ``label`` does not wait for confirmation.
     """
     must_wait(await pending(session), label)
-    await _told(session, [f"configure session {label} commit", "write memory"])
+    await _run(session, [f"configure session {label} commit", "write memory"])
 
 
 async def revert(session: Session, label: str) -> None:
@@ -88,15 +88,15 @@ async def revert(session: Session, label: str) -> None:
     Raises ``RefusedError`` if the session ``label`` does not wait for confirmation.
     """
     must_wait(await pending(session), label)
-    await _told(session, [f"configure session {label} abort"])
+    await _run(session, [f"configure session {label} abort"])
 
 
 async def restore(session: Session, given: Given) -> None:
     """Replace the whole configuration by ``given.before``, and save it."""
     name = f"{given.label}-restore"
     lines = [f"configure session {name}", "rollback clean-config", *_typed(given.before[_FILE].splitlines()), "commit"]
-    await _told(session, lines)
-    await _told(session, ["write memory"])
+    await _run(session, lines)
+    await _run(session, ["write memory"])
 
 
 async def clear(session: Session, label: str) -> None:
@@ -105,7 +105,7 @@ async def clear(session: Session, label: str) -> None:
 
 
 async def _enter(session: Session, name: str, given: Given) -> None:
-    await _told(session, [f"configure session {name}", *_typed(given.commands[_FILE]), "end"])
+    await _run(session, [f"configure session {name}", *_typed(given.commands[_FILE]), "end"])
 
 
 def _typed(commands: Iterable[Command]) -> list[str]:
@@ -116,10 +116,10 @@ def _typed(commands: Iterable[Command]) -> list[str]:
 
 
 async def _abort(session: Session, name: str) -> None:
-    await _told(session, [f"configure session {name} abort"])
+    await _run(session, [f"configure session {name} abort"])
 
 
-async def _told(session: Session, lines: list[str]) -> list[str]:
+async def _run(session: Session, lines: list[str]) -> list[str]:
     return cast("list[str]", json.loads(await session.tell("\n".join(lines))))
 
 

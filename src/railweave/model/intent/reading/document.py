@@ -278,7 +278,7 @@ MOST_BYTES = 16 << 20
 """The largest size of a YAML file, in bytes."""
 LARGEST = 1 << 63
 """The limit below which numbers in a file must stay, because engines and tables use 64-bit integers."""
-MOST_TOLD = 100
+MOST_REPORTED = 100
 """The largest number of mistakes that are reported for one file."""
 
 _INTEGER = re.compile(r"[-+]?[0-9]{1,40}|0x[0-9a-fA-F]{1,32}|0o[0-7]{1,40}")
@@ -424,7 +424,7 @@ def validate(model: type[M], document: Document) -> M:
     try:
         return model.model_validate(document.value)
     except ValidationError as error:
-        faults = mistakes(model, document.value, error.errors()[:MOST_TOLD])
+        faults = mistakes(model, document.value, error.errors()[:MOST_REPORTED])
         raise SpecError(list(dict.fromkeys(_problem(document, mistake) for mistake in faults))) from None
 
 

@@ -158,8 +158,8 @@ class Curve:
     @property
     def title(self) -> str:
         """Return the title of the curve: the operation, the place, the run and the first labels."""
-        told = ", ".join(filter(None, (self.where, *(f"{name} {text}" for name, text in self.labels[:4]))))
-        return " ".join(filter(None, (self.operation, self.place, told and f"({told})")))
+        details = ", ".join(filter(None, (self.where, *(f"{name} {text}" for name, text in self.labels[:4]))))
+        return " ".join(filter(None, (self.operation, self.place, details and f"({details})")))
 
 
 def curves(

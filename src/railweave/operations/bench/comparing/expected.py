@@ -17,7 +17,7 @@ from railweave.json_values import JsonObject
 from railweave.model.catalog import in_force
 from railweave.model.catalog.hardware import Hardware
 from railweave.model.device.build import device_config
-from railweave.operations.bench.comparing.predicting import foretold, gpu_notes
+from railweave.operations.bench.comparing.predicting import gpu_notes, predictions
 from railweave.operations.bench.comparing.rows import BUS, QUANTITY
 from railweave.operations.bench.planning.making import LARGE_ERROR, OTHER_ERROR, write_bandwidth_gbps
 from railweave.pages.table import Column, Table, formatted
@@ -206,17 +206,17 @@ def _collective(run: Run, assumed: AssumedServers) -> Iterator[CheckedNumber]:
     names = tuple(server.name for server in network.servers)[:servers]
     alike = replace(run, hosts=names, samples=tuple(samples), predictions=())
     with in_force(network.catalog):
-        accounts, notes = foretold([alike], network)
+        accounts, notes = predictions([alike], network)
     rows = list(accounts[alike.id].rows.items()) if alike.id in accounts else []
     of = f"{of} on {counted(servers, 'server')}, {counted(run.ranks or 0, 'GPU')}"
     for sample in samples:
         place = f"{of}, {sample.place}".removesuffix(", ")
-        predicted = next(((told, why) for key, (told, why) in rows if key.place == sample.place), None)
+        predicted = next(((prediction, why) for key, (prediction, why) in rows if key.place == sample.place), None)
         if predicted is None:
             reason = notes[0].partition(": ")[2] if notes else "there is no prediction for it"
             yield _unseen(place, f"{reason[:1].upper()}{reason[1:]}.", sample, GBYTES)
             continue
-        told, why = predicted
+        prediction, why = predicted
         wrong = sum(
             other.value
             for other in run.samples
@@ -224,10 +224,12 @@ def _collective(run: Run, assumed: AssumedServers) -> Iterator[CheckedNumber]:
         )
         if wrong:
             why = (f"{wrong:g} values were wrong.", *why)
-        if told.low == told.high:
+        if prediction.low == prediction.high:
             yield _unseen(place, "The prediction has no range: no similar measurement was published.", sample, GBYTES)
         else:
-            yield _judged(place, sample.value, GBYTES, (told.value, told.low, told.high), why, wrong=bool(wrong))
+            yield _judged(
+                place, sample.value, GBYTES, (prediction.value, prediction.low, prediction.high), why, wrong=bool(wrong)
+            )
 
 
 def _servers(run: Run, assumed: AssumedServers, operation: str, size: int) -> tuple[str, int]:
@@ -269,8 +271,8 @@ def _pair(run: Run, assumed: AssumedServers) -> Iterator[CheckedNumber]:
         return
     network = assumed.network(PAIR_SERVERS)
     first, other, *_ = network.servers
-    told = dict(run.settings)
-    digits = "".join(filter(str.isdigit, told.get("Number of qps", told.get("Number_of_qps", ""))))
+    settings = dict(run.settings)
+    digits = "".join(filter(str.isdigit, settings.get("Number of qps", settings.get("Number_of_qps", ""))))
     with in_force(network.catalog):
         plane = ControlPlane((device_config(network, switch.name) for switch in network.switches), network.absent)
         try:

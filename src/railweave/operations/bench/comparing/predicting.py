@@ -38,7 +38,7 @@ class RunPrediction:
     rows: dict[Key, tuple[Prediction, tuple[str, ...]]]
 
 
-def foretold(
+def predictions(
     runs: Iterable[Run], network: Network, progress: Callable[[str], None] = silent
 ) -> tuple[dict[str, RunPrediction], list[str]]:
     """Return predictions by run id, and notes on the runs that were left out.
@@ -59,11 +59,11 @@ def foretold(
             if asked not in known:
                 progress(f"predicting {asked[0]} of {asked[1]:,} bytes")
                 known[asked] = _answer(network, asked)
-            told = known[asked]
-            if isinstance(told, str):
-                notes[f"{run.id}: {told}"] = None
+            answer = known[asked]
+            if isinstance(answer, str):
+                notes[f"{run.id}: {answer}"] = None
                 continue
-            rows[key_of(sample, where(run), run.tool)] = _prediction(sample, told[0]), told[1]
+            rows[key_of(sample, where(run), run.tool)] = _prediction(sample, answer[0]), answer[1]
         if rows:
             by_run[run.id] = RunPrediction(rows)
     return by_run, list(notes)
@@ -124,24 +124,24 @@ def _of_ranks(run: Run, ranks: int, hosts: int) -> dict[str, Any]:
     gpus, rest = divmod(ranks, hosts)
     if rest or not gpus:
         return {"uneven": f"{ranks} ranks on {hosts} servers"}
-    told = dict(run.settings)
-    threads, each = (int(told[name]) if told.get(name, "").isdigit() else 1 for name in ("nThread", "nGpus"))
+    settings = dict(run.settings)
+    threads, each = (int(settings[name]) if settings.get(name, "").isdigit() else 1 for name in ("nThread", "nGpus"))
     per_process = threads * each
     return {"gpus": gpus, "per_host": gpus // per_process if per_process and not gpus % per_process else gpus}
 
 
-def _of_table(told: Mapping[str, str], network: Network) -> dict[str, Any]:
-    """Return the prediction options that follow from a table row. ``told`` has the texts of the row by column name.
+def _of_table(texts: Mapping[str, str], network: Network) -> dict[str, Any]:
+    """Return the prediction options that follow from a table row. ``texts`` has the texts of the row by column name.
 
     The result is empty if the row is from a different network, or does not contain enough information.
     """
-    qps = told.get("qps_per_connection") or told.get("qps", "")
-    nodes, uplinks = told.get("nodes", ""), told.get("uplinks_per_leaf", "")
+    qps = texts.get("qps_per_connection") or texts.get("qps", "")
+    nodes, uplinks = texts.get("nodes", ""), texts.get("uplinks_per_leaf", "")
     if not qps.isdigit() or (nodes.isdigit() and int(nodes) != len(network.servers)):
         return {}
     if uplinks.isdigit() and int(uplinks) not in _uplinks(network):
         return {}
-    split = told.get("split_data_on_qps", "")
+    split = texts.get("split_data_on_qps", "")
     options: dict[str, Any] = {"qps": int(qps), "hosts": "stripes-alternate"}
     return options | ({"nccl": (("NCCL_IB_SPLIT_DATA_ON_QPS", split),)} if split.isdigit() else {})
 

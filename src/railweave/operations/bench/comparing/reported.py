@@ -16,7 +16,7 @@ from railweave.model.catalog import in_force
 from railweave.model.device.build import device_config
 from railweave.operations.bench.comparing.curves import Curve, against_prediction, curves, failed
 from railweave.operations.bench.comparing.estimate import Estimate, Slowest, estimate, slowest, with_causes
-from railweave.operations.bench.comparing.predicting import foretold, gpu_notes
+from railweave.operations.bench.comparing.predicting import gpu_notes, predictions
 from railweave.operations.bench.comparing.regressions import host_memory_notes, regressions
 from railweave.operations.bench.comparing.rows import REMARKS, TOLERANCE, Pair, Row, numbers, pairs_of, row_table
 from railweave.operations.bench.lines import address
@@ -227,8 +227,8 @@ def completion_tables(runs: Iterable[Run]) -> list[CompletionTable]:
         here: dict[tuple[tuple[str, str], _Row], list[float]] = {}
         for sample in run.samples:
             if sample.quantity in COMPLETION_TIMES and isfinite(sample.value) and sample.value > 0:
-                told = {**dict(run.environment.variables), **dict(run.settings), **dict(sample.labels)}
-                row = _profile(told), _tuned(told), _others(run, sample)
+                settings = {**dict(run.environment.variables), **dict(run.settings), **dict(sample.labels)}
+                row = _profile(settings), _tuned(settings), _others(run, sample)
                 here.setdefault(((_model(run, sample), sample.quantity), row), []).append(sample.value)
         for (table, row), values in here.items():
             # steps of a run are one time; rows of a table are runs of their own
@@ -242,7 +242,7 @@ def completion_tables(runs: Iterable[Run]) -> list[CompletionTable]:
         unit, unit_s, _ = next(scale for scale in COMPLETION_UNITS if usual >= scale[2])
         columns = [set(others) for *_, others in rows]
         alike = columns[0].intersection(*columns[1:])  # what does not tell these rows apart
-        told = tuple(
+        completions = tuple(
             Completion(
                 profile,
                 " ".join(
@@ -255,7 +255,7 @@ def completion_tables(runs: Iterable[Run]) -> list[CompletionTable]:
             )
             for (profile, tuned, others), values in rows.items()
         )
-        tables.append(CompletionTable(model, COMPLETION_TIMES[quantity], unit, unit_s, told))
+        tables.append(CompletionTable(model, COMPLETION_TIMES[quantity], unit, unit_s, completions))
     return tables
 
 
@@ -275,13 +275,13 @@ def _others(run: Run, sample: Sample) -> tuple[tuple[str, str], ...]:
     )
 
 
-def _profile(told: Mapping[str, str]) -> str:
+def _profile(settings: Mapping[str, str]) -> str:
     """Return the traffic profile in the notation of the reports: ``Only Model``, or the model with its background load.
 
-    ``told`` has the columns and settings of the row.
+    ``settings`` has the columns and settings of the row.
     """
     load = next(
-        (text for name, text in told.items() if name.startswith("background") and text not in {"", "none"}), "0"
+        (text for name, text in settings.items() if name.startswith("background") and text not in {"", "none"}), "0"
     )
     percent = load.rstrip("%")
     if percent in {"0", "0.0"}:
@@ -289,8 +289,8 @@ def _profile(told: Mapping[str, str]) -> str:
     return f"Model + background ({percent}% traffic)" if percent.replace(".", "", 1).isdigit() else f"Model + {load}"
 
 
-def _tuned(told: Mapping[str, str]) -> str:
-    return " ".join(f"{name} {told[key]}" for key, name in TUNED.items() if told.get(key))
+def _tuned(settings: Mapping[str, str]) -> str:
+    return " ".join(f"{name} {settings[key]}" for key, name in TUNED.items() if settings.get(key))
 
 
 @dataclass(frozen=True, slots=True)
@@ -400,7 +400,7 @@ def of_network(
         return {}, {}, []
     with in_force(network.catalog):
         more = located(runs, network)
-        accounts, notes = foretold(runs, network, progress) if predict else ({}, [])
+        accounts, notes = predictions(runs, network, progress) if predict else ({}, [])
     return more, accounts, [*gpu_notes(runs, network, "correct `model:` of these servers in the fabric file"), *notes]
 
 
@@ -420,11 +420,11 @@ def located(runs: Iterable[Run], network: Network) -> dict[str, dict[str, str]]:
     routes = ControlPlane((device_config(network, switch.name) for switch in network.switches), network.absent).routes()
     known: dict[tuple[str, str, str], dict[str, str]] = {}
     for run in wanted:
-        told = dict(run.settings)
-        ends = [told.get(end) or owners.get(address(told.get(gid, "")), ("", ""))[0] for end, gid in ENDS]
+        recorded = dict(run.settings)
+        ends = [recorded.get(end) or owners.get(address(recorded.get(gid, "")), ("", ""))[0] for end, gid in ENDS]
         if not all(end in nics for end in ends):
             continue
-        color = told.get("color") or owners.get(address(told.get("local GID", "")), ("", ""))[1]
+        color = recorded.get("color") or owners.get(address(recorded.get("local GID", "")), ("", ""))[1]
         key = ends[0], ends[1], color
         if key not in known:
             known[key] = _way(network, routes, nics, *key)

@@ -69,8 +69,8 @@ def pairs_of(runs: Iterable[Run], more: Mapping[str, Mapping[str, str]] | None =
     """
     pairs: list[Pair] = []
     for run in runs:
-        told = {**(more or {}).get(run.id, {}), **dict(run.settings)}
-        pair = _pair(run, told) or _collective(run, told)
+        settings = {**(more or {}).get(run.id, {}), **dict(run.settings)}
+        pair = _pair(run, settings) or _collective(run, settings)
         if pair is not None:
             pairs.append(pair)
     return compared(pairs)
@@ -80,7 +80,7 @@ BUS = "busbw_gbytes_per_s"
 _ONE_DEVICE = re.compile(r"=?([A-Za-z][\w-]*)(?::\d+)?")
 
 
-def _collective(run: Run, told: Mapping[str, str]) -> Pair | None:
+def _collective(run: Run, settings: Mapping[str, str]) -> Pair | None:
     """Return a run of nccl-tests or rccl-tests as a pair; None if its servers are unknown, or if it used only one GPU."""
     hosts = tuple(dict.fromkeys(run.hosts))
     if run.tool not in {"nccl-tests", "rccl-tests"} or not hosts or run.ranks == 1:
@@ -106,16 +106,16 @@ def _collective(run: Run, told: Mapping[str, str]) -> Pair | None:
         dst=ends[1],
         like=", ".join(filter(None, (operation, f"{size} bytes" if size else "", *kind))),
         gbps=8 * median(sample.value for sample in largest_rates) if largest_rates else 0.0,
-        leaves=tuple(told.get("leaves", "").split()),
-        round=f"{told.get('part', '')}/{told['round']}" if "round" in told else "",
+        leaves=tuple(settings.get("leaves", "").split()),
+        round=f"{settings.get('part', '')}/{settings['round']}" if "round" in settings else "",
         expected_gbps=8 * median(foreseen) if foreseen and min(foreseen) > 0 else None,
         run=run.id,
         servers=hosts,
     )
 
 
-def _pair(run: Run, told: Mapping[str, str]) -> Pair | None:
-    server, client = told.get("server", ""), told.get("client", "")
+def _pair(run: Run, settings: Mapping[str, str]) -> Pair | None:
+    server, client = settings.get("server", ""), settings.get("client", "")
     if run.tool != "perftest" or ":" not in server or ":" not in client or server == client:
         return None
     sample = largest(run.samples)
@@ -132,16 +132,16 @@ def _pair(run: Run, told: Mapping[str, str]) -> Pair | None:
         ),
         None,
     )
-    like = ", ".join(filter(None, (operation, "" if size is None else f"{size} bytes", told.get("memory", ""))))
+    like = ", ".join(filter(None, (operation, "" if size is None else f"{size} bytes", settings.get("memory", ""))))
     return Pair(
         src=client,
         dst=server,
         like=like,
         gbps=sample.value if sample else 0.0,
-        color=told.get("color", ""),
-        links=tuple(told.get("links", "").split()),
-        leaves=tuple(told.get("leaves", "").split()),
-        round=f"{told.get('part', '')}/{told['round']}" if "round" in told else "",
+        color=settings.get("color", ""),
+        links=tuple(settings.get("links", "").split()),
+        leaves=tuple(settings.get("leaves", "").split()),
+        round=f"{settings.get('part', '')}/{settings['round']}" if "round" in settings else "",
         expected_gbps=expected,
         run=run.id,
     )
@@ -270,12 +270,12 @@ def where(run: Run, more: Mapping[str, str] | None = None) -> str:
     The text is the name of the planned run, the pair of NICs, or the number of GPUs. ``more`` has settings that follow
     from the network.
     """
-    told = {**(more or {}), **dict(run.settings)}
-    if told.get("planned run"):
-        return told["planned run"]
+    settings = {**(more or {}), **dict(run.settings)}
+    if settings.get("planned run"):
+        return settings["planned run"]
     if run.tool == "perftest":
-        pair = " to ".join(filter(None, (told.get("client"), told.get("server"))))
-        return " ".join(filter(None, (pair, told.get("color"))))
+        pair = " to ".join(filter(None, (settings.get("client"), settings.get("server"))))
+        return " ".join(filter(None, (pair, settings.get("color"))))
     return f"{run.ranks} GPUs" if run.ranks else ""
 
 
@@ -298,10 +298,10 @@ def numbers(runs: Iterable[Run], more: Mapping[str, Mapping[str, str]] | None = 
 
 def key_of(sample: Sample | Prediction, place: str, tool: str = "") -> Key:
     """Return the key of a sample or a prediction. ``place`` is the result of ``where`` for its run, and ``tool`` the tool of the run."""
-    told: tuple[tuple[str, str], ...] = getattr(sample, "labels", ())
+    sample_labels: tuple[tuple[str, str], ...] = getattr(sample, "labels", ())
     labels = tuple(
         (name, text)
-        for name, text in told
+        for name, text in sample_labels
         if (text and name not in REMARKS if tool == "table" else name not in RESULTS and text != "0")
     )
     size = -1 if sample.size_bytes is None else sample.size_bytes

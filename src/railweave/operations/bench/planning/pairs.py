@@ -71,7 +71,7 @@ Four queue pairs are from the Thor 2 guide. With a hash, more queue pairs are ne
 sites, 13 queue pairs fill a 400G link (50 km article).
 """
 
-TOLD_EVERY = 2_000
+PROGRESS_EVERY = 2_000
 """The number of pairs after which progress is reported. In a large network, the path of a pair may cross thousands of links."""
 
 
@@ -155,7 +155,7 @@ class Pairs:
     ) -> list[RunRequest]:
         given, made = Rounds(), list[RunRequest]()
         for number, (place, other, at) in enumerate(pairs):
-            if number and number % TOLD_EVERY == 0:
+            if number and number % PROGRESS_EVERY == 0:
                 self.progress(f"planning: paths found for {number:,} of {len(pairs):,} pairs of {part}")
             led = way(self.routed, place, other, at)
             if led is not None:

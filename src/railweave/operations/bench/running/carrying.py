@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from time import monotonic
 from typing import TYPE_CHECKING
 
-from railweave.live.reach.failure import ReachError, told
+from railweave.live.reach.failure import ReachError, safe_line
 from railweave.operations.bench.plan import NcclTests, Perftest, PlannedRun
 from railweave.operations.bench.read import read
 from railweave.operations.bench.running.pair import LEFT, Launch, RunResult, launched, measured
@@ -146,7 +146,7 @@ def _last(came: RunResult) -> Iterable[str]:
     """Yield the last lines of output, for a run that failed."""
     for end, text in (("", came.text), *came.more.items()):
         lines = [line for line in text.splitlines() if line.strip()]
-        yield from (f"{f'{end}: ' if end else ''}{told(line)}" for line in lines[-LEFT:])
+        yield from (f"{f'{end}: ' if end else ''}{safe_line(line)}" for line in lines[-LEFT:])
 
 
 def with_servers(

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, get_args
 
 from railweave.errors import InputError, Option, Problem
-from railweave.live.reach.failure import ReachError, told
+from railweave.live.reach.failure import ReachError, safe_line
 from railweave.operations.bench.running.scripts import LISTENING, NO_GID, NO_PORT, SAYS, asking, guarded, serving
 from railweave.operations.bench.running.shells import HERE, ScriptOutput, Shells
 
@@ -203,7 +203,7 @@ def wrong(outcome: ScriptOutput, limit_s: float) -> str:
     lines = [line for line in outcome.text.splitlines() if line.strip(" -\t")]
     # Launchers go on talking after what went wrong.
     telling = [line for line in lines if _WRONG.search(line)]
-    last = told((telling or lines)[-1]) if lines else ""
+    last = safe_line((telling or lines)[-1]) if lines else ""
     if outcome.status in {NO_GID, NO_PORT}:
         return last.removeprefix(SAYS)
     # ``timeout`` gives 124, or 137 where it had to kill; a program that somebody else killed gives 137 too.

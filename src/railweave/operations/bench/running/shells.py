@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Protocol
 import asyncssh
 
 from railweave.live.reach.command import ended
-from railweave.live.reach.failure import MOST_BYTES, ReachError, told
+from railweave.live.reach.failure import MOST_BYTES, ReachError, safe_line
 from railweave.live.reach.ssh import closed, connected
 from railweave.operations.bench.running.scripts import GRACE_S
 
@@ -104,7 +104,7 @@ class Shells:
         except TimeoutError:
             outcome.lost = f"no end within {limit_s:g} s"
         except (OSError, asyncssh.Error) as error:
-            outcome.lost = f"the connection ended: {told(str(error)) or type(error).__name__}"
+            outcome.lost = f"the connection ended: {safe_line(str(error)) or type(error).__name__}"
         outcome.seconds = monotonic() - began
         outcome.text = b"".join(parts).decode("utf-8", "replace")
         if outcome.status is None and not outcome.lost:

@@ -155,9 +155,9 @@ def intranet(case: Case) -> Iterator[FindingPlace]:
     """A single-server run that is meant to test NICs sends its traffic over them."""
     if case.log is None or case.log.nodes != 1 or not case.log.channels:
         return
-    told = case.log.variable("RCCL_ENABLE_INTRANET")
-    if told in {"", "0"} and not any(channel.transport == "NET" for channel in case.log.channels):
-        reason = f"RCCL_ENABLE_INTRANET is {told or 'not set'}" if case.log.library == "RCCL" else "P2P is on"
+    setting = case.log.variable("RCCL_ENABLE_INTRANET")
+    if setting in {"", "0"} and not any(channel.transport == "NET" for channel in case.log.channels):
+        reason = f"RCCL_ENABLE_INTRANET is {setting or 'not set'}" if case.log.library == "RCCL" else "P2P is on"
         yield case.finding(
             case.log.channels[0].line, f"no connection of this run on one server goes over a NIC: {reason}"
         )
@@ -242,14 +242,16 @@ def gpudirect(case: Case) -> Iterator[FindingPlace]:
     net = [channel for channel in case.log.channels if channel.transport == "NET" and channel.through != "Socket"]
     without = [channel for channel in net if not channel.gdr]
     level = case.log.variable("NCCL_NET_GDR_LEVEL")
-    told = f" (NCCL_NET_GDR_LEVEL is {level})" if level else ""
+    level_text = f" (NCCL_NET_GDR_LEVEL is {level})" if level else ""
     by_host: dict[str, list[int]] = {}
     for channel in without:
         by_host.setdefault(channel.host, []).append(channel.line)
     for host, lines in by_host.items():
         all_of = sum(channel.host == host for channel in net)
         yield case.finding(
-            lines[0], f"{len(lines)} of {all_of} connections go over the network without GPUDirect RDMA{told}", host
+            lines[0],
+            f"{len(lines)} of {all_of} connections go over the network without GPUDirect RDMA{level_text}",
+            host,
         )
     if not net:
         disabled = (
@@ -259,7 +261,7 @@ def gpudirect(case: Case) -> Iterator[FindingPlace]:
         )
         for name, line, _ in once(disabled):
             host, _, device = name.rpartition(" ")
-            yield case.finding(line, f"GPUDirect RDMA is off for {device}{told}", host)
+            yield case.finding(line, f"GPUDirect RDMA is off for {device}{level_text}", host)
     far = (
         (
             f"{distance.host}\nGPU {distance.gpu} and NIC {distance.nic} are too far apart: distance {distance.path}",

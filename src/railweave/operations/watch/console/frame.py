@@ -66,11 +66,11 @@ def around(console: Console) -> tuple[str, Live]:
     if stands.state == "as designed":
         parts.append(element("span", "as designed", class_="pill good"))
     elif stands.not_known:
-        told = f"not known: {len(stands.not_known):,} of {counted(stands.devices, 'device')}"
-        parts.append(element("a", text(told), href="/devices", class_="pill not-known"))
+        label = f"not known: {len(stands.not_known):,} of {counted(stands.devices, 'device')}"
+        parts.append(element("a", text(label), href="/devices", class_="pill not-known"))
     states = [device.state for device in console.devices.values()]
-    told = f"{states.count('up')} of {counted(len(states), 'device')} up"
-    parts.append(element("a", text(told), href="/devices", class_="pill error" if "down" in states else "pill"))
+    label = f"{states.count('up')} of {counted(len(states), 'device')} up"
+    parts.append(element("a", text(label), href="/devices", class_="pill error" if "down" in states else "pill"))
     markup = values.html("around", " ".join(parts), "span")
     when = values.word("around-at", clock(console.at), "time")
     state = element("span", "connecting", id="connection", class_="pill", role="status")

@@ -208,7 +208,7 @@ def chart_data(console: Console, span: int) -> dict[str, Any]:
                 {"label": _WORDS[series.index], "numbers": curve.numbers, "light": "", "dark": "", "dash": ""}
             )
     now = time()
-    told = [
+    event_rows = [
         {
             "kind": event.kind,
             "begin": event.begin,
@@ -218,7 +218,7 @@ def chart_data(console: Console, span: int) -> dict[str, Any]:
         }
         for event in events(console, span)
     ]
-    return {"since": now - span, "until": now, "times": times, "charts": charts, "events": told}  # fmt: skip
+    return {"since": now - span, "until": now, "times": times, "charts": charts, "events": event_rows}  # fmt: skip
 
 
 def events(console: Console, span: float) -> Iterator[Event]:

@@ -428,7 +428,7 @@ def packet_fabric(
         notes |= dict.fromkeys((*switch_notes, *balancing_notes(config.balancing)))
     notes |= dict.fromkeys(_others(network, wiring, sent))
     models = (server.model for server in network.servers)
-    told = (*remarks(here, host.qos_of(nic.fabric).dscp), *domain_remarks(network.catalog, models))
+    network_remarks = (*remarks(here, host.qos_of(nic.fabric).dscp), *domain_remarks(network.catalog, models))
     return PacketFabric(
         wiring=wiring,
         addresses=addresses(network, wiring, {prefix: place for place, prefix in enumerate(routes.prefixes)}),
@@ -442,8 +442,8 @@ def packet_fabric(
         profile=profile,
         without_pfc=_ports(wiring, {config.name: unpaused(config) for config in here}),
         without_ecn=_ports(wiring, {config.name: unbound(config) for config in here}),
-        notes=tuple(dict.fromkeys((*told, *notes))),
-        remarks=told,
+        notes=tuple(dict.fromkeys((*network_remarks, *notes))),
+        remarks=network_remarks,
     )
 
 

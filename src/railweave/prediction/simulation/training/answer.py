@@ -471,5 +471,5 @@ class TrainingPrediction(JsonObject):
 
     def to_text(self) -> str:
         """Return the result as lines of text."""
-        told = ["\n".join(f"note: {remark}" for remark in self.fabric.remarks)] if self.fabric.remarks else []
-        return "\n\n".join([*(job.to_text() for job in self.jobs), *told])
+        notes = ["\n".join(f"note: {remark}" for remark in self.fabric.remarks)] if self.fabric.remarks else []
+        return "\n\n".join([*(job.to_text() for job in self.jobs), *notes])

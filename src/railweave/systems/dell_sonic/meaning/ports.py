@@ -155,8 +155,12 @@ def _advertised(gateway: Gateway) -> Advertised | None:
 
     A gateway with a shared MAC address has no minimum interval.
     """
-    told, timers = advertised_of(gateway), gateway.advertisements
-    return replace(told, min_interval=timers.min_interval) if told and timers and not gateway.mac else told
+    advertised, timers = advertised_of(gateway), gateway.advertisements
+    return (
+        replace(advertised, min_interval=timers.min_interval)
+        if advertised and timers and not gateway.mac
+        else advertised
+    )
 
 
 def _tunnels(config: DeviceConfig, names: Mapping[str, str]) -> dict[str, Tunnel]:

@@ -269,8 +269,14 @@ def _names(qos: Qos, at_ports: Sequence[PortQos]) -> dict[int, str]:
     default = _default_queue(qos, at_ports)
     marking = {name for name, wred in qos.marking.items() if wred.marks}
     policies = {queue: use.policy for port in at_ports for queue, use in port.marking.items() if use.policy in marking}
-    told = {queue: name.removeprefix(f"{NAME}-") for queue, name in policies.items() if name.startswith(f"{NAME}-")}
-    names = {queue: name for queue, name in told.items() if queue in queues and list(told.values()).count(name) == 1}
+    policy_names = {
+        queue: name.removeprefix(f"{NAME}-") for queue, name in policies.items() if name.startswith(f"{NAME}-")
+    }
+    names = {
+        queue: name
+        for queue, name in policy_names.items()
+        if queue in queues and list(policy_names.values()).count(name) == 1
+    }
     names = {queue: name for queue, name in names.items() if _CLASS.fullmatch(name)}
     for queue in (each for each in queues if each not in names):
         strict = policy.get(queue, Queue()).serving == "strict"

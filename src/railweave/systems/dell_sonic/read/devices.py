@@ -164,7 +164,7 @@ def _gateway(lines: Lines, vlan: int | None, shared: Shared) -> Gateway:
     prefixes = tuple(address.prefix for address in addresses)
     advertised = (
         *(prefix for prefix in prefixes if prefix.family == "ipv4"),
-        *(told.prefix for told in (lines.advertised or Advertised()).prefixes if told.prefix),
+        *(entry.prefix for entry in (lines.advertised or Advertised()).prefixes if entry.prefix),
     )
     return Gateway(
         name=lines.name,

@@ -15,7 +15,7 @@ from railweave.systems.dell_sonic.statements import effects
 from railweave.systems.dell_sonic.statements.qos import PORT_QOS, PortQos
 from railweave.systems.dell_sonic.statements.words import ADDRESS_FORM, PORT_NAME, PREFIX, TEXT
 from railweave.systems.frr.statements import FAMILY, IPV4, IPV6
-from railweave.systems.frr.statements.ports import Advertised, advertised, told
+from railweave.systems.frr.statements.ports import Advertised, advertised, advertised_prefix
 from railweave.systems.sonic.statements.management import STORMS
 
 if TYPE_CHECKING:
@@ -200,7 +200,9 @@ ROUTED = (
         Advertised,
         (
             *advertised(ADVERTISED, f"{ADVERTISED} (options)", number(4, 1800)),
-            told(ADVERTISED, "ipv6 nd prefix <prefix> <valid> <preferred> <no_autoconfig> <off_link>", PREFIX, NUMBER),
+            advertised_prefix(
+                ADVERTISED, "ipv6 nd prefix <prefix> <valid> <preferred> <no_autoconfig> <off_link>", PREFIX, NUMBER
+            ),
             line("ipv6 nd min-ra-interval <min_interval>", ADVERTISED, min_interval=number(3, 1350)),
         ),
     ),

@@ -227,7 +227,10 @@ def device(taking: SectionReader, model: str, release: str) -> DeviceConfig:
     by_vrf = [
         overlay.with_loopback(
             replace(
-                vrf, prefixes=overlay.told(taking, speaker, vrf.name, lists, _prefixes(gateways, vrf.name, routes))
+                vrf,
+                prefixes=overlay.advertised_prefixes(
+                    taking, speaker, vrf.name, lists, _prefixes(gateways, vrf.name, routes)
+                ),
             ),
             interfaces,
         )

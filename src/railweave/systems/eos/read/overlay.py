@@ -363,7 +363,7 @@ def vrfs(
     return tuple(tenants), maps, outside
 
 
-def told(
+def advertised_prefixes(
     taking: SectionReader, process: Process, vrf: str, lists: Lists, prefixes: Sequence[Prefix]
 ) -> tuple[Prefix, ...]:
     """Return those ``prefixes`` of gateways that the route maps of ``redistribute connected`` accept.

@@ -9,7 +9,7 @@ from railweave.model.config.addresses import FAMILIES, InterfaceAddress
 from railweave.model.device.timers import RouterAdvertisements
 from railweave.systems.frr.meaning.igp import on_isis
 from railweave.systems.frr.statements import unprinted
-from railweave.systems.frr.statements.ports import Advertised, Port, Ports, Told
+from railweave.systems.frr.statements.ports import Advertised, AdvertisedPrefix, Port, Ports
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -80,7 +80,7 @@ def advertised_of(gateway: Gateway) -> Advertised | None:
         link_mtu=gateway.mtu if timers.link_mtu else None,
         managed=timers.managed,
         other=timers.other,
-        prefixes=tuple(Told(prefix, *lifetimes, *flags) for prefix in gateway.advertised),
+        prefixes=tuple(AdvertisedPrefix(prefix, *lifetimes, *flags) for prefix in gateway.advertised),
     )
 
 
@@ -108,8 +108,8 @@ def sent(given: Advertised) -> RouterAdvertisements:
     ``DeviceConfig`` has one set of prefix options for all prefixes. If prefixes have different options, the least frequent
     values are returned, so that a deviation stays visible.
     """
-    each = [replace(told, prefix=None) for told in {told.prefix: told for told in given.prefixes}.values()]
-    option = min(each, key=each.count, default=Told())
+    each = [replace(entry, prefix=None) for entry in {entry.prefix: entry for entry in given.prefixes}.values()]
+    option = min(each, key=each.count, default=AdvertisedPrefix())
     return RouterAdvertisements(
         prefix_valid_lifetime=option.valid,
         prefix_preferred_lifetime=option.preferred,
@@ -136,9 +136,9 @@ def prefixes(port: Port) -> tuple[Prefix, ...]:
     If the gateway advertises no prefix, return the prefixes of all its addresses.
     """
     given = for_servers(port)
-    told = dict.fromkeys(each.prefix for each in given.prefixes if each.prefix) if given else {}
+    advertised = dict.fromkeys(each.prefix for each in given.prefixes if each.prefix) if given else {}
     held = tuple(dict.fromkeys(address.prefix for address in port.addresses))
-    return (*(prefix for prefix in held if prefix.family == "ipv4"), *told) if told else held
+    return (*(prefix for prefix in held if prefix.family == "ipv4"), *advertised) if advertised else held
 
 
 class WithSubnets(Protocol):

@@ -97,10 +97,10 @@ def _prefix_option(section: Section) -> Section:
     words = section.line.split()
     if words[:3] != ["ipv6", "nd", "prefix"]:
         return section
-    kinds, told = ("valid", "preferred"), [_INFINITE if word == "infinite" else word for word in words[4:]]
-    if not (told and told[0].isdecimal()):
-        told = [*(str(unprinted(f"gateways.advertisements.prefix_{kind}_lifetime")) for kind in kinds), *told]
-    return Section(" ".join([*words[:4], *told]), at=section.at)
+    kinds, options = ("valid", "preferred"), [_INFINITE if word == "infinite" else word for word in words[4:]]
+    if not (options and options[0].isdecimal()):
+        options = [*(str(unprinted(f"gateways.advertisements.prefix_{kind}_lifetime")) for kind in kinds), *options]
+    return Section(" ".join([*words[:4], *options]), at=section.at)
 
 
 def _bfd(body: list[Section]) -> Iterable[Section]:

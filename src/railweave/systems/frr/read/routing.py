@@ -139,12 +139,12 @@ def _vrf(name: str, vni: int, sessions: Sessions | None, policies: Lists, prefix
         route_distinguisher=evpn.distinguisher,
         import_targets=tuple(map(_target, evpn.imports or automatic)),
         export_targets=tuple(map(_target, evpn.exports or automatic)),
-        prefixes=tuple(prefix for prefix in prefixes if here and _told(here, evpn, prefix)),
+        prefixes=tuple(prefix for prefix in prefixes if here and _advertises(here, evpn, prefix)),
         external=tuple(_external(sessions, policies)) if sessions else (),
     )
 
 
-def _told(here: Router, evpn: Evpn, prefix: Prefix) -> bool:
+def _advertises(here: Router, evpn: Evpn, prefix: Prefix) -> bool:
     """Return True if a connected prefix is advertised as a type-5 route."""
     unicast = here.unicast.get(prefix.family)
     return (
@@ -262,14 +262,15 @@ class Sessioned:
 
     def vrfs(self, prefixes: Mapping[str, Sequence[Prefix]]) -> tuple[model.Vrf, ...]:
         """Return the VRFs of tenants. ``prefixes`` are the prefixes of gateways, by VRF."""
-        main, policies, told = self.default, self.policies, {**prefixes}
+        main, policies, advertised = self.default, self.policies, {**prefixes}
         ways = sum(main.evpn(peer) for peer in main.peers) if main else 0
         for vrf, sessions in self.sessions.items():
             if vrf:
-                told[vrf] = self._held(vrf, sessions.here, ways, told.get(vrf, ()))
+                advertised[vrf] = self._held(vrf, sessions.here, ways, advertised.get(vrf, ()))
         names = dict.fromkeys(name for name in (*self.vnis, *self.sessions) if name)
         tenants = (
-            _vrf(name, self.vnis.get(name, 0), self.sessions.get(name), policies, told.get(name, ())) for name in names
+            _vrf(name, self.vnis.get(name, 0), self.sessions.get(name), policies, advertised.get(name, ()))
+            for name in names
         )
         return tuple(self._with_loopback(tenant) for tenant in tenants)
 

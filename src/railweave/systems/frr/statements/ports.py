@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class AdvertisedPrefix:
     """A prefix in router advertisements. ``valid`` and ``preferred`` are the lifetimes of its addresses in seconds.
 
     The defaults are FRR's (zebra/rtadv.h, RTADV_VALID_LIFETIME and RTADV_PREFERRED_LIFETIME).
@@ -47,7 +47,7 @@ class Advertised:
     link_mtu: int | None = None
     managed: bool = False
     other: bool = False
-    prefixes: tuple[Told, ...] = ()
+    prefixes: tuple[AdvertisedPrefix, ...] = ()
     min_interval: int | None = None
 
 
@@ -95,13 +95,13 @@ def advertised(source: str, options: str, interval: Codec) -> Iterator[Row]:
     yield line("ipv6 nd other-config-flag", source, sets={"other": True})
 
 
-def told(source: str, also: str, prefix: Codec, seconds: Codec) -> Row:
+def advertised_prefix(source: str, also: str, prefix: Codec, seconds: Codec) -> Row:
     """Return the row about prefixes in router advertisements. ``also`` is a form that is read but not written."""
     return each(
         "ipv6 nd prefix <prefix> <valid> <preferred>[ <off_link>][ <no_autoconfig>]",
         "prefixes",
         source,
-        Told,
+        AdvertisedPrefix,
         also=(also,),
         prefix=prefix,
         valid=seconds,
@@ -134,7 +134,7 @@ ON_PORT = (
         Advertised,
         (
             *advertised(ND, ND, number(1, 1800)),
-            told(
+            advertised_prefix(
                 ND,
                 "ipv6 nd prefix <prefix>[ <valid> <preferred>]{ <off_link>| <no_autoconfig>}",
                 PREFIX,

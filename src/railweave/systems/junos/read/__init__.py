@@ -158,7 +158,7 @@ def _kinds(
                 external |= {owner[0].name} if owner is not None else set()
     advertised = top.at_path("protocols", "router-advertisement", "interface")
     served |= {interface.text for interface in (advertised or Word("")).below.values() if interface.below}
-    return kinds(named, fabric=fabric, external=external, served=served, told=bool(fabric) or not runs(top))
+    return kinds(named, fabric=fabric, external=external, served=served, fabric_known=bool(fabric) or not runs(top))
 
 
 def _without(group: Group, owners: Owners, elsewhere: Collection[str]) -> Group:

@@ -50,12 +50,12 @@ def vrf(
 ) -> Vrf:
     """Return the VRF of a routing instance, with its EVPN type-5 routes and its sessions with external routers."""
     word, name = instance.word, instance.word.text
-    routes, told = word.block("protocols", "evpn", "ip-prefix-routes"), True
+    routes, exports_connected = word.block("protocols", "evpn", "ip-prefix-routes"), True
     if "protocols" in word.below:
         routes.value("advertise")
         routes.value("encapsulation")
         policies = routes.names("export")
-        told = not policies or _passes_connected(
+        exports_connected = not policies or _passes_connected(
             [options.policies[name] for name in policies if name in options.policies]
         )
         for policy in policies:
@@ -73,7 +73,9 @@ def vrf(
         route_distinguisher=word.value("route-distinguisher") or "",
         import_targets=imports,
         export_targets=exports,
-        prefixes=tuple(prefix for gateway in gateways if told and gateway.vrf == name for prefix in gateway.prefixes),
+        prefixes=tuple(
+            prefix for gateway in gateways if exports_connected and gateway.vrf == name for prefix in gateway.prefixes
+        ),
         external=tuple(_external(instance, options, ports, owners)),
     )
 

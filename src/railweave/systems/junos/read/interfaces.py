@@ -63,14 +63,14 @@ def kinds(
     fabric: Collection[str],
     external: Collection[str],
     served: Collection[str],
-    told: bool,
+    fabric_known: bool,
 ) -> dict[str, Kind]:
     """Return the purpose of each port: server, fabric or external.
 
     - ``fabric``: the ports with a BGP session or IS-IS to a switch.
     - ``external``: the ports with a session of a VRF.
     - ``served``: the units with router advertisements or in a VRF.
-    - ``told``: True if sessions show the links of the fabric. Any other routed port then leads to a server. If False, as
+    - ``fabric_known``: True if sessions show the links of the fabric. Any other routed port then leads to a server. If False, as
       with OSPF, a routed port with a small prefix is a link of the fabric.
     """
     by_port: dict[str, Kind] = {}
@@ -87,7 +87,7 @@ def kinds(
             routed = any(unit.every_address() for unit in units)
             serves = (
                 bridged
-                or (routed and told)
+                or (routed and fabric_known)
                 or any(unit.name in served or unit.proxy_arp or _wide(unit) for unit in units)
             )
             by_port[name] = "server" if serves else "fabric"
