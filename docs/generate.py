@@ -116,7 +116,7 @@ SECTIONS = {
 def rule_tables(rules: Sequence[Rule]) -> str:
     """Rules as Markdown tables: those that state what was found, then those that state what must hold."""
     kinds = {
-        "what was found": [(one, one.says) for one in rules if one.says],
+        "what was found": [(one, one.fault) for one in rules if one.fault],
         "what must hold": [(one, one.holds) for one in rules if one.holds],
     }
     return "\n".join(rule_table(heading, rows) for heading, rows in kinds.items() if rows)
@@ -164,7 +164,7 @@ def findings_table() -> str:
             name,
             rule.id,
             severity(rule),
-            *(text.replace("``", "`") for text in (rule.says or rule.holds, rule.why, rule.fix)),
+            *(text.replace("``", "`") for text in (rule.fault or rule.holds, rule.why, rule.fix)),
         )
         for name, (_, _, rules) in rule_groups().items()
         for rule in rules

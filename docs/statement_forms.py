@@ -45,7 +45,7 @@ def counts_table() -> str:
 
 
 def _summary() -> str:
-    meanings = [f"| {way} | {says} |" for way, says in WAYS.items()]
+    meanings = [f"| {way} | {meaning} |" for way, meaning in WAYS.items()]
     return "\n".join(
         [
             "### How they were checked\n\n| way | meaning |\n|---|---|",

@@ -62,14 +62,14 @@ WORDS = {
 
 @cache
 def words_of(codec: Codec) -> st.SearchStrategy[str]:
-    if codec.says in WORDS:
-        return WORDS[codec.says]
-    if limits := re.fullmatch(r"(\d+)-(\d+)", codec.says):
+    if codec.shown_as in WORDS:
+        return WORDS[codec.shown_as]
+    if limits := re.fullmatch(r"(\d+)-(\d+)", codec.shown_as):
         low, high = int(limits[1]), int(limits[2])
         unit = next(step for step in (1, 60, 1000) if readable(codec, str((low // step + 1) * step)))
         return st.integers(-(-low // unit), high // unit).map(lambda count: str(count * unit))
-    if "|" in codec.says:
-        return st.sampled_from(codec.says.split("|"))
+    if "|" in codec.shown_as:
+        return st.sampled_from(codec.shown_as.split("|"))
     return st.from_regex(re.compile(codec.accepts, re.ASCII), fullmatch=True)
 
 
@@ -137,7 +137,7 @@ def test_another_value_is_another_configuration(name: str, data: st.DataObject) 
     if (
         row.reason
         or is_only_header(row)
-        or all(slot.startswith("_") or form.codecs[slot].accepts == form.codecs[slot].says for slot in form.slots)
+        or all(slot.startswith("_") or form.codecs[slot].accepts == form.codecs[slot].shown_as for slot in form.slots)
     ):
         return  # it says nothing, or has but one value
     above = [text_of(data, upper)[0] for upper, _ in place[:-1]]

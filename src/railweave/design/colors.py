@@ -18,7 +18,7 @@ COLORS_UNBALANCED = Rule(
     id="colors-unbalanced",
     severity="warning",
     applies="design",
-    says="after spines were removed, path colors have different numbers of uplinks",
+    fault="after spines were removed, path colors have different numbers of uplinks",
     why="queue pairs of colors with fewer uplinks get less bandwidth; a removed spine does not move the other "
     "uplinks to different colors",
     fix='delete the pool "FABRIC/uplinks" from the lock file, so that the next build distributes colors again',

@@ -109,7 +109,7 @@ INVENTORY_UNUSED = Rule(
     id="inventory-unused",
     severity="warning",
     applies="design",
-    says="a row of the inventory names a device or port that is not in the fabric file",
+    fault="a row of the inventory names a device or port that is not in the fabric file",
     why="the row is ignored",
     fix="correct the name, or remove the row",
 )
@@ -177,7 +177,7 @@ NVLINK_RACK = Rule(
     id="nvlink-rack",
     severity="warning",
     applies="design",
-    says="the servers of a rack are not one NVLink domain: they are on several stripes, or more than a domain has",
+    fault="the servers of a rack are not one NVLink domain: they are on several stripes, or more than a domain has",
     why="a domain is one rack, with all its servers on one stripe; predictions for this rack are wrong",
     fix="correct `racks:`, or the `stripe:` of its servers",
 )

@@ -26,7 +26,7 @@ OUTSIDE = Rule(
     "hardware-outside",
     "info",
     "design",
-    says="hardware models are described in files outside the fabric file: in the folder of `--hardware`, or in the "
+    fault="hardware models are described in files outside the fabric file: in the folder of `--hardware`, or in the "
     "user's own folder",
     why="without these files, the design fails or differs",
     fix="keep the files next to the fabric file, or move their contents under its `hardware:`",
@@ -97,7 +97,7 @@ MODEL_BY_WORD = Rule(
     id="model-by-word",
     severity="warning",
     applies="design",
-    says="a name fits several models of the catalog; the first is used",
+    fault="a name fits several models of the catalog; the first is used",
     why="a later catalog may list a different model first, which would change the design",
     fix="write the full name of the model",
 )

@@ -20,7 +20,7 @@ TREATED_AS_ABSENT = Rule(
     id="treated-as-absent",
     severity="info",
     applies="design",
-    says="a switch, server or link is marked planned, drained or failed under `status:`",
+    fault="a switch, server or link is marked planned, drained or failed under `status:`",
     why="it is designed and rendered, but routes, paths, predictions, the lab and the checks based on them leave "
     "it out",
     fix="remove the entry from `status:` when the part is in service",

@@ -138,18 +138,18 @@ def text(shown: dict[str, Any], pages: list[Page]) -> str:
     """Return the result of ``document`` in Prometheus' text format (version 0.0.4), followed by the counters of the net plugin."""
     nics: list[dict[str, Any]] = shown["nics"]
     lines: list[str] = []
-    for name, says in _GAUGES.items():
-        lines += _family(f"railweave_nic_{name}", "gauge", says, [(nic, nic[name]) for nic in nics if name in nic])
-    for name, says in helps().items():
+    for name, help_text in _GAUGES.items():
+        lines += _family(f"railweave_nic_{name}", "gauge", help_text, [(nic, nic[name]) for nic in nics if name in nic])
+    for name, help_text in helps().items():
         values = [(nic, nic["counters"][name]) for nic in nics if name in nic["counters"]]
-        lines += _family(f"railweave_nic_{name}_total", "counter", says, values)
+        lines += _family(f"railweave_nic_{name}_total", "counter", help_text, values)
     lines += ["# HELP railweave_host_metrics_time_seconds When these numbers were read.", "# TYPE railweave_host_metrics_time_seconds gauge"]  # fmt: skip
     lines.append(f"railweave_host_metrics_time_seconds {shown['time']}")
     return "\n".join(lines) + "\n" + (plugin.prometheus(plugin.total(pages)) if pages else "")
 
 
-def _family(name: str, kind: str, says: str, values: list[tuple[dict[str, Any], int]]) -> list[str]:
-    lines = [f"# HELP {name} {says}", f"# TYPE {name} {kind}"] if values else []
+def _family(name: str, kind: str, help_text: str, values: list[tuple[dict[str, Any], int]]) -> list[str]:
+    lines = [f"# HELP {name} {help_text}", f"# TYPE {name} {kind}"] if values else []
     for nic, value in values:
         labels = {key: str(nic[key]) for key in ("netdev", "rdma", "rail", "leaf", "leaf_port")}
         pairs = ",".join(f'{key}="{_escaped(label)}"' for key, label in labels.items())

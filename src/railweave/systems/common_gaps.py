@@ -17,14 +17,14 @@ if TYPE_CHECKING:
     from railweave.model.findings import Finding
 
 
-def note(name: str, says: str, why: str, fix: str = "") -> Rule:
+def note(name: str, fault: str, why: str, fix: str = "") -> Rule:
     """Return the rule for a part of the design that a system expresses differently, or lacks without harm. Its severity is ``info``."""
-    return Rule(name, "info", "rendering", says, why, fix)
+    return Rule(name, "info", "rendering", fault, why, fix)
 
 
-def warning(name: str, says: str, why: str, fix: str = "") -> Rule:
+def warning(name: str, fault: str, why: str, fix: str = "") -> Rule:
     """Return the rule for a part of the design that a system lacks, or that was never tried on the system. Its severity is ``warning``."""
-    return Rule(name, "warning", "rendering", says, why, fix)
+    return Rule(name, "warning", "rendering", fault, why, fix)
 
 
 STATEMENT = note(

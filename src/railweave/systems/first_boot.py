@@ -14,14 +14,14 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Says:
-    """The form in which a device sends its serial number by DHCP: the text of option ``option``, after the prefix ``before``.
+class SerialOption:
+    """The form in which a device sends its serial number by DHCP: the text of option ``number``, after the prefix ``before``.
 
     ``vendor`` is the prefix of the device's option 60 (vendor class identifier); empty means any. ``whole`` is True if the
     option holds nothing but the serial number.
     """
 
-    option: int
+    number: int
     before: str = ""
     vendor: str = ""
     whole: bool = False

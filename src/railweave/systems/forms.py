@@ -240,10 +240,10 @@ def _of_table(nos: str, name: str) -> list[str]:
 
 
 def _placed(form: StatementForm) -> str:
-    says = {slot: form.codecs[slot].says for slot in form.slots}
+    shown_as = {slot: form.codecs[slot].shown_as for slot in form.slots}
     words = {
         slot: word if word in _PLACEHOLDERS else "number" if word[:1].isdigit() else "name"
-        for slot, word in says.items()
+        for slot, word in shown_as.items()
     }
     return re.sub(r"<(\w+)>", lambda slot: f"<{words[slot[1]]}>", form.raw)
 

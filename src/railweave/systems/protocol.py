@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from railweave.model.state.question import Question
     from railweave.model.state.telemetry import Column, Elements, Series, Subscription
     from railweave.model.state.values import Answers
-    from railweave.systems.first_boot import Options, Place, Says
+    from railweave.systems.first_boot import Options, Place, SerialOption
     from railweave.systems.runbook import Check
 
 
@@ -135,7 +135,7 @@ class Runbook(Protocol):
 class FirstBoot(Protocol):
     """Files and DHCP options for the first boot of a device: the module ``first_boot`` of a system's folder."""
 
-    SAYS: tuple[Says, ...]
+    SERIAL_OPTIONS: tuple[SerialOption, ...]
     """The DHCP options in which a device may send its serial number, and the form of their text."""
     HEADERS: tuple[str, ...]
     """The names of HTTP headers in which the device sends its serial number when it downloads a file; empty if it sends none."""

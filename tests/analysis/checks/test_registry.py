@@ -78,7 +78,7 @@ def test_every_rule_says_what_and_why() -> None:
         assert rule.severity in SEVERITIES
         assert rule.sometimes is None or rule.sometimes in SEVERITIES
         assert rule.applies in APPLIES | set(systems()), rule.id
-        assert bool(rule.holds) != bool(rule.says), rule.id
+        assert bool(rule.holds) != bool(rule.fault), rule.id
         assert bool(rule.holds) or rule.check is None, f"{rule.id}: a check says what must hold"
         assert rule.why, rule.id
 
@@ -162,7 +162,7 @@ def test_a_check_says_only_what_is_its_own() -> None:
         yield FindingPlace("spine", "two", "a.yaml", 3, severity="warning", why="", fix="other")
         yield other.finding("leaf")
 
-    assert (own.holds, own.says) == ("It holds.", "")
+    assert (own.holds, own.fault) == ("It holds.", "")
     with pytest.raises(ValueError, match="toy-own"):
         own.finding("leaf")
     assert [tuple(one.to_json().values()) for one in own.run(None)] == [

@@ -20,8 +20,8 @@ def _number(text: str) -> int:
     return int(text)
 
 
-NUMBER = Codec(r"\d{1,3}", _number, says="0-999")
-WORD = Codec(r"[a-z]+", says="word")
+NUMBER = Codec(r"\d{1,3}", _number, shown_as="0-999")
+WORD = Codec(r"[a-z]+", shown_as="word")
 
 
 @dataclass(frozen=True)

@@ -83,7 +83,7 @@ FILE_MISSING = Rule(
     id="file-missing",
     severity="error",
     applies="folder",
-    says="a file of a build folder is missing",
+    fault="a file of a build folder is missing",
     why="the folder is incomplete: programs that read it get only a part of the design",
     fix="build the folder again",
 )
@@ -91,7 +91,7 @@ FILE_UNREADABLE = Rule(
     id="file-unreadable",
     severity="error",
     applies="folder",
-    says="a file of a build folder is empty, or not of its format",
+    fault="a file of a build folder is empty, or not of its format",
     why="a device or server that loads the file gets no configuration, or a part of it",
     fix="build the folder again",
 )
@@ -99,7 +99,7 @@ FILE_EDITED = Rule(
     id="file-edited",
     severity="warning",
     applies="folder",
-    says="a file that no check reads was changed after the build; severity info if only comments, blanks or order "
+    fault="a file that no check reads was changed after the build; severity info if only comments, blanks or order "
     "changed",
     why="the effect of the change is unknown, and the next build overwrites it",
     fix="build again",
@@ -109,7 +109,7 @@ FILE_UNKNOWN = Rule(
     id="file-unknown",
     severity="warning",
     applies="folder",
-    says="a build folder contains a file that a build of its design does not write",
+    fault="a build folder contains a file that a build of its design does not write",
     why="the file is not used, and a build neither replaces nor removes it; it may belong to a removed device, or "
     "have a wrong name",
     fix="remove the file, or keep it in a different folder",
@@ -118,7 +118,7 @@ DESIGN_EDITED = Rule(
     id="design-edited",
     severity="error",
     applies="folder",
-    says="design.json was changed after the build",
+    fault="design.json was changed after the build",
     why="all other files of the folder are compared with design.json",
     fix="change the fabric file and build again",
 )
@@ -126,7 +126,7 @@ NOT_CAPTURED = Rule(
     id="not-captured",
     severity="warning",
     applies="folder",
-    says="the folder has no saved configuration of a switch",
+    fault="the folder has no saved configuration of a switch",
     why="results are computed with the designed configuration of this switch",
     fix="save the configuration as DEVICE/configuration.txt",
 )

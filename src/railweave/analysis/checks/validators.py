@@ -33,7 +33,7 @@ REFUSED = Rule(
     id="validator-netplan",
     severity="error",
     applies="validator",
-    says="netplan rejects a netplan file",
+    fault="netplan rejects a netplan file",
     why="`netplan apply` would change nothing, so the server would keep its old network settings",
     fix="build the folder again if the file was edited; otherwise report this as a bug of railweave",
 )

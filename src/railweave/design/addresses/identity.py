@@ -22,7 +22,7 @@ MANAGEMENT_ADDRESS_TAKEN = Rule(
     id="management-address-taken",
     severity="error",
     applies="design",
-    says="a switch has the same management address as the gateway, a management server or a server's NIC",
+    fault="a switch has the same management address as the gateway, a management server or a server's NIC",
     why="two devices have the same address, so neither can be reached reliably",
     fix="give the switch a different address with `overrides.devices.NAME.management_address`, or change "
     "`management.pool`",

@@ -150,7 +150,7 @@ MAC_PLACEHOLDER = Rule(
     id="mac-placeholder",
     severity="info",
     applies="design",
-    says="the inventory lacks MAC addresses, so placeholders are used; IP addresses that are derived from them "
+    fault="the inventory lacks MAC addresses, so placeholders are used; IP addresses that are derived from them "
     "will change",
     why="servers name their interfaces by MAC address, and SLAAC addresses are derived from it",
     fix="fill NAME.inventory.csv",

@@ -35,7 +35,7 @@ OPTIC_UNLISTED = Rule(
     id="optic-unlisted",
     severity="warning",
     applies="design",
-    says="the hardware catalog has no optic for a port's type, speed and cable length",
+    fault="the hardware catalog has no optic for a port's type, speed and cable length",
     why="the bill of materials has no optic for this link",
     fix="name an optic with `optic:`, or add an optic to the catalog",
 )
@@ -118,7 +118,7 @@ OPTIC_MISMATCH = Rule(
     severity="error",
     sometimes="warning",
     applies="design",
-    says="the optics at the two ends of a link are incompatible (multimode and single mode), because the fabric "
+    fault="the optics at the two ends of a link are incompatible (multimode and single mode), because the fabric "
     "file names them, or because the catalog has no compatible pair (a warning)",
     why="the two ends cannot exchange light, and no kind of optic in the catalog fits all modules that these "
     "links join",

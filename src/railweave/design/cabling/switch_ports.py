@@ -68,7 +68,7 @@ LINK_SLOWER = Rule(
     id="link-slower",
     severity="info",
     applies="design",
-    says="links of a switch model run at less than `link_speed`, because its ports are slower",
+    fault="links of a switch model run at less than `link_speed`, because its ports are slower",
     why="each of these links uses a port of the far switch that could carry a faster link, and paths over it have "
     "less bandwidth",
     fix="accept the slower links, or set `link_speed` to this speed so that all links are equal",

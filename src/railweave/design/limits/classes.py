@@ -61,7 +61,7 @@ ECN_BYTES = Rule(
     id="ecn-bytes",
     severity="info",
     applies="design",
-    says="a system that marks by queue length in bytes needs ECN fill levels (percent) converted",
+    fault="a system that marks by queue length in bytes needs ECN fill levels (percent) converted",
     why="no vendor documents the base of the percentage; railweave uses a port's equal share of the egress pool, "
     "also in predictions",
     fix="set `min_bytes` and `max_bytes` to choose the lengths yourself",
@@ -110,7 +110,7 @@ LOSSLESS_NO_DSCP = Rule(
     id="lossless-no-dscp",
     severity="warning",
     applies="design",
-    says="a lossless class other than that of RDMA data has no DSCP",
+    fault="a lossless class other than that of RDMA data has no DSCP",
     why="no packet enters the class, but switches and NICs reserve headroom, a queue and bandwidth for it",
     fix="set `dscp:` of the class, or remove the class",
 )
@@ -118,7 +118,7 @@ LOSSLESS_NO_SHARE = Rule(
     id="lossless-no-share",
     severity="warning",
     applies="design",
-    says="one of several lossless classes has no `bandwidth`",
+    fault="one of several lossless classes has no `bandwidth`",
     why="without `bandwidth`, a NIC splits the bandwidth left by the other classes between this class and all "
     "other traffic, and SONiC gives the class the lowest weight",
     fix="set `bandwidth` of each lossless class, so that the sum over all classes is at most 100",
@@ -127,7 +127,7 @@ MARKED_ON_ONE_TIER = Rule(
     id="marked-on-one-tier",
     severity="warning",
     applies="design",
-    says="switches of one role mark a lossless class (ECN), and those of another do not",
+    fault="switches of one role mark a lossless class (ECN), and those of another do not",
     why="without marks, senders do not slow down, and PFC spreads the congestion",
     fix="set `ecn` of the class in the `qos` of every role or of none: a role with its own `qos` inherits nothing "
     "from the fabric's",
@@ -136,7 +136,7 @@ LOSSLESS_POOL_IDLE = Rule(
     id="lossless-pool-idle",
     severity="warning",
     applies="design",
-    says="switches on which no port sends pauses reserve most of their buffer for lossless classes",
+    fault="switches on which no port sends pauses reserve most of their buffer for lossless classes",
     why="`pfc.ports` excludes all ports of these switches, so all classes are lossy there, RDMA data too, and "
     "share the pool of lossy classes",
     fix="give that role its own `qos` with the same classes and `pfc`, and `buffers: "

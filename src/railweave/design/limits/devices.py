@@ -177,7 +177,7 @@ ECMP_NARROW = Rule(
     id="ecmp-narrow",
     severity="warning",
     applies="design",
-    says="`maximum_ecmp` is smaller than the number of uplinks of a leaf",
+    fault="`maximum_ecmp` is smaller than the number of uplinks of a leaf",
     why="next-hop groups are truncated, and some uplinks stay idle",
     fix="increase `maximum_ecmp`, or remove it",
 )
@@ -186,7 +186,7 @@ NO_LOSSLESS_CLASS = Rule(
     severity="warning",
     sometimes="info",
     applies="design",
-    says="a role has no lossless traffic class; severity info if the fabric connects no NICs that belong to GPUs",
+    fault="a role has no lossless traffic class; severity info if the fabric connects no NICs that belong to GPUs",
     why="after a loss, RoCEv2 sends all later packets again, which costs most of the bandwidth",
     fix="keep the class no-loss, or accept lossy operation",
 )
@@ -194,7 +194,7 @@ RDMA_NO_DSCP = Rule(
     id="rdma-no-dscp",
     severity="warning",
     applies="design",
-    says="the class of RDMA data has no DSCP",
+    fault="the class of RDMA data has no DSCP",
     why="packets of servers never enter the class",
     fix="set `dscp:` of the class",
 )
@@ -202,7 +202,7 @@ CNP_NO_CLASS = Rule(
     id="cnp-no-class",
     severity="warning",
     applies="design",
-    says="no class has the DSCP of congestion notification packets",
+    fault="no class has the DSCP of congestion notification packets",
     why="these packets wait behind all other traffic, and senders slow down late",
     fix="restore the class cnp",
 )
@@ -210,7 +210,7 @@ KERNEL_MAX_ADDRESSES = Rule(
     id="kernel-max-addresses",
     severity="warning",
     applies="design",
-    says="NICs have more SLAAC prefixes than the Linux kernel accepts by default",
+    fault="NICs have more SLAAC prefixes than the Linux kernel accepts by default",
     why="if the kernel itself handles router advertisements, it ignores further prefixes without a message; "
     "systemd-networkd accepts them",
     fix="increase net.ipv6.conf.*.max_addresses on servers",

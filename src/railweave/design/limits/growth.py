@@ -78,7 +78,7 @@ STRIPE_EMPTY = Rule(
     id="stripe-empty",
     severity="warning",
     applies="design",
-    says="a stripe has no servers",
+    fault="a stripe has no servers",
     why="the leaves of this stripe are paid for and cabled to every spine, but carry no traffic",
     fix="put servers there with `stripe:`, or leave the stripe out until they come: the lock keeps every number as it is (docs/day-two.md#change-the-design-diff-lock-status)",
 )
@@ -87,7 +87,7 @@ RANK_ORDER_CROSSES = Rule(
     id="rank-order-crosses",
     severity="info",
     applies="design",
-    says="a ring over the servers, in the order of the fabric file, crosses the spines more often than necessary",
+    fault="a ring over the servers, in the order of the fabric file, crosses the spines more often than necessary",
     why="NCCL keeps the order of servers; if servers of a stripe are not next to each other, more NICs of a leaf "
     "share its uplinks",
     fix="list the servers of a stripe one after another, or set the order with `--hosts` of `mpirun.sh` and `sim`",
@@ -136,7 +136,7 @@ SPINES_FULL = Rule(
     id="spines-full",
     severity="info",
     applies="design",
-    says="the spines (or super-spines) have no free port for a further stripe; `init` prints the cost of twice the "
+    fault="the spines (or super-spines) have no free port for a further stripe; `init` prints the cost of twice the "
     "servers",
     why="no further stripe can be connected without recabling",
     fix="for growth, use one plane per rail, super-spines, or spines with more ports; the finding has the numbers",
@@ -145,7 +145,7 @@ RAIL_PLANES = Rule(
     id="rail-planes",
     severity="info",
     applies="design",
-    says="each rail is a separate network; traffic between rails passes through servers",
+    fault="each rail is a separate network; traffic between rails passes through servers",
     why="between rails, NCCL forwards traffic over the links between the GPUs of a server (PXN)",
     fix="leave PXN enabled (NCCL_PXN_DISABLE=0, the default), or join the rails by common spines as long as these "
     "have free ports",
@@ -154,7 +154,7 @@ PINNED_TO_THE_SPINE = Rule(
     id="pinned-to-the-spine",
     severity="info",
     applies="design",
-    says="in a network with super-spines, the path of a queue pair is fixed only up to the spine",
+    fault="in a network with super-spines, the path of a queue pair is fixed only up to the spine",
     why="queue pairs of different path colors never share a spine of their pod or site, but may share links above it",
     fix="keep jobs inside a pod or site if they need fixed paths",
 )

@@ -25,7 +25,7 @@ INTERCONNECT_LOSSY = Rule(
     id="interconnect-lossy",
     severity="info",
     applies="design",
-    says="links between sites have no PFC; the finding gives the headroom that PFC would need, and the measures "
+    fault="links between sites have no PFC; the finding gives the headroom that PFC would need, and the measures "
     "used instead",
     why="after a pause is sent, packets keep arriving at full rate for twice the delay of the link, and all of "
     "them need headroom. Instead, switches mark packets early (ECN), a queue pair has at most "
@@ -78,7 +78,7 @@ HEADROOM_SHORT = Rule(
     id="headroom-short",
     severity="error",
     applies="design",
-    says="PFC headroom of the used ports exceeds the headroom partition of the buffer",
+    fault="PFC headroom of the used ports exceeds the headroom partition of the buffer",
     why="a port without headroom drops packets of the lossless class after it has sent a pause",
     fix="increase qos.buffers.headroom and reduce qos.buffers.lossless, or shorten cables",
 )
@@ -87,7 +87,7 @@ HEADROOM_THIN = Rule(
     severity="warning",
     sometimes="info",
     applies="design",
-    says="PFC headroom fits only if the whole packet buffer is shared: with the dedicated buffers that Juniper "
+    fault="PFC headroom fits only if the whole packet buffer is shared: with the dedicated buffers that Juniper "
     "documents it is too small (warning); if no value is documented, it may be too small (info)",
     why="switches subtract dedicated buffers before they divide the rest into partitions; a port without headroom "
     "drops packets after it has sent a pause",
@@ -99,7 +99,7 @@ HEADROOM_SHARED = Rule(
     id="headroom-shared",
     severity="info",
     applies="design",
-    says="the ports of a switch share PFC headroom: the partition can hold packets of MTU size from all ports at "
+    fault="the ports of a switch share PFC headroom: the partition can hold packets of MTU size from all ports at "
     "once, but not the smallest packets",
     why="a small packet takes a whole cell; vendors' tables assume small packets, but even their pools cannot "
     "hold them for all ports at once",

@@ -18,7 +18,7 @@ SHUT_OUT = Rule(
     id="management-shut-out",
     severity="warning",
     applies="design",
-    says="a server or SNMP client under `management` is outside the prefixes that the control-plane filter accepts",
+    fault="a server or SNMP client under `management` is outside the prefixes that the control-plane filter accepts",
     why="the switch sends requests but drops the answers: clocks drift, names are not resolved, logins wait until "
     "the server times out",
     fix="add its address to `management.security.control_plane.management_prefixes`; that list must then contain "
@@ -28,7 +28,7 @@ BY_NAME = Rule(
     id="management-by-name",
     severity="info",
     applies="design",
-    says="an NTP server is given by name, but the control-plane filter works by address",
+    fault="an NTP server is given by name, but the control-plane filter works by address",
     why="railweave cannot tell whether the filter accepts the server's answers; answers from outside "
     "`management_prefixes` are dropped",
     fix="give the server's address, or make sure that the addresses behind the name are inside `management_prefixes`",

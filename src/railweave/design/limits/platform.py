@@ -21,7 +21,7 @@ NOT_RENDERED = Rule(
     id="not-rendered",
     severity="warning",
     applies="design",
-    says="an operating system of the fabric has no statement for a field of the fabric file",
+    fault="an operating system of the fabric has no statement for a field of the fabric file",
     why="the field has no effect on switches with this system",
     fix="remove the field, configure the setting with `extra:`, or use a different system",
 )
@@ -95,7 +95,7 @@ PORTS_UNUSED = Rule(
     id="ports-unused",
     severity="warning",
     applies="design",
-    says="a range of ports is set for a kind of link that the role does not have",
+    fault="a range of ports is set for a kind of link that the role does not have",
     why="the range has no effect",
     fix="remove the range, or set the right one: `server_ports` and `uplink_ports` for leaves, `leaf_ports` for "
     "spines and super-spines",

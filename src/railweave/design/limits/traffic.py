@@ -21,7 +21,7 @@ JOB_TRAFFIC_CLASS = Rule(
     id="job-traffic-class",
     severity="warning",
     applies="design",
-    says="jobs set a traffic class that differs from the class of RDMA data on switches, for example `NCCL_IB_TC: 0`",
+    fault="jobs set a traffic class that differs from the class of RDMA data on switches, for example `NCCL_IB_TC: 0`",
     why="packets get a DSCP that switches do not protect: they are dropped, while packets with the designed DSCP "
     "are paused and marked",
     fix="remove the variable: railweave sets it to the DSCP of the lossless class times four, plus ECT(0)",
@@ -30,7 +30,7 @@ JOB_GID_INDEX = Rule(
     id="job-gid-index",
     severity="warning",
     applies="design",
-    says="jobs set a fixed GID index, but this design looks GIDs up by value",
+    fault="jobs set a fixed GID index, but this design looks GIDs up by value",
     why="the index depends on the order in which addresses come up, and differs between servers: jobs fail, or "
     "packets leave with an address of a different path",
     fix="remove the variable: NCCL_IB_ADDR_RANGE or `railweave host env` finds the index when the job starts",
@@ -39,7 +39,7 @@ JOB_QUEUE_PAIRS = Rule(
     id="job-queue-pairs",
     severity="warning",
     applies="design",
-    says="a connection has fewer queue pairs than the fabric has path colors",
+    fault="a connection has fewer queue pairs than the fabric has path colors",
     why="each queue pair uses one color, so this connection does not use the other colors",
     fix="remove the setting, so that each color gets a queue pair. Fewer queue pairs can be faster for "
     "all-to-all, which has many connections at once",
@@ -48,7 +48,7 @@ JOB_PORTS_APART = Rule(
     id="job-ports-apart",
     severity="warning",
     applies="design",
-    says="a job variable prevents NCCL from merging the ports of a NIC, although each port is in a plane of its own",
+    fault="a job variable prevents NCCL from merging the ports of a NIC, although each port is in a plane of its own",
     why="each port becomes a separate device: a connection has the bandwidth of one port instead of all, and no "
     "other port if the plane of its port fails",
     fix="remove the variable: railweave sets NCCL_IB_MERGE_NICS=1 and NCCL_NET_MERGE_LEVEL=PORT (docs/howto/size-a-network.md#planes-nics-with-several-ports)",
@@ -58,7 +58,7 @@ JOB_SPLIT_DATA = Rule(
     severity="info",
     sometimes="warning",
     applies="design",
-    says="splitting each message over all queue pairs of a connection makes all-to-all slower; severity warning if "
+    fault="splitting each message over all queue pairs of a connection makes all-to-all slower; severity warning if "
     "the fabric file sets it",
     why="NCCL has one proxy thread per NIC, which posts the parts one after another; 0.67 us for each part is "
     "longer than the part takes to send",
@@ -201,7 +201,7 @@ SELECTIVE_DLB_ABSENT = Rule(
     id="selective-dlb-absent",
     severity="warning",
     applies="design",
-    says="no document shows that a switch model or release can restrict DLB to some RDMA opcodes (`selective`); "
+    fault="no document shows that a switch model or release can restrict DLB to some RDMA opcodes (`selective`); "
     "DLB applies to all packets",
     why="all packets are balanced by the mode of the group",
     fix="choose different models or a later release, or remove `selective:`",
@@ -210,7 +210,7 @@ PATH_REBALANCING_UNDOCUMENTED = Rule(
     id="path-rebalancing-undocumented",
     severity="info",
     applies="design",
-    says="`reassignment` is set, but is not documented for a switch model",
+    fault="`reassignment` is set, but is not documented for a switch model",
     why="the switch may reject or ignore `reassignment`",
     fix="test it on one switch with `commit check`",
 )
@@ -220,7 +220,7 @@ DLB_INACTIVITY_SHORT = Rule(
     id="dlb-inactivity-short",
     severity="warning",
     applies="design",
-    says="the pause that ends a flowlet is shorter than in any published test report",
+    fault="the pause that ends a flowlet is shorter than in any published test report",
     why="if a flow moves to a different link after such a short pause, its packets can arrive out of order, and "
     "queue pairs send them again (Apstra test report, known limitations: seen with 16 microseconds)",
     fix="use 256us, the recommended default, or 128us, which the EVPN test report used",
@@ -229,7 +229,7 @@ DLB_MIXED_SPEEDS = Rule(
     id="dlb-mixed-speeds",
     severity="warning",
     applies="design",
-    says="dynamic load balancing over uplinks of different speeds",
+    fault="dynamic load balancing over uplinks of different speeds",
     why="dynamic load balancing compares links by their load and queues, not by their speed: flows may be put on "
     "the slower link (Apstra test report, known limitations)",
     fix="give all uplinks of a next-hop group the same speed (`link_speed`, switch models), or use `reassignment` "
@@ -239,7 +239,7 @@ ADAPTIVE_ROUTING_UNDOCUMENTED = Rule(
     id="adaptive-routing-undocumented",
     severity="warning",
     applies="design",
-    says="NICs use adaptive routing, but the switches are not documented for it",
+    fault="NICs use adaptive routing, but the switches are not documented for it",
     why="NICs then mark every packet as free to take any path, which adds 16 bytes to each and limits packets in "
     "flight to 512 per queue pair; no document shows that these switches spread such packets as the NICs "
     "expect",

@@ -25,7 +25,7 @@ OVERRIDE_LEFT_OUT = Rule(
     id="override-left-out",
     severity="info",
     applies="design",
-    says="an override of a switch is ignored, because `--device` changes the model or system of its role",
+    fault="an override of a switch is ignored, because `--device` changes the model or system of its role",
     why="the models, ports and buffers of single switches apply only to the models that the fabric file names",
 )
 

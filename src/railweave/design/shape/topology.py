@@ -33,7 +33,7 @@ DPF_RELEASE = Rule(
     id="dpf-release",
     severity="warning",
     applies="design",
-    says="`path_color: dpf` is set for a release older than the first one that all documents name",
+    fault="`path_color: dpf` is set for a release older than the first one that all documents name",
     why="railweave renders it because the fabric file sets it explicitly; a release without the feature rejects "
     "the commit",
     fix="test one leaf and one spine with `commit check`, or leave `path_color` at auto",
@@ -43,7 +43,7 @@ IPV6_OVER_IPV4 = Rule(
     id="ipv6-over-ipv4-links",
     severity="warning",
     applies="design",
-    says="switches exchange IPv6 routes over links that have only IPv4 addresses",
+    fault="switches exchange IPv6 routes over links that have only IPv4 addresses",
     why="the next hop of such a route is the IPv4 address in IPv6 notation, which is on no link: Junos ignores "
     "the route, and no public document describes the behavior of other systems",
     fix="set an IPv6 prefix in `pools.fabric_links`, or use `peering: auto-discovered`, where IPv4 routes have "
@@ -54,7 +54,7 @@ LINKS_AMONG_SERVERS = Rule(
     id="links-among-servers",
     severity="warning",
     applies="design",
-    says="links between switches have addresses from a pool of servers",
+    fault="links between switches have addresses from a pool of servers",
     why="a leaf advertises the prefixes of its ports that are in these pools: on Junos, it would also advertise "
     "its links",
     fix="set a separate prefix in `pools.fabric_links`",

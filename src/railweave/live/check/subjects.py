@@ -166,7 +166,7 @@ def _routed(expected: Expected) -> list[tuple[str, str]]:
     return list(dict.fromkeys(tables))
 
 
-def _says(field: str) -> Callable[[object, SwitchAnswers], bool]:
+def _reports(field: str) -> Callable[[object, SwitchAnswers], bool]:
     """Return a function that returns True if a device reports ``field`` of its identity."""
     return lambda _, answers: bool(getattr(answers.state.identity, field, None))
 
@@ -343,7 +343,7 @@ SWITCH = (
         "models",
         "models",
         lambda expected: (expected.identity,),
-        _says("model"),
+        _reports("model"),
         (identity.MODEL,),
         field="identity.model",
     ),
@@ -351,7 +351,7 @@ SWITCH = (
         "releases",
         "releases",
         lambda expected: (expected.identity,) if expected.identity.release else (),
-        _says("version"),
+        _reports("version"),
         (identity.RELEASE,),
         field="identity.version",
     ),
@@ -359,7 +359,7 @@ SWITCH = (
         "serial-numbers",
         "serial numbers",
         lambda expected: (expected.identity,) if expected.identity.serial else (),
-        _says("serial"),
+        _reports("serial"),
         (identity.SERIAL,),
         field="identity.serial",
     ),

@@ -42,7 +42,7 @@ def _of_length(length: int, low: int, high: int) -> list[str]:
 
 def number(low: int, high: int, *, unit: int = 1) -> Codec:
     """Return the codec of a whole number that is ``low`` to ``high`` in the text. The value is the number in the text times ``unit``."""
-    return Codec(in_range(low, high), partial(whole, unit=unit), partial(_times, unit=unit), says=f"{low}-{high}")
+    return Codec(in_range(low, high), partial(whole, unit=unit), partial(_times, unit=unit), shown_as=f"{low}-{high}")
 
 
 def needed(text: str, read: Callable[[str], T | None]) -> T:
@@ -82,16 +82,16 @@ def choice(spelled: Mapping[Any, str], **also: object) -> Codec:
             raise RenderError(f"there is no word for {value}")
         return spelled[value]
 
-    return Codec(form, back.__getitem__, write, word=form, says="|".join(dict.fromkeys(back)))
+    return Codec(form, back.__getitem__, write, word=form, shown_as="|".join(dict.fromkeys(back)))
 
 
-NAME = Codec(NAME_FORM, says="name")
-NUMBER = Codec(r"-?\d+", whole, says="number")
+NAME = Codec(NAME_FORM, shown_as="name")
+NUMBER = Codec(r"-?\d+", whole, shown_as="number")
 
 
 def defines(kind: str, codec: Codec = NAME) -> Codec:
     """Return a codec for a name that the statement defines. ``kind`` is the kind of the named object, such as a policy."""
-    return Codec(codec.accepts, codec.read, codec.write, codec.word, defines=kind, says="name")
+    return Codec(codec.accepts, codec.read, codec.write, codec.word, defines=kind, shown_as="name")
 
 
 def refers(kind: str, codec: Codec = NAME) -> Codec:
@@ -99,4 +99,4 @@ def refers(kind: str, codec: Codec = NAME) -> Codec:
 
     ``kind`` is the kind of the named object, such as a policy.
     """
-    return Codec(codec.accepts, codec.read, codec.write, codec.word, refers=kind, says="name")
+    return Codec(codec.accepts, codec.read, codec.write, codec.word, refers=kind, shown_as="name")

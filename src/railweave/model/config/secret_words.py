@@ -285,8 +285,8 @@ def _of_key(low: list[str], at: int, end: int) -> tuple[int, bool] | None:
     ):
         return second, True
     if word.isdigit() and second >= end:
-        says = ("-server", "tacacs", "radius", "md5", "authentication", "ntp", "license")
-        return (first, True) if any(say in there for there in low[:at] for say in says) else None
+        contexts = ("-server", "tacacs", "radius", "md5", "authentication", "ntp", "license")
+        return (first, True) if any(say in there for there in low[:at] for say in contexts) else None
     if word == "id" or word in _IN_A_CHAIN:
         return None
     return first, True

@@ -66,7 +66,7 @@ class Codec:
     word: str = r"\S+"
     defines: str = ""
     refers: str = ""
-    says: str = ""
+    shown_as: str = ""
     """The words or limits to show to people, such as ``1-60``. If empty, the name of the slot is shown."""
     spreads: bool = False
     """True if the words are several elements of a list. ``read`` then returns all elements."""
@@ -257,8 +257,8 @@ _GROUPS = {"[": "(?:", "]": ")?", "{": "(?:", "|": "|", "}": ")*"}
 
 def _shown(piece: str, codecs: Mapping[str, Codec]) -> str:
     """Return a piece of a form for display. A slot appears as its limits or words, for example ``<1-60>``."""
-    says = codecs[piece[1:-1]].says if piece.startswith("<") else ""
-    return f"<{says}>" if says else piece
+    shown_as = codecs[piece[1:-1]].shown_as if piece.startswith("<") else ""
+    return f"<{shown_as}>" if shown_as else piece
 
 
 class Form:

@@ -178,7 +178,7 @@ def _different(
         return
     if old is None or new is None:
         record = new if old is None else old
-        if _is_mapping(record) and field not in MAPPINGS and not _says(record, place, names, without):
+        if _is_mapping(record) and field not in MAPPINGS and not _has_compared_field(record, place, names, without):
             return
     keyed = _keyed(old, new)
     if keyed is None:
@@ -195,7 +195,9 @@ def _different(
         yield FieldDifference((*place, ORDER), f"{field}.{ORDER}", list(before), list(after))
 
 
-def _says(record: dict[str, Any], place: tuple[str, ...], names: tuple[str, ...], without: _Without) -> bool:
+def _has_compared_field(
+    record: dict[str, Any], place: tuple[str, ...], names: tuple[str, ...], without: _Without
+) -> bool:
     """Return True if a record has any field that the comparison considers."""
     return any(
         True

@@ -48,7 +48,7 @@ class Rule:
 
     - ``applies``: the subject of the rule: ``design``, ``rendering``, ``build``, ``network``, ``folder``,
       ``validator``, ``report``, or an operating system whose configurations are read.
-    - ``says``: the fault, in general terms. A rule has either ``says`` or ``holds``.
+    - ``fault``: the fault, in general terms. A rule has either ``fault`` or ``holds``.
     - ``holds``: the requirement that a finding violates.
     - ``sometimes``: a second severity, used in the cases that the rule's text or code names.
     - ``slow``: True for a check that ``build`` skips.
@@ -59,7 +59,7 @@ class Rule:
     id: str
     severity: Severity
     applies: str
-    says: str = ""
+    fault: str = ""
     why: str = ""
     fix: str = ""
     holds: str = ""
@@ -69,8 +69,8 @@ class Rule:
     asked: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        if bool(self.says) == bool(self.holds):
-            raise ValueError(f"rule {self.id} must have exactly one of `says` and `holds`")
+        if bool(self.fault) == bool(self.holds):
+            raise ValueError(f"rule {self.id} must have exactly one of `fault` and `holds`")
 
     def finding(
         self,
@@ -89,13 +89,13 @@ class Rule:
         ``message`` is required if the rule has only ``holds``, because a requirement does not describe a fault. Without
         it, ``ValueError`` is raised.
         """
-        if not (message or self.says):
+        if not (message or self.fault):
             raise ValueError(f"a finding of {self.id} must say what was found")
         return Finding(
             self.id,
             self.severity if severity is None else severity,
             where,
-            self.says if message is None else message,
+            self.fault if message is None else message,
             self.why if why is None else why,
             self.fix if fix is None else fix,
             file,

@@ -231,7 +231,7 @@ class FailedCompletion:
     text: str = ""
 
     @property
-    def says(self) -> str:
+    def description(self) -> str:
         """The completion as a line of text: its status or error number, and the message of the device or provider."""
         if self.status is not None:
             return f"completion with status {self.status} {self.device}".rstrip()

@@ -124,7 +124,7 @@ def runs_of(read: ParsedText, digest: str, kept: str, environment: Environment |
 
 def _failures(log: NcclLog) -> Iterator[str]:
     for completion in log.failed:
-        yield f"line {completion.line}: {completion.says}"
+        yield f"line {completion.line}: {completion.description}"
     for call in log.calls:
         yield f"line {call.line}: {call.text}"
 

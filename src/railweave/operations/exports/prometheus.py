@@ -64,7 +64,7 @@ def _alert(name: str, expression: str, rule: Rule, summary: str, *, wait: str = 
         "labels": {"severity": rule.severity, "rule": rule.id},
         "annotations": {
             "summary": summary,
-            "description": f"{rule.says} {rule.why.capitalize()}. {rule.fix.capitalize()}.",
+            "description": f"{rule.fault} {rule.why.capitalize()}. {rule.fix.capitalize()}.",
         },
     }
 

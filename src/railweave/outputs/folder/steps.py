@@ -46,7 +46,7 @@ SECRET_OPEN = Rule(
     id="secret-open",
     severity="info",
     applies="build",
-    says="device files contain references instead of secrets",
+    fault="device files contain references instead of secrets",
     why="the files can be shared and committed, but cannot be loaded as they are",
     fix="to get files for devices, build with --secrets FILE (one NAME: value per line)",
 )
@@ -54,14 +54,14 @@ SECRET_MISSING = Rule(
     id="secret-missing",
     severity="error",
     applies="build",
-    says="the file of --secrets lacks a value for a secret in device files",
+    fault="the file of --secrets lacks a value for a secret in device files",
     why="the files contain <secret:NAME> instead: a switch that loads them uses this text as the value",
 )
 SECRET_UNUSED = Rule(
     id="secret-unused",
     severity="warning",
     applies="build",
-    says="the file of --secrets has a value that no device file uses",
+    fault="the file of --secrets has a value that no device file uses",
     why="if the name is misspelled, the secret has no value in device files",
 )
 
@@ -148,7 +148,7 @@ LOCK_MISSING = Rule(
     id="lock-missing",
     severity="warning",
     applies="build",
-    says="the fabric file has no lock file, and the build folder that is replaced has other assigned numbers",
+    fault="the fabric file has no lock file, and the build folder that is replaced has other assigned numbers",
     why="servers, ports, addresses and cables of the replaced build folder may have moved",
     fix="if the new file is a changed version of the old one, give it the old file's name so that its lock file "
     "applies, and build again; `railweave diff OLD NEW` shows the changes",

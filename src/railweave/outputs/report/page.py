@@ -57,7 +57,7 @@ LAB_NOTES = Rule(
     id="frr-*",
     severity="info",
     applies="report",
-    says="the number of features that `frr.conf` cannot express: all findings `frr-no-KEY` and `frr-peer-as` of a "
+    fault="the number of features that `frr.conf` cannot express: all findings `frr-no-KEY` and `frr-peer-as` of a "
     "network without FRR switches, in one row",
     why="the switches of this design do not load frr.conf; findings.json has each finding",
 )

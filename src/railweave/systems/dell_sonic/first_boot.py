@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from railweave.model.device.model import DeviceConfig
 
-SAYS = sonic.SAYS
+SERIAL_OPTIONS = sonic.SERIAL_OPTIONS
 HEADERS = sonic.HEADERS
 TAKES_IMAGE = True
 _PREPARING, _SCRIPT, _PREPARE, _FILE = "prepare.sh", "first-boot.sh", "prepare.cli", "sonic.cli"

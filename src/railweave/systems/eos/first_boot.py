@@ -7,14 +7,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from railweave.systems.first_boot import Options, Place, Says, fetched, quoted
+from railweave.systems.first_boot import Options, Place, SerialOption, fetched, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from railweave.model.device.model import DeviceConfig
 
-SAYS = (Says(60, ";", "Arista;"),)
+SERIAL_OPTIONS = (SerialOption(60, ";", "Arista;"),)
 HEADERS = ("X-Arista-Serial", "X-Arista-Serialnum", "X-Arista-Serialnumber")
 TAKES_IMAGE = True
 _FILE, _SCRIPT = "eos.conf", "first-boot.sh"

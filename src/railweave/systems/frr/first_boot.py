@@ -9,14 +9,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from railweave.systems.first_boot import Options, Place, Says, logins
+from railweave.systems.first_boot import Options, Place, SerialOption, logins
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from railweave.model.device.model import DeviceConfig
 
-SAYS = (Says(60, ";", "railweave;"),)
+SERIAL_OPTIONS = (SerialOption(60, ";", "railweave;"),)
 HEADERS = ("X-Serial-Number",)
 TAKES_IMAGE = False
 _SCRIPT = "first-boot.sh"

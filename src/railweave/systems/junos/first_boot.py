@@ -10,14 +10,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from railweave.systems.first_boot import Options, Place, Says
+from railweave.systems.first_boot import Options, Place, SerialOption
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from railweave.model.device.model import DeviceConfig
 
-SAYS = (Says(60, "-", "Juniper-"), Says(12, "", "Juniper-", whole=True))
+SERIAL_OPTIONS = (SerialOption(60, "-", "Juniper-"), SerialOption(12, "", "Juniper-", whole=True))
 HEADERS: tuple[str, ...] = ()
 TAKES_IMAGE = True
 _FILE = "junos.conf"

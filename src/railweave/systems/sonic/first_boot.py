@@ -10,14 +10,14 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from railweave.systems.first_boot import Options, Place, Says, fetched, logins, quoted
+from railweave.systems.first_boot import Options, Place, SerialOption, fetched, logins, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from railweave.model.device.model import DeviceConfig
 
-SAYS = (Says(61, "##"),)
+SERIAL_OPTIONS = (SerialOption(61, "##"),)
 HEADERS = ("SERIAL-NUMBER",)
 TAKES_IMAGE = True
 _SCRIPT, _IMAGE, _TABLES, _ROUTING = "first-boot.sh", "image.sh", "config_db.json", "frr.conf"

@@ -131,7 +131,11 @@ def find(given: Path | None, wanted: FrrRequirement, announce: Callable[[str], N
     system = (Path("/") / _DAEMONS / "zebra").exists()
     if shutil.which("mmdebstrap"):
         release = ".".join(map(str, wanted.oldest))
-        there = f"the system's FRR {_says(Path('/'))} stays as it is" if system else "there is none on this machine"
+        there = (
+            f"the system's FRR {_reported_version(Path('/'))} stays as it is"
+            if system
+            else "there is none on this machine"
+        )
         announce(
             f"fetching FRR {release} or newer, once: packages of Debian {wanted.suite} from this machine's mirror, about 100 MB with lldpd, into {cache} "
             f"({there}; --frr-root DIR takes another)"
@@ -172,7 +176,7 @@ def _checked(
     """
     if root != Path("/") and (why := untrusted(root, root / _DAEMONS / "zebra")):
         raise LabError(f"nothing is run from this root folder with FRR: {why}")
-    version = packaged(root) or _says(root)
+    version = packaged(root) or _reported_version(root)
     numbers = tuple(int(part) for part in re.findall(r"\d+", version)[:2])
     if root != Path("/") and wanted.suite == PLAIN.suite and not version.startswith(VERSION):
         raise LabError(
@@ -185,7 +189,7 @@ def _checked(
     return Frr(root, version, *_ids(root))
 
 
-def _says(root: Path) -> str:
+def _reported_version(root: Path) -> str:
     """Return the version that zebra reports; empty if it reports none.
 
     The result is also empty for a root folder other than the system's, because no program of such a folder is run here.

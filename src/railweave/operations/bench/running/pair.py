@@ -10,7 +10,15 @@ from typing import TYPE_CHECKING, Literal, get_args
 
 from railweave.errors import InputError, Option, Problem
 from railweave.live.reach.failure import ReachError, safe_line
-from railweave.operations.bench.running.scripts import LISTENING, NO_GID, NO_PORT, SAYS, asking, guarded, serving
+from railweave.operations.bench.running.scripts import (
+    LISTENING,
+    NO_GID,
+    NO_PORT,
+    SCRIPT_PREFIX,
+    asking,
+    guarded,
+    serving,
+)
 from railweave.operations.bench.running.shells import HERE, ScriptOutput, Shells
 
 if TYPE_CHECKING:
@@ -183,8 +191,8 @@ async def _ended(test: Perftest, listening: asyncio.Task[ScriptOutput], came: Ru
 def _apart(text: str) -> tuple[str, list[str]]:
     """Return (the output of a program, the lines that the script itself printed, without their prefix)."""
     lines = text.splitlines(keepends=True)
-    script_lines = [line.removeprefix(SAYS).strip() for line in lines if line.startswith(SAYS)]
-    return "".join(line for line in lines if not line.startswith(SAYS)), script_lines
+    script_lines = [line.removeprefix(SCRIPT_PREFIX).strip() for line in lines if line.startswith(SCRIPT_PREFIX)]
+    return "".join(line for line in lines if not line.startswith(SCRIPT_PREFIX)), script_lines
 
 
 def _found(came: RunResult, end: str, script_lines: list[str]) -> None:
@@ -205,7 +213,7 @@ def wrong(outcome: ScriptOutput, limit_s: float) -> str:
     telling = [line for line in lines if _WRONG.search(line)]
     last = safe_line((telling or lines)[-1]) if lines else ""
     if outcome.status in {NO_GID, NO_PORT}:
-        return last.removeprefix(SAYS)
+        return last.removeprefix(SCRIPT_PREFIX)
     # ``timeout`` gives 124, or 137 where it had to kill; a program that somebody else killed gives 137 too.
     if outcome.status == 124 or (outcome.status == 137 and outcome.seconds >= limit_s):
         return f"it was ended after {limit_s:g} s"

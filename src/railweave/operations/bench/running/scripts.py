@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-SAYS = "railweave: "
+SCRIPT_PREFIX = "railweave: "
 """The prefix of lines that a script itself prints. It distinguishes them from the output of programs."""
-LISTENING = f"{SAYS}listening on port "
+LISTENING = f"{SCRIPT_PREFIX}listening on port "
 NO_GID = 97
 """The exit status if no GID has the planned address."""
 NO_PORT = 98
@@ -48,10 +48,10 @@ for f in $(grep -lxsF -- {gid} "$S"/{device}/ports/*/gids/*); do
   n=${{p##*/}}; d=${{p%/ports/*}}; d=${{d##*/}}; g=$i; break
 done
 if [ -z "$d" ]; then
-  echo {says}no RoCE v2 GID is {address}, of the RDMA devices $(ls "$S" 2>/dev/null | tr '\\n' ' ')
+  echo {prefix}no RoCE v2 GID is {address}, of the RDMA devices $(ls "$S" 2>/dev/null | tr '\\n' ' ')
   exit {none}
 fi
-echo {says}{address} is GID $g of $d port $n
+echo {prefix}{address} is GID $g of $d port $n
 ulimit -l unlimited 2>/dev/null
 m=$(cat "$S/$d/device/numa_node" 2>/dev/null); near=
 if [ "${{m:--1}}" -ge 0 ] && command -v numactl >/dev/null; then near="numactl -N $m -m $m"; fi
@@ -67,7 +67,7 @@ mine() {{
   done | grep -q .
 }}
 while :; do
-while listening >/dev/null; do t=$((t+1)); [ $t -lt {last} ] || {{ echo {says}no TCP port is free from {first} on; exit {none}; }}; done
+while listening >/dev/null; do t=$((t+1)); [ $t -lt {last} ] || {{ echo {prefix}no TCP port is free from {first} on; exit {none}; }}; done
 """
 _LISTENS = f"""until mine; do kill -0 $p 2>/dev/null || break; sleep 0.1; done
 if mine; then echo '{LISTENING}'$t; break; fi
@@ -98,7 +98,7 @@ def serving(address: str, device: str, words: Sequence[str], *, first: int, limi
     return (
         _BEGIN
         + _found(address, device)
-        + _PORT.format(first=first, last=first + PORTS, says=shlex.quote(SAYS), none=NO_PORT)
+        + _PORT.format(first=first, last=first + PORTS, prefix=shlex.quote(SCRIPT_PREFIX), none=NO_PORT)
         + _guarded(line, limit_s)
         + _LISTENS
         + _AWAITED
@@ -129,7 +129,7 @@ def _found(address: str, device: str) -> str:
         device=shlex.quote(device) if device else "*",
         gid=written_gid(address),
         address=address,
-        says=shlex.quote(SAYS),
+        prefix=shlex.quote(SCRIPT_PREFIX),
         none=NO_GID,
     )
 

@@ -267,7 +267,7 @@ def completions(case: Case) -> Iterator[FindingPlace]:
     failed = [completion for completion in (case.log.failed if case.log else ()) if completion.status != 12]
     groups: dict[tuple[str, str], list[FailedCompletion]] = {}
     for completion in failed:
-        groups.setdefault((completion.host, completion.says + _vendor(case, completion)), []).append(completion)
+        groups.setdefault((completion.host, completion.description + _vendor(case, completion)), []).append(completion)
     for (host, text), completions in groups.items():
         yield case.finding(completions[0].line, text + case.ranks_of(completions) + times(len(completions)), host)
     known = {completion.line for completion in (case.log.failed if case.log else ())}

@@ -21,7 +21,7 @@ from railweave.model.device.build import device_config
 from railweave.model.device.management import Management
 from railweave.outputs.folder.rendering import with_secrets
 from railweave.systems import system, systems
-from railweave.systems.first_boot import Image, Options, Place, Says
+from railweave.systems.first_boot import Image, Options, Place, SerialOption
 from railweave.writing import write_file
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ class Device:
     system: str
     address: str
     gateway: str
-    says: tuple[Says, ...]
+    serial_options: tuple[SerialOption, ...]
     headers: tuple[str, ...]
     options: Options
     files: Mapping[str, str]
@@ -129,8 +129,8 @@ def dnsmasq(devices: Sequence[Device], interface: str) -> str:
 
 def _of(device: Device, devices: Sequence[Device]) -> Iterator[str]:
     tag = device.tag
-    for number, says in enumerate(device.says):
-        yield from _match(number, says, device)
+    for number, option in enumerate(device.serial_options):
+        yield from _match(number, option, device)
     others = [f"tag:!{other.tag}," for other in devices if other is not device and _within(device, other)]
     yield f"dhcp-range=tag:{tag},{''.join(others)}{device.ip},{device.ip},{device.network.netmask},{LEASE}"
     if device.gateway:
@@ -146,17 +146,17 @@ def _of(device: Device, devices: Sequence[Device]) -> Iterator[str]:
         yield f"dhcp-option-force=tag:{tag},{_VENDOR_OPTIONS},{encapsulated(options).hex(':')}"
 
 
-def _match(number: int, says: Says, device: Device) -> Iterator[str]:
+def _match(number: int, option: SerialOption, device: Device) -> Iterator[str]:
     """Yield the lines of dnsmasq that identify a device by its serial number and, if known, by the vendor name at the start of option 60."""
-    text, tag = says.before + device.serial, device.tag
-    serial_tag = f"{tag}-says{number}" if says.vendor else tag
+    text, tag = option.before + device.serial, device.tag
+    serial_tag = f"{tag}-says{number}" if option.vendor else tag
     yield (
         f'dhcp-vendorclass=set:{serial_tag},"{text}"'
-        if says.option == _VENDOR
-        else f'dhcp-match=set:{serial_tag},{says.option},"{text}"'
+        if option.number == _VENDOR
+        else f'dhcp-match=set:{serial_tag},{option.number},"{text}"'
     )
-    if says.vendor:
-        yield f'dhcp-vendorclass=set:{tag}-vendor{number},"{says.vendor}"'
+    if option.vendor:
+        yield f'dhcp-vendorclass=set:{tag}-vendor{number},"{option.vendor}"'
         yield f"tag-if=set:{tag},tag:{serial_tag},tag:{tag}-vendor{number}"
 
 
@@ -206,7 +206,7 @@ def _routers(devices: Sequence[Device], network: object) -> list[dict[str, Any]]
 def _class(device: Device) -> dict[str, Any]:
     client_class: dict[str, Any] = {
         "name": device.tag,
-        "test": " or ".join(f"({_test(say, device.serial)})" for say in device.says),
+        "test": " or ".join(f"({_test(option, device.serial)})" for option in device.serial_options),
     }
     if device.options.vendor:
         client_class["option-def"] = [
@@ -216,17 +216,17 @@ def _class(device: Device) -> dict[str, Any]:
     return client_class
 
 
-def _test(says: Says, serial: str) -> str:
+def _test(option: SerialOption, serial: str) -> str:
     """Return the Kea expression that tests whether the client's option ends with the serial number.
 
     A negative offset of ``substring`` counts from the end.
     """
-    end = says.before + serial
-    text = f"option[{says.option}].hex"
-    test = f"{text} == '{end}'" if says.whole else f"substring({text}, -{len(end)}, {len(end)}) == '{end}'"
-    if not says.vendor:
+    end = option.before + serial
+    text = f"option[{option.number}].hex"
+    test = f"{text} == '{end}'" if option.whole else f"substring({text}, -{len(end)}, {len(end)}) == '{end}'"
+    if not option.vendor:
         return test
-    return f"substring(option[60].hex, 0, {len(says.vendor)}) == '{says.vendor}' and {test}"
+    return f"substring(option[60].hex, 0, {len(option.vendor)}) == '{option.vendor}' and {test}"
 
 
 def _options(options: Options) -> list[dict[str, Any]]:
@@ -398,7 +398,7 @@ def _device(boot: FirstBoot, config: DeviceConfig, serial: str, place: Place, se
         config.nos,
         str(config.management_address),
         gateway,
-        boot.SAYS,
+        boot.SERIAL_OPTIONS,
         boot.HEADERS,
         options,
         files,

@@ -99,8 +99,10 @@ def _written_ports(ports: PortRange) -> str:
     return f"eq {first}" if first == last else f"range {first} {last}"
 
 
-END = Codec(rf"any|host {ADDRESS_FORM}|{ADDRESS_FORM}/\d+", _end, _written, word=r"any|host \S+|\S+/\S+", says="source")
-PORTS = Codec(r"eq \d+|range \d+ \d+", _ports, _written_ports, word=r"eq \S+|range \S+ \S+", says="ports")
+END = Codec(
+    rf"any|host {ADDRESS_FORM}|{ADDRESS_FORM}/\d+", _end, _written, word=r"any|host \S+|\S+/\S+", shown_as="source"
+)
+PORTS = Codec(r"eq \d+|range \d+ \d+", _ports, _written_ports, word=r"eq \S+|range \S+ \S+", shown_as="ports")
 
 
 def _lists(family: Family, ip: str, icmp: str) -> Row:

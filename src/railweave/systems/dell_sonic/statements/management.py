@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from railweave.model.config.addresses import Address, InterfaceAddress
 
 SECURITY_PROFILE = "railweave"
-TENANT = Codec(rf"(?!mgmt$){NAME_FORM}", word=r"(?!(?:mgmt|management|default)$)\S+", says="name")
+TENANT = Codec(rf"(?!mgmt$){NAME_FORM}", word=r"(?!(?:mgmt|management|default)$)\S+", shown_as="name")
 """The codec for the name of a VRF that is not the VRF of the management port."""
 
 
@@ -114,7 +114,7 @@ SNMP = (
         "trap_targets",
         "spytest system/snmp",
         also=("snmp-server host <it> community <community>[ <_more>]",),
-        it=Codec(ADDRESS_FORM, says="address"),
+        it=Codec(ADDRESS_FORM, shown_as="address"),
         community=SECRET,
         _more=Codec(r"traps v[12]c?", word=".+"),
     ),
@@ -184,7 +184,7 @@ SYSTEM = Statements(
             "spytest security/tacacs",
             also=("aaa authentication login default <asked>",),
             changed="removed",
-            asked=Codec(r"tacacs\+|radius", word=".+", says="tacacs+|radius"),
+            asked=Codec(r"tacacs\+|radius", word=".+", shown_as="tacacs+|radius"),
         ),
         part(
             "login",
@@ -200,7 +200,7 @@ SYSTEM = Statements(
             "dns",
             "spytest routing/ip_name_server",
             also=("ip name-server <it>",),
-            it=Codec(ADDRESS_FORM, _servers, word=".+", says="address", spreads=True),
+            it=Codec(ADDRESS_FORM, _servers, word=".+", shown_as="address", spreads=True),
         ),
         fixed("ntp vrf mgmt", "spytest system/ntp", when=lambda system: bool(system.ntp)),
         each(
@@ -215,7 +215,7 @@ SYSTEM = Statements(
             "ip telemetry security-profile <certificate>",
             "spytest system/gnmi",
             changed="removed",
-            certificate=Codec(SECURITY_PROFILE, _profile, _written_profile, says=SECURITY_PROFILE),
+            certificate=Codec(SECURITY_PROFILE, _profile, _written_profile, shown_as=SECURITY_PROFILE),
         ),
         each(f"logging server <host>{LOGGING}", "syslog", "", Syslog, host=HOST, port=PORT, _word=WORD),
         passed(

@@ -20,7 +20,7 @@ from railweave.systems.frr.statements.policy import (
     set_communities,
 )
 
-COMMUNITY = Codec(r"\d+:\d+", word=r"[^\s:]*:\S*", says="community")
+COMMUNITY = Codec(r"\d+:\d+", word=r"[^\s:]*:\S*", shown_as="community")
 ROUTE_MAPS = "ansible sonic_route_maps"
 
 MAP_ENTRY = (

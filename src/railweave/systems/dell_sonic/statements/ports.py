@@ -161,17 +161,19 @@ def _without(name: str, kind: str) -> str:
     return name.removeprefix(kind)
 
 
-def _named(kind: str, form: str, says: str, defines: str = "") -> Codec:
+def _named(kind: str, form: str, shown_as: str, defines: str = "") -> Codec:
     """Return the codec for the number in the name of an interface. Its value is the whole name."""
-    return Codec(form, f"{kind}{{}}".format, partial(_without, kind=kind), word=form, says=says, defines=defines)
+    return Codec(
+        form, f"{kind}{{}}".format, partial(_without, kind=kind), word=form, shown_as=shown_as, defines=defines
+    )
 
 
 MTU = number(1312, 9216)
 SPEEDS = "10000|25000|40000|50000|100000|200000|400000|800000"
-SPEED = replace(number(1000, 800000, unit=1000), accepts=SPEEDS, says=SPEEDS)
+SPEED = replace(number(1000, 800000, unit=1000), accepts=SPEEDS, shown_as=SPEEDS)
 FEC = choice({"": "RS", "none": "none", "fc": "FC"})
 VLAN, VNI = number(1, MOST_VLAN), number(1, 16777215)
-VLANS = Codec(r"\d+(?:-\d+)?(?:,\d+(?:-\d+)?)*", _vlans, ranges, word=r"(?i:vlan ?)?[\d,-]+", says="list")
+VLANS = Codec(r"\d+(?:-\d+)?(?:,\d+(?:-\d+)?)*", _vlans, ranges, word=r"(?i:vlan ?)?[\d,-]+", shown_as="list")
 PORT = replace(PORT_NAME, word=r"Eth(?:ernet)?[\d/.]+", accepts=rf"{PORT_NAME.accepts}(?:\.{in_range(1, MOST_VLAN)})?")
 
 ADVERTISED = "ansible sonic_ipv6_router_advertisement"
@@ -295,7 +297,7 @@ SHARED = Statements(
             "ansible sonic_system",
             usual="",
             changed="removed",
-            mac=Codec(r"[0-9a-f]{2}(?::[0-9a-f]{2}){5}", says="mac"),
+            mac=Codec(r"[0-9a-f]{2}(?::[0-9a-f]{2}){5}", shown_as="mac"),
         ),
         each("<it> anycast-address enable", "families", "ansible sonic_system", it=FAMILY),
         line("spanning-tree mode mst", "ansible sonic_stp", sets={"spanning_tree": True}),
@@ -325,7 +327,7 @@ INTERFACES = Statements(
             (*NAMED, *ROUTED, replace(SHUT, source="", prints=False), line("no shutdown", "", sets={"shut": False})),
             by="name",
             disrupts=effects.EMPTIED,
-            name=_named("Vlan", VLAN.accepts, VLAN.says, "Vlan"),
+            name=_named("Vlan", VLAN.accepts, VLAN.shown_as, "Vlan"),
         ),
         each(
             "interface <name>",
@@ -356,7 +358,7 @@ INTERFACES = Statements(
                 line(
                     "source-ip <address>",
                     "ansible sonic_vxlans",
-                    address=Codec(ADDRESS_FORM, word=r".+", says="address"),
+                    address=Codec(ADDRESS_FORM, word=r".+", shown_as="address"),
                 ),
                 each(
                     "map vni <it> vlan <vlan>",

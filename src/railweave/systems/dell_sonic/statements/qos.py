@@ -227,16 +227,16 @@ def _signed(text: str) -> int:
     return -whole(text[1:]) if text.startswith("-") else whole(text)
 
 
-CLASS = Codec(in_range(0, MOST_QUEUE), partial(_limited, most=MOST_QUEUE), str, says=f"0-{MOST_QUEUE}")
+CLASS = Codec(in_range(0, MOST_QUEUE), partial(_limited, most=MOST_QUEUE), str, shown_as=f"0-{MOST_QUEUE}")
 """The codec for the number of a queue, traffic class, PFC priority or priority group."""
-CLASSES = Codec(CLASS.accepts, partial(_members, most=MOST_QUEUE), ranges, says=CLASS.says)
+CLASSES = Codec(CLASS.accepts, partial(_members, most=MOST_QUEUE), ranges, shown_as=CLASS.shown_as)
 """The codec for several such numbers. They are printed one in each line; the reader also accepts a list."""
 LIST = r"\d+(?:-\d+)?(?:,\d+(?:-\d+)?)*"
-ALPHA = Codec(r"-[1-6]|[0-3]", _signed, str, says="-6 to 3")
+ALPHA = Codec(r"-[1-6]|[0-3]", _signed, str, shown_as="-6 to 3")
 FLOWS = replace(
     number(256, 32768),
     accepts="256|512|1024|2048|4096|8192|16384|32768",
-    says="256|512|1024|2048|4096|8192|16384|32768",
+    shown_as="256|512|1024|2048|4096|8192|16384|32768",
 )
 MODE = choice({"dlb-flowlet": "flowlet-quality", "dlb-per-packet": "packet-quality"})
 HASH = "ansible sonic_ecmp_load_share"
@@ -246,7 +246,7 @@ ARS = "4.5"
 
 def _list(most: int) -> Codec:
     """Return the codec for a list of numbers and ranges, such as ``0-2,5``. ``most`` is the largest number that may occur."""
-    return Codec(LIST, partial(_members, most=most), ranges, says="list")
+    return Codec(LIST, partial(_members, most=most), ranges, shown_as="list")
 
 
 def _map(kind: str, field_name: str, form: str, members: Codec) -> Row:

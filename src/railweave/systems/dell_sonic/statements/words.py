@@ -13,12 +13,12 @@ from railweave.systems.dell_sonic.tree import quoted
 
 ADDRESS_FORM = r"[0-9a-f.:]+"
 
-WORD = Codec(r"\S+", says="word")
-HOST = Codec(r"\S+", says="text")
-TEXT = Codec(r'(?:"[^"]*"|\S+)', words.unquoted, quoted, word=r".+", says="text")
-ADDRESS = Codec(ADDRESS_FORM, Address.read, says="address")
-INTERFACE_ADDRESS = Codec(r"[0-9a-f.:]+/\d+", InterfaceAddress.read, says="prefix")
-SECRET = Codec(r"\S+", lambda text: reference(words.unquoted(text)), "<{}>".format, says="secret")
+WORD = Codec(r"\S+", shown_as="word")
+HOST = Codec(r"\S+", shown_as="text")
+TEXT = Codec(r'(?:"[^"]*"|\S+)', words.unquoted, quoted, word=r".+", shown_as="text")
+ADDRESS = Codec(ADDRESS_FORM, Address.read, shown_as="address")
+INTERFACE_ADDRESS = Codec(r"[0-9a-f.:]+/\d+", InterfaceAddress.read, shown_as="prefix")
+SECRET = Codec(r"\S+", lambda text: reference(words.unquoted(text)), "<{}>".format, shown_as="secret")
 
 
 def _asn(text: str) -> int:
@@ -29,8 +29,8 @@ def _asn(text: str) -> int:
     return whole(high) << 16 | whole(low) if dot else whole(high)
 
 
-PORT_NAME = Codec(r"Eth\d+/\d+(?:/\d+)?", partial(needed, read=words.interface), word=r"\S.*", says="port")
-ASN = Codec(r"-?\d+", _asn, says="number")
-PREFIX = Codec(r"[0-9a-f.:]+/\d+", Prefix.read, says="prefix")
-TARGET = Codec(r"\d+:\d+", says="target")
-DISTINGUISHER = Codec(r"[\d.]+:\d+", says="rd")
+PORT_NAME = Codec(r"Eth\d+/\d+(?:/\d+)?", partial(needed, read=words.interface), word=r"\S.*", shown_as="port")
+ASN = Codec(r"-?\d+", _asn, shown_as="number")
+PREFIX = Codec(r"[0-9a-f.:]+/\d+", Prefix.read, shown_as="prefix")
+TARGET = Codec(r"\d+:\d+", shown_as="target")
+DISTINGUISHER = Codec(r"[\d.]+:\d+", shown_as="rd")

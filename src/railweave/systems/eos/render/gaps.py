@@ -248,7 +248,7 @@ def _management(config: DeviceConfig) -> Iterator[Finding]:
     open_users = [name for name, user in wanted.users.items() if not user.password]
     if open_users:
         rule = NO_KEY_ONLY_LOGIN
-        yield rule.finding(config.name, f"{rule.says}: {', '.join(open_users)}")
+        yield rule.finding(config.name, f"{rule.fault}: {', '.join(open_users)}")
     if wanted.root_password:
         yield NO_ROOT.finding(config.name)
     if wanted.services.netconf_rfc_compliant and wanted.services.netconf:

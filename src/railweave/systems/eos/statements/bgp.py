@@ -182,13 +182,13 @@ def noted(form: str, source: str, reason: str, when: Callable[[Any], bool]) -> R
 
 
 MANUAL, AVD = "EOS user manual, BGP", "AVD, router_bgp"
-ASN = Codec(r"\d+", as_number, says="number")
+ASN = Codec(r"\d+", as_number, shown_as="number")
 TIMERS = Codec(
-    r"(?P<every>[1-9]\d{1,4}) min-rx (?P=every) multiplier [1-9]\d?", _timers, _written, word=r"\d.+", says="timers"
+    r"(?P<every>[1-9]\d{1,4}) min-rx (?P=every) multiplier [1-9]\d?", _timers, _written, word=r"\d.+", shown_as="timers"
 )
-NEIGHBOR = Codec(r"\S+", word=r"(?:interface )?\S+", says="word")
+NEIGHBOR = Codec(r"\S+", word=r"(?:interface )?\S+", shown_as="word")
 ALGORITHM = choice({"ao-aes-128-cmac": "aes-128-cmac-96", "ao-hmac-sha-1": "hmac-sha1-96"})
-TARGET = Codec(r"\d{1,5}:\d{1,5}", word=r"\S+:\d+", says="target")
+TARGET = Codec(r"\d{1,5}:\d{1,5}", word=r"\S+:\d+", shown_as="target")
 WIDTH = number(1, 4096)
 ROUTE_MAPS = (
     line("route-map <imports> in", MANUAL, changed="replaced", imports=refers("route-map")),

@@ -88,7 +88,7 @@ def _written(numbers: tuple[int, int]) -> str:
 
 LISTS, MAPS = "EOS user manual, ACLs and Route Maps, prefix lists", "EOS user manual, ACLs and Route Maps, route maps"
 FILTERS = "EOS user manual, BGP, match as-range"
-AS_RANGE = Codec(r"\d+(?:-\d+)?", _range, _written, says="number")
+AS_RANGE = Codec(r"\d+(?:-\d+)?", _range, _written, shown_as="number")
 ENTRIES = (
     each(
         "seq <sequence> <permits> <prefix>[ ge <ge>][ le <le>]",

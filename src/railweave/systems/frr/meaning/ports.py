@@ -92,8 +92,8 @@ def for_servers(port: Port) -> Advertised | None:
     given = port.advertised
     if given is None or not given.sends:
         return None
-    says = given.prefixes or given.managed or given.other or given.hop_limit is not None
-    return given if says else None
+    has_content = given.prefixes or given.managed or given.other or given.hop_limit is not None
+    return given if has_content else None
 
 
 def advertisements(port: Port) -> RouterAdvertisements | None:

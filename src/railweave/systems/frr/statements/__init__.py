@@ -37,9 +37,9 @@ def _address(text: str, family: Family) -> InterfaceAddress:
 
 
 FAMILY = choice({"ipv4": "ip", "ipv6": "ipv6"})
-TEXT = Codec(r"\S+(?: \S+)*", word=r".+", says="text")
-WORD = Codec(r"\S+", says="word")
-SECRET = Codec(r"\S+", reference, "<{}>".format, says="secret")
-PREFIX = Codec(r"[0-9a-f.:]+/\d+", _prefix, says="prefix")
-IPV4 = Codec(r"[0-9a-f.:]+/\d+", partial(_address, family="ipv4"), says="prefix")
-IPV6 = Codec(r"[0-9a-f.:]+/\d+", partial(_address, family="ipv6"), says="prefix")
+TEXT = Codec(r"\S+(?: \S+)*", word=r".+", shown_as="text")
+WORD = Codec(r"\S+", shown_as="word")
+SECRET = Codec(r"\S+", reference, "<{}>".format, shown_as="secret")
+PREFIX = Codec(r"[0-9a-f.:]+/\d+", _prefix, shown_as="prefix")
+IPV4 = Codec(r"[0-9a-f.:]+/\d+", partial(_address, family="ipv4"), shown_as="prefix")
+IPV6 = Codec(r"[0-9a-f.:]+/\d+", partial(_address, family="ipv6"), shown_as="prefix")

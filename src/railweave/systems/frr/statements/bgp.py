@@ -201,10 +201,10 @@ def _written(asn: int) -> str:
     return next((word for word, value in _OTHERS.items() if value == asn), str(asn))
 
 
-ASN = Codec(r"\d+", _as_number, says="number")
-PEER_AS = Codec(r"\d+|external|internal", _peer_as, _written, says="number")
-ADDRESS = Codec(r"[0-9a-f.:]+", Address.read, says="address")
-TARGETS = Codec(r"\d+:\d+", lambda text: tuple(text.split()), word=r".+", spreads=True, says="targets")
+ASN = Codec(r"\d+", _as_number, shown_as="number")
+PEER_AS = Codec(r"\d+|external|internal", _peer_as, _written, shown_as="number")
+ADDRESS = Codec(r"[0-9a-f.:]+", Address.read, shown_as="address")
+TARGETS = Codec(r"\d+:\d+", lambda text: tuple(text.split()), word=r".+", spreads=True, shown_as="targets")
 UNICAST = choice({"ipv4": "ipv4", "ipv6": "ipv6"})
 BGP, EVPN = "FRR manual, BGP", "FRR manual, BGP, Ethernet Virtual Network - EVPN"
 BFD = "FRR manual, BFD, BGP BFD Configuration"
@@ -317,7 +317,7 @@ UNICAST_ROWS = (
 TARGET_ROWS = (
     passed("rd auto", "as without the statement"),
     passed("route-target <_way> auto", "as without the statement", _way=WORD),
-    *targets(EVPN, Codec(r"[\d.]+:\d+", says="rd"), TARGETS),
+    *targets(EVPN, Codec(r"[\d.]+:\d+", shown_as="rd"), TARGETS),
 )
 EVPN_ROWS = (
     *_peers(),

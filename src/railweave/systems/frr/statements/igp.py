@@ -87,8 +87,10 @@ def _runs(port: OnIsis) -> bool:
 ISIS, ON_ISIS = "FRR manual, ISIS, ISIS router", "FRR manual, ISIS, ISIS interface"
 OSPF, ON_OSPF = "FRR manual, OSPFv2, Routers", "FRR manual, OSPFv2, Interfaces"
 BFD = "FRR manual, BFD, IS-IS BFD Configuration"
-AREA = Codec(r"(?:\d{1,3}\.){3}\d{1,3}|\d+", _area, word=r"[\d.]+", says="number")
-ROUTER_ID = Codec(r"(?:\d{1,3}\.){3}\d{1,3}", lambda text: Address(str(IPv4Address(text))), word=r"\S+", says="address")
+AREA = Codec(r"(?:\d{1,3}\.){3}\d{1,3}|\d+", _area, word=r"[\d.]+", shown_as="number")
+ROUTER_ID = Codec(
+    r"(?:\d{1,3}\.){3}\d{1,3}", lambda text: Address(str(IPv4Address(text))), word=r"\S+", shown_as="address"
+)
 ISIS_ON_PORT = (
     each(
         "<family> router isis <it>",

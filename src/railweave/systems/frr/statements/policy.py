@@ -133,12 +133,12 @@ def as_path(separator: str) -> Codec:
         return separator.join(map(str, numbers))
 
     form = rf"\d+(?:{separator}\d+)*"
-    return Codec(form, read, write, word=form, says="numbers")
+    return Codec(form, read, write, word=form, shown_as="numbers")
 
 
 def _several(value: str) -> Codec:
     form = rf"{value}(?: {value})*"
-    return Codec(form, lambda text: tuple(text.split()), " ".join, word=form, says="communities")
+    return Codec(form, lambda text: tuple(text.split()), " ".join, word=form, shown_as="communities")
 
 
 VERDICT = choice({True: "permit", False: "deny"})
@@ -226,7 +226,7 @@ def steps(source: str, *lines: Row) -> Iterator[Row]:
 
 
 FILTERING, ROUTE_MAPS, BFD = "FRR manual, Filtering", "FRR manual, Route Maps", "FRR manual, BFD, Profile Configuration"
-COMMUNITY = Codec(r"\d+:\d+(?::\d+)?", word=r"\d+:\d+(?::\d+)?", says="community")
+COMMUNITY = Codec(r"\d+:\d+(?::\d+)?", word=r"\d+:\d+(?::\d+)?", shown_as="community")
 ENTRY = tuple(
     steps(
         ROUTE_MAPS,

@@ -138,7 +138,7 @@ ON_PORT = (
                 ND,
                 "ipv6 nd prefix <prefix>[ <valid> <preferred>]{ <off_link>| <no_autoconfig>}",
                 PREFIX,
-                Codec(r"\d+|infinite", _seconds, word=r"\d+|infinite", says="number"),
+                Codec(r"\d+|infinite", _seconds, word=r"\d+|infinite", shown_as="number"),
             ),
         ),
     ),
@@ -167,13 +167,13 @@ INTERFACES = Statements(
     Ports,
     (
         _ports(
-            Codec(r"\S+", _no_loopback, word=r"\S+", says="word", defines="interface"),
+            Codec(r"\S+", _no_loopback, word=r"\S+", shown_as="word", defines="interface"),
             (DESCRIPTION, SHUT, *ON_PORT),
             prints=True,
         ),
         # A loopback that is shut down is still a source address of the device's own packets; no field represents that.
         _ports(
-            Codec("|".join(LOOPBACKS), word=r"\S+", says="|".join(LOOPBACKS)), (DESCRIPTION, *ON_PORT), prints=False
+            Codec("|".join(LOOPBACKS), word=r"\S+", shown_as="|".join(LOOPBACKS)), (DESCRIPTION, *ON_PORT), prints=False
         ),
     ),
     disrupts=(),

@@ -35,11 +35,11 @@ def _of_family(text: str, family: Family) -> Address:
     return address
 
 
-WORD = Codec(r"\S+", says="word")
-TEXT = Codec(r".+", says="text")
-SECRET = Codec(r"\S+", reference, _reference, says="secret")
-ADDRESS = Codec(r"[0-9a-f.:]+", words.address, says="address")
-PREFIX = Codec(r"[0-9a-f.:]+/\d+", words.prefix, says="prefix")
+WORD = Codec(r"\S+", shown_as="word")
+TEXT = Codec(r".+", shown_as="text")
+SECRET = Codec(r"\S+", reference, _reference, shown_as="secret")
+ADDRESS = Codec(r"[0-9a-f.:]+", words.address, shown_as="address")
+PREFIX = Codec(r"[0-9a-f.:]+/\d+", words.prefix, shown_as="prefix")
 ADDRESSES: dict[Family, Codec] = {
     "ipv4": Codec(r"192\.0\.2\.\d", partial(_of_family, family="ipv4"), word=r"[0-9.]+"),
     "ipv6": Codec(r"2001:db8::\d", partial(_of_family, family="ipv6"), word=r"[0-9a-f.:]+"),
@@ -49,7 +49,7 @@ ADDRESSES: dict[Family, Codec] = {
 
 def whole(low: int, high: int) -> Codec:
     """Return the codec for numbers from ``low`` to ``high``. The range limits what is printed; any number can be read."""
-    return Codec(in_range(low, high), words.whole, says=f"{low}-{high}")
+    return Codec(in_range(low, high), words.whole, shown_as=f"{low}-{high}")
 
 
 GRPC_CERTIFICATE = "railweave-grpc"

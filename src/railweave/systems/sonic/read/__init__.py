@@ -208,7 +208,7 @@ def _config(
     _common(system, tables, reader, files=files, lines=made is None)
     for name in fabric:
         row = tables.row("INTERFACE", name)
-        if row.says("ipv6_use_link_local_only", "disable") and not known[name].addresses:
+        if row.field_is("ipv6_use_link_local_only", "disable") and not known[name].addresses:
             row.leave("ipv6_use_link_local_only")
     if not system.features.get("bgp", True):
         config = _without_sessions(config)
@@ -252,7 +252,7 @@ def _renamed(port: Interface, names: Mapping[str, str]) -> Interface:
 
 
 def _link_local(name: str, tables: Rows) -> bool:
-    return tables.row("INTERFACE", name).says("ipv6_use_link_local_only", "enable")
+    return tables.row("INTERFACE", name).field_is("ipv6_use_link_local_only", "enable")
 
 
 def _in_table(tables: Rows) -> list[str]:

@@ -115,7 +115,7 @@ def _community_sets(tables: Rows, frr_lines: Lines) -> None:
         members = row.words("community_member")
         row.leave("community_member")
         kind = "large-community" if members and members[0].count(":") == 2 else "community"
-        form = "standard" if row.says("set_type", "standard", "") else "expanded"
+        form = "standard" if row.field_is("set_type", "standard", "") else "expanded"
         action = peek(row, "action").casefold() or "permit"
         if len(members) == 1:
             row.text("match_action")
@@ -136,7 +136,7 @@ _SETS = {
 
 def _route_maps(tables: Rows, frr_lines: Lines) -> None:
     """Add the entries of route-maps. A field without an FRR line is added to its entry unchanged, and is then not understood."""
-    of_six = {row.key for row in tables.rows("PREFIX_SET") if row.says("mode", "ipv6")}
+    of_six = {row.key for row in tables.rows("PREFIX_SET") if row.field_is("mode", "ipv6")}
     for row in tables.rows("ROUTE_MAP_SET"):
         row.known = True
     for row in tables.rows("ROUTE_MAP"):
@@ -198,7 +198,7 @@ def _templates(tables: Rows, frr_lines: Lines, ports: dict[str, Port]) -> None:
             continue
         body.append(Section(f"neighbor {group} peer-group"))
         for row in peers:
-            _plain_neighbor(frr_lines, body, row, group, down=meta.says("default_bgp_status", "down"))
+            _plain_neighbor(frr_lines, body, row, group, down=meta.field_is("default_bgp_status", "down"))
             if any(
                 row.fields.get("local_addr") == subnet.address for port in ports.values() for subnet in port.addresses
             ):
@@ -222,7 +222,7 @@ def _plain_neighbor(frr_lines: Lines, body: list[Section], row: Row, group: str,
         frr_lines.add(body, f"neighbor {name} description {row.text('name')}", row, "name")
     if "admin_status" not in row.fields and down:
         body.append(Section(f"neighbor {name} shutdown"))
-    elif row.says("admin_status", "down"):
+    elif row.field_is("admin_status", "down"):
         frr_lines.add(body, f"neighbor {name} shutdown", row, "admin_status")
 
 

@@ -193,7 +193,7 @@ def _macsec(tables: Rows, row: Row) -> Macsec | None:
     while name.endswith("00"):
         name = name[:-2]
     suite = profile.text("cipher_suite").casefold()
-    profile.says("policy", "security")
+    profile.field_is("policy", "security")
     cipher: Cipher | None = next((known for known in _CIPHERS if known == suite), None)
     if cipher is None:
         profile.leave("cipher_suite")

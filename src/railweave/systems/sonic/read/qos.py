@@ -53,9 +53,9 @@ def _pools(tables: Rows, model: SwitchModel | None) -> Buffers:
     usual = Buffers()
     pool = {name: tables.row("BUFFER_POOL", name) for name in (LOSSLESS, LOSSY, EGRESS_LOSSLESS, EGRESS_LOSSY)}
     for name, row in pool.items():
-        if not row.says("type", name.partition("_")[0]):
+        if not row.field_is("type", name.partition("_")[0]):
             row.leave("type")
-        if not row.says("mode", "static" if name == EGRESS_LOSSLESS else "dynamic"):
+        if not row.field_is("mode", "static" if name == EGRESS_LOSSLESS else "dynamic"):
             row.leave("mode")
     headroom = _percent(pool[LOSSLESS], "xoff", model) if "xoff" in pool[LOSSLESS].fields else 0
     with_headroom = _percent(pool[LOSSLESS], "size", model)
@@ -347,8 +347,8 @@ def _classes(
     marking: dict[str, Marking] = {}
     for queue in sorted(queues, key=lambda queue: (order.get(names[queue], len(order)), queue)):
         name, row = names[queue], tables.row("SCHEDULER", queues[queue].scheduler)
-        strict = row.says("type", "strict")
-        if not row.says("type", "strict", "dwrr", "wrr", ""):
+        strict = row.field_is("type", "strict")
+        if not row.field_is("type", "strict", "dwrr", "wrr", ""):
             row.leave("type")
         weight = row.number("weight") if "weight" in row.fields else None
         marked = _marking(tables.row("WRED_PROFILE", queues[queue].marking)) if queues[queue].marking else None
@@ -369,7 +369,7 @@ def _classes(
 
 def _marking(row: Row) -> Marking | None:
     """Return the ECN marking of green packets, or None if green packets are not marked."""
-    if not row.says("ecn", "ecn_green", "ecn_all") or not row.says("wred_green_enable", "true"):
+    if not row.field_is("ecn", "ecn_green", "ecn_all") or not row.field_is("wred_green_enable", "true"):
         for name in row.fields:
             row.leave(name)
         return None

@@ -66,7 +66,7 @@ class Row:
         """Return the words of a field, which is a list or a text with commas between words."""
         return [word.strip() for word in self.text(name).split(",") if word.strip()]
 
-    def says(self, name: str, *words: str) -> bool:
+    def field_is(self, name: str, *words: str) -> bool:
         """Return True if a field has one of these values. The comparison ignores case."""
         return self.text(name).casefold() in words
 

@@ -29,10 +29,10 @@ LOST = {
     "DNS_OPTIONS": "the switch asks for names without its `domain`",
     "FLEX_COUNTER_TABLE": "marks of ECN are not counted queue by queue",
     "GNMI": "gNMI listens in every VRF, ports of servers and of the fabric included; where `control_plane` is given it is limited by source",
-    "SAG": rules.NO_ANYCAST.says,
+    "SAG": rules.NO_ANYCAST.fault,
     "SERIAL_CONSOLE": "an idle console session is not ended (`login.idle`)",
     "SSH_SERVER": "an idle SSH session is not ended (`login.idle`)",
-    "VLAN_INTERFACE": rules.NO_ANYCAST.says,
+    "VLAN_INTERFACE": rules.NO_ANYCAST.fault,
 }
 """The effect that is lost if an older release lacks a table or its newest field, by table."""
 

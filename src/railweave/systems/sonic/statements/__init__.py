@@ -22,10 +22,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
 
-TEXT = Codec(r"[\s\S]*", word=r"[\s\S]*", says="text")
-WORD = Codec(r"\S+", says="word")
-ADDRESS = Codec(r"[0-9a-f.:]+", Address.read, says="address")
-INTERFACE_ADDRESS = Codec(r"[0-9a-f.:]+/\d+", InterfaceAddress.read, says="prefix")
+TEXT = Codec(r"[\s\S]*", word=r"[\s\S]*", shown_as="text")
+WORD = Codec(r"\S+", shown_as="word")
+ADDRESS = Codec(r"[0-9a-f.:]+", Address.read, shown_as="address")
+INTERFACE_ADDRESS = Codec(r"[0-9a-f.:]+/\d+", InterfaceAddress.read, shown_as="prefix")
 STATE = choice({True: "enabled", False: "disabled"}, always_enabled=True, always_disabled=False)
 ON = choice({True: "enable", False: "disable"})
 PORT_NUMBER = number(1, 65535)

@@ -126,11 +126,11 @@ def _named(names: Iterable[str]) -> Codec:
 row = partial(
     statements.row,
     codecs={
-        "asn": Codec(r"\d+", says="number"),
+        "asn": Codec(r"\d+", shown_as="number"),
         "shut_neighbors": choice({True: "down", False: "up"}),
         "address": INTERFACE_ADDRESS,
-        "gateway": Codec(r"[0-9a-f.:]+", Address.read, says="address"),
-        "domain": Codec(r"[A-Za-z0-9.-]+", _one_domain, says="text"),
+        "gateway": Codec(r"[0-9a-f.:]+", Address.read, shown_as="address"),
+        "domain": Codec(r"[A-Za-z0-9.-]+", _one_domain, shown_as="text"),
         "severity": choice(SEVERITIES, crit="critical"),
         **dict.fromkeys(("port", "grpc_port"), number(1, 65535)),
         **dict.fromkeys(("banner", "location", "contact"), TEXT),

@@ -72,7 +72,7 @@ class Vlans:
     mapped: tuple[Mapped, ...] = ()
 
 
-TWO = Codec(r"[A-Za-z]+\d+ [A-Za-z]+\d+", word=r"\S+ \S+", says="VLAN port")
+TWO = Codec(r"[A-Za-z]+\d+ [A-Za-z]+\d+", word=r"\S+ \S+", shown_as="VLAN port")
 TAGGED = choice({True: "tagged", False: "untagged"})
 VNI = number(0, 16_777_215)
 row = partial(
