@@ -71,9 +71,9 @@ class OneFile(Generic[T]):
         Raises ``RenderError`` if a text cannot be read.
         """
         files = {file: parse(text) for file, text in texts.items()}
-        taking = SectionReader([section for sections in files.values() for section in sections])
-        config = self.config_of(self.table.read(taking.sections, taking))
-        known: dict[int, tuple[str, Known]] = {id(line): (path, known) for line, path, known in taking.lines()}
+        reader = SectionReader([section for sections in files.values() for section in sections])
+        config = self.config_of(self.table.read(reader.sections, reader))
+        known: dict[int, tuple[str, Known]] = {id(line): (path, known) for line, path, known in reader.lines()}
         irrelevant = catalog().systems[self.nos].reads.irrelevant
         statements = (
             statement

@@ -127,7 +127,7 @@ def test_two_rules_with_one_id_are_refused(package: Path) -> None:
         rules_of(package.name)
 
 
-@pytest.mark.parametrize("sentences", [{}, {"says": "it is so", "holds": "It is not so."}])
+@pytest.mark.parametrize("sentences", [{}, {"fault": "it is so", "holds": "It is not so."}])
 def test_a_rule_says_what_was_found_or_what_must_hold(sentences: dict[str, str]) -> None:
     with pytest.raises(ValueError, match="toy-rule"):
         Rule("toy-rule", "error", "toy", why="because", **sentences)

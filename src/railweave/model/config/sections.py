@@ -229,13 +229,13 @@ Known = Literal["understood", "irrelevant", ""]
 class SectionReader:
     """A reader of sections that records which lines are understood.
 
-    Taking a line marks it and its parent headers as understood.
+    A line that is read is marked as understood, with its parent headers.
     """
 
     def __init__(self, sections: Sequence[Section]) -> None:
         self.sections = sections
         self._understood: set[int] = set()
-        self._passed: set[int] = set()
+        self._irrelevant: set[int] = set()
 
     def each(self, *forms: str, below: SelectedLine | None = None) -> Iterator[SelectedLine]:
         """Mark as understood and yield every line that matches these forms (see ``select``).
@@ -254,24 +254,20 @@ class SectionReader:
         lines = list(self.each(*forms, below=below))
         return lines[-1] if lines else None
 
-    def take(self, *lines: Section) -> None:
+    def mark_understood(self, *lines: Section) -> None:
         """Mark single lines as understood without a form, for example the lines of free text."""
         self._understood.update(map(id, lines))
 
-    def pass_over(self, section: Section) -> None:
+    def mark_irrelevant(self, section: Section) -> None:
         """Mark a line as irrelevant: it is understood, and has no effect."""
         self._understood.add(id(section))
-        self._passed.add(id(section))
+        self._irrelevant.add(id(section))
 
-    def give_back(self, section: Section) -> None:
+    def mark_unknown(self, line: Section | SelectedLine) -> None:
         """Mark a line as not understood again, after a form matched it. Readers do so if its value has a meaning that they do not support."""
-        self._understood.discard(id(section))
+        self._understood.discard(id(line.chain[-1] if isinstance(line, SelectedLine) else line))
 
-    def leave(self, selected: SelectedLine) -> None:
-        """Mark a selected line as not understood again. Its parent lines stay understood."""
-        self.give_back(selected.chain[-1])
-
-    def untaken(self, lines: Iterable[Section], above: str, irrelevant: Callable[[str], bool]) -> tuple[str, ...]:
+    def unknown_lines(self, lines: Iterable[Section], above: str, irrelevant: Callable[[str], bool]) -> tuple[str, ...]:
         """Return the paths of the lines that are not understood. A line is left out if ``irrelevant`` returns True for its path.
 
         ``above`` is the path of the section that contains ``lines``.
@@ -297,4 +293,4 @@ class SectionReader:
         """Return the result of reading a line: understood, irrelevant, or "" for not understood."""
         if id(section) not in self._understood:
             return ""
-        return "irrelevant" if id(section) in self._passed else "understood"
+        return "irrelevant" if id(section) in self._irrelevant else "understood"

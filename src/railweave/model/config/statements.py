@@ -11,7 +11,7 @@ fields of the value that the statements describe. A table (``Statements``) provi
   (``model.config.row_changes``).
 - ``since``: the lines whose statements a given release introduced.
 
-A statement that does not affect the network also has a row (``passed``), with the reason. A statement that can shut,
+A statement that does not affect the network also has a row (``ignored``), with the reason. A statement that can shut,
 drain, filter, reorder or disable something must never have such a row.
 """
 
@@ -44,7 +44,7 @@ SECTION = "section"
 """The field of an element that holds the configuration section from which the element was read. Only some classes have this field.
 
 If ``DeviceConfig`` cannot hold an element, a reader can mark its section as not understood
-(``SectionReader.give_back``).
+(``SectionReader.mark_unknown``).
 """
 
 
@@ -96,7 +96,7 @@ Changed = Literal["cut", "replaced", "removed"]
 
 @dataclass(frozen=True)
 class Row:
-    """A row of a statement table. Create rows with ``line``, ``each``, ``part``, ``under``, ``fixed`` or ``passed``.
+    """A row of a statement table. Create rows with ``line``, ``each``, ``part``, ``under``, ``fixed`` or ``ignored``.
 
     The docstrings of these functions explain the fields.
     """
@@ -238,7 +238,7 @@ def fixed(
     return Row((form,), source=source, when=when, disrupts=disrupts)
 
 
-def passed(form: str, reason: str, source: str = "", **codecs: Codec) -> Row:
+def ignored(form: str, reason: str, source: str = "", **codecs: Codec) -> Row:
     """Return a row for a statement that is only read, because it does not affect the network. ``reason`` explains why."""
     return Row((form,), codecs=codecs, source=source, reason=reason, prints=False)
 
@@ -553,9 +553,9 @@ class Statements(Generic[T]):
         if entry is None or last is None or (section.body and last.inner is None and not last.row.reason):
             return  # unknown, or a plain statement with lines below it
         if last.row.reason:
-            reader.pass_over(section)
+            reader.mark_irrelevant(section)
         else:
-            reader.take(section)
+            reader.mark_understood(section)
         self._store(entry, values, collected, section, reader)
 
     def _store(

@@ -288,9 +288,9 @@ class Tree(Statements[T]):
     ) -> None:
         """Mark the last word of a statement as understood, and store the statement's values."""
         if row.reason:
-            end.take("irrelevant")
+            end.mark("irrelevant")
         elif not row.several:
-            end.take()
+            end.mark()
             if inner is not None:
                 inner.of_words(end, collected.setdefault(row.field, _There()))
             collected.update(values)
@@ -301,7 +301,7 @@ class Tree(Statements[T]):
             collected.update(
                 {slot: value for slot, value in values.items() if slot not in names and slot not in row.by}
             )
-            end.take()
+            end.mark()
             if row.made is None:
                 if inner is not None:
                     inner.of_words(end, {})
@@ -318,7 +318,7 @@ class Tree(Statements[T]):
             if inner is not None:
                 inner.of_words(end, member)
             if not needed <= member.keys():
-                end.leave()
+                end.mark_unknown()
             elif row.by:
                 collected.setdefault(row.field, {})[key] = member
             else:
@@ -339,9 +339,9 @@ class Tree(Statements[T]):
         value = self.value(top)
         for section, end in ends:
             if end.kind == "understood":
-                reader.take(section)
+                reader.mark_understood(section)
             elif end.kind == "irrelevant":
-                reader.pass_over(section)
+                reader.mark_irrelevant(section)
         return value
 
 

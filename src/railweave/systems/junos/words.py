@@ -1,7 +1,7 @@
 """A Junos configuration as a trie of the words of its ``set`` form. All forms of a configuration give the same trie.
 
-A statement is a path from the top of the trie to a last word. A reader "takes" a word to mark it as understood. The
-statement is understood if its last word was taken.
+A statement is a path from the top of the trie to a last word. A reader marks words as understood. The
+statement is understood if its last word is marked.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ class Word:
     - ``inherited``: True if the word comes from an applied group. Words that are written at the place itself override
       inherited words.
     - ``origin``: the corresponding word in the group, if the word is inherited.
-    - ``kind``: ``unknown`` until a reader takes the word.
+    - ``kind``: ``unknown`` until a reader marks the word.
     """
 
     __slots__ = ("at", "below", "file", "inherited", "kind", "origin", "text")
@@ -119,45 +119,45 @@ class Word:
             here = here.below.get(text) if here is not None else None
         return here
 
-    def take(self, kind: Kind = "understood") -> Word:
-        """Mark this word as understood, or with a different ``kind`` such as ``irrelevant`` (without effect). This is called taking the word."""
+    def mark(self, kind: Kind = "understood") -> Word:
+        """Mark this word as understood, or with a different ``kind`` such as ``irrelevant`` (without effect)."""
         self.kind = kind
         if self.origin is not None and self.origin.kind != "understood":
             self.origin.kind = kind
         return self
 
-    def leave(self) -> None:
+    def mark_unknown(self) -> None:
         """Mark this word and all words below it as not understood."""
         self.kind = "unknown"
         if self.origin is not None:
             self.origin.kind = "unknown"
         for word in self.below.values():
-            word.leave()
+            word.mark_unknown()
 
-    def take_all(self, kind: Kind = "understood") -> None:
+    def mark_all(self, kind: Kind = "understood") -> None:
         """Mark this word and all words below it as understood, or with a different ``kind``."""
-        self.take(kind)
+        self.mark(kind)
         for word in self.below.values():
-            word.take_all(kind)
+            word.mark_all(kind)
 
     def flag(self, *words: str) -> bool:
         """Return True if a path exists, and mark the word at its end as understood."""
         word = self.at_path(*words)
         if word is None:
             return False
-        word.take()
+        word.mark()
         return True
 
     def block(self, *words: str) -> Word:
         """Return the word at the end of a path, and mark it as understood. If the path does not exist, return an empty word."""
         word = self.at_path(*words)
-        return word.take() if word is not None else Word("")
+        return word.mark() if word is not None else Word("")
 
     def entries(self, *words: str) -> Iterator[Word]:
         """Yield every word that follows a path, which is the name of an entry. Each word is marked as understood when it is yielded."""
         place = self.at_path(*words)
         for word in list(place.below.values()) if place is not None else ():
-            yield word.take()
+            yield word.mark()
 
     def names(self, *words: str) -> tuple[str, ...]:
         """Return the values of the list at a path, and mark them as understood."""
@@ -196,7 +196,7 @@ class Word:
             value = meaning(word.text)
         except ValueError:
             return None
-        word.take()
+        word.mark()
         return value
 
     def spread(self, words: Mapping[str, int]) -> Word:

@@ -107,7 +107,7 @@ def in_use(balancing: Balancing, objects: Collection[str | None], profiles: Coll
     return replace(balancing, objects=named or balancing.objects, port_profiles=at_ports or balancing.port_profiles)
 
 
-def unheld_ars(balancing: Balancing, sections: Iterable[Section]) -> Iterator[Section]:
+def unrepresented_ars(balancing: Balancing, sections: Iterable[Section]) -> Iterator[Section]:
     """Yield the lines of objects and port profiles that ``DeviceConfig`` cannot represent.
 
     ``DeviceConfig`` has one value for all of them, and these lines set a different value.

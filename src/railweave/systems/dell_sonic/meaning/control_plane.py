@@ -95,8 +95,8 @@ def protected(
     ordered = {key: _ordered(entries) for key, entries in every.items()}
     of_switch = {key: entries for key, entries in ordered.items() if key in bound}
     open_lists = {key for key, entries in ordered.items() if of_switch and entries and entries[-1] == THE_REST}
-    unheld = [use.section for use in uses if (use.family, use.name) not in every]
-    unheld += _filters(sections, open_lists, {port.name for port in config.interfaces if port.kind != "server"})
+    unrepresented = [use.section for use in uses if (use.family, use.name) not in every]
+    unrepresented += _filters(sections, open_lists, {port.name for port in config.interfaces if port.kind != "server"})
     understood: set[int] = set()
     if of_switch:
         designed, management = _designed(config, of_switch.values())
@@ -105,8 +105,10 @@ def protected(
         management = replace(management, snmp=config.management.snmp, security=management.security or Security())
         protection = replace(designed, rules=rules, sources=sources, server_ports=server_ports)
         config = replace(config, protection=protection, management=management)
-    unheld += [each.section for entries in every.values() for each in entries if id(each.section) not in understood]
-    return config, [section for section in unheld if section is not None]
+    unrepresented += [
+        each.section for entries in every.values() for each in entries if id(each.section) not in understood
+    ]
+    return config, [section for section in unrepresented if section is not None]
 
 
 def _ordered(entries: Iterable[Entry]) -> list[Entry]:

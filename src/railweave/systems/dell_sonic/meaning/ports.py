@@ -173,7 +173,7 @@ def _tunnels(config: DeviceConfig, names: Mapping[str, str]) -> dict[str, Tunnel
     return {TUNNEL: Tunnel(str(config.overlay.endpoints[0].address), vlans, vrfs)}
 
 
-def unheld_at_ports(interfaces: Interfaces, config: DeviceConfig) -> Iterator[Section]:
+def unrepresented_at_ports(interfaces: Interfaces, config: DeviceConfig) -> Iterator[Section]:
     """Yield the lines that ``DeviceConfig`` cannot represent: storm control, router advertisements, and interfaces whose names do not follow railweave's scheme."""
     if "Loopback0" not in interfaces.loopbacks:
         yield from (lines.section for lines in interfaces.loopbacks.values() if lines.section and not lines.vrf)

@@ -415,12 +415,12 @@ def _watchdog(qos: Qos, at_ports: Sequence[PortQos]) -> Watchdog | None:
     )
 
 
-def unheld(
+def unrepresented(
     qos: Qos, lines: Mapping[str, Lines], sections: Iterable[Section], config: DeviceConfig
 ) -> Iterator[Section]:
     """Yield the statements whose value ``DeviceConfig`` cannot represent. ``sections`` are the sections at the top level."""
     expected = qos_of(config)
-    yield from _unheld_entries(qos, lines, config, expected)
+    yield from _unrepresented_entries(qos, lines, config, expected)
     printed = [*QOS.printed(preparation_of(config)), *QOS.printed(expected), *BALANCING.printed(balancing_of(config))]
     held = {section.line for section in printed}
     for section in sections:
@@ -440,7 +440,9 @@ _PLAIN = ("buffer ", "priority-flow-control ", "ip load-share hash ")
 """The beginnings of statements that railweave prints in exactly the same words if ``DeviceConfig`` represents them."""
 
 
-def _unheld_entries(qos: Qos, lines: Mapping[str, Lines], config: DeviceConfig, expected: Qos) -> Iterator[Section]:
+def _unrepresented_entries(
+    qos: Qos, lines: Mapping[str, Lines], config: DeviceConfig, expected: Qos
+) -> Iterator[Section]:
     """Yield the map entries that ``DeviceConfig`` cannot represent: in ``DeviceConfig``, their packets have a different queue, group or priority.
 
     In the configuration text, a traffic class may have any number. In ``DeviceConfig``, it has the number of its queue.

@@ -19,11 +19,11 @@ from railweave.model.config.sections import CLOSERS, Section, SectionReader, sel
 from railweave.model.device.model import DeviceConfig, Interface
 from railweave.model.device.reading import Reading, ReadStatement, classify_statements
 from railweave.systems.dell_sonic.changes import config_tree
-from railweave.systems.dell_sonic.meaning.balancing import balancing_config_of, in_use, unheld_ars
+from railweave.systems.dell_sonic.meaning.balancing import balancing_config_of, in_use, unrepresented_ars
 from railweave.systems.dell_sonic.meaning.control_plane import protected
 from railweave.systems.dell_sonic.meaning.management import management_of
-from railweave.systems.dell_sonic.meaning.ports import unheld_at_ports
-from railweave.systems.dell_sonic.meaning.qos import qos_config_of, unheld
+from railweave.systems.dell_sonic.meaning.ports import unrepresented_at_ports
+from railweave.systems.dell_sonic.meaning.qos import qos_config_of, unrepresented
 from railweave.systems.dell_sonic.read import devices
 from railweave.systems.dell_sonic.read.routing import Routing
 from railweave.systems.dell_sonic.statements.bgp import ROUTING
@@ -44,19 +44,19 @@ if TYPE_CHECKING:
     from railweave.model.config.tree import ConfigTree, Node
 
 
-def spelled(taking: SectionReader) -> list[Section]:
+def spelled(reader: SectionReader) -> list[Section]:
     """Return the sections at the top level, with the interface names in their headers in the same form as in statements.
 
     A section for a range of interfaces becomes one section for each interface.
     """
     every: list[Section] = []
-    for header in taking.sections:
+    for header in reader.sections:
         names = _names(header.line.removeprefix("interface ")) if header.line.startswith("interface ") else ()
         lines = [f"interface {_spelled(name)}" for name in names]
         if lines in ([], [header.line]):
             every.append(header)
         else:
-            taking.take(header)
+            reader.mark_understood(header)
             every += [Section(line, header.body) for line in lines]
     return every
 
@@ -257,11 +257,11 @@ NOS = "dell_sonic"
 def read(texts: Mapping[str, str]) -> Reading:
     """Return the configuration of one device, read from all its texts together. Raises ``RenderError`` if a text is malformed."""
     of_file = {file: sections(text) for file, text in texts.items()}
-    taking = SectionReader([section for some in of_file.values() for section in some])
-    config = _config(taking)
+    reader = SectionReader([section for some in of_file.values() for section in some])
+    config = _config(reader)
     statements: list[ReadStatement] = []
     irrelevant = catalog().systems[NOS].reads.irrelevant
-    lines = list(taking.lines())
+    lines = list(reader.lines())
     place = 0
     for file, some in of_file.items():
         count = _count(some)
@@ -301,18 +301,18 @@ def _named(lines: Sequence[tuple[Section, str, Known]]) -> Iterator[tuple[Sectio
         yield section, path, known, " ".join(words[: _NAMED.get(words[0], 2)])
 
 
-def _config(taking: SectionReader) -> DeviceConfig:
-    sections = spelled(taking)
-    interfaces = INTERFACES.read(sections, taking)
-    lines, shared = interfaces.every, SHARED.read(sections, taking)
-    policies = POLICIES.read(taking.sections, taking)
-    listed, bfd = lists(policies, taking, NOS, numbered=False), profiles(policies, taking)
+def _config(reader: SectionReader) -> DeviceConfig:
+    sections = spelled(reader)
+    interfaces = INTERFACES.read(sections, reader)
+    lines, shared = interfaces.every, SHARED.read(sections, reader)
+    policies = POLICIES.read(reader.sections, reader)
+    listed, bfd = lists(policies, reader, NOS, numbered=False), profiles(policies, reader)
     tunnelled = next(iter(interfaces.tunnels.values()), Tunnel())
-    system = SYSTEM.read(sections, taking)
-    routers = ROUTING.read(taking.sections, taking).routers.values()
-    routing = Routing(taking, interfaces, routers, listed, bfd, dict.fromkeys(system.vrfs))
-    split, qos = devices.breakouts(SPLITS.read(sections, taking)), QOS.read(taking.sections, taking)
-    balancing = BALANCING.read(taking.sections, taking)
+    system = SYSTEM.read(sections, reader)
+    routers = ROUTING.read(reader.sections, reader).routers.values()
+    routing = Routing(reader, interfaces, routers, listed, bfd, dict.fromkeys(system.vrfs))
+    split, qos = devices.breakouts(SPLITS.read(sections, reader)), QOS.read(reader.sections, reader)
+    balancing = BALANCING.read(reader.sections, reader)
     balancing = in_use(
         balancing, {entry.shared_by for entry in policies.maps}, {port.qos.ars for port in lines.values()}
     )
@@ -322,7 +322,7 @@ def _config(taking: SectionReader) -> DeviceConfig:
     model = devices.model(split.values(), cages, qos.headroom)
     cabled = _interfaces(lines, routing)
     gateways = devices.gateways(interfaces, cabled, tunnelled.transit(), shared)
-    _give_back_shut(taking, tunnelled.transit())
+    _mark_shutdowns_unknown(reader, tunnelled.transit())
     management = system.port or ManagementPort()
     vrfs = routing.tenants(gateways)
     names = {gateway.vlan: gateway.vlan_name for gateway in gateways if gateway.vlan}
@@ -347,19 +347,19 @@ def _config(taking: SectionReader) -> DeviceConfig:
         vrfs=vrfs,
         mac_vrf=routing.bridged(names, cabled),
     )
-    in_ports = (*unheld(qos, lines, taking.sections, config), *unheld_at_ports(interfaces, config))
-    in_ports += tuple(unheld_ars(balancing, taking.sections))
-    config, in_lists = protected(config, LISTS.read(taking.sections, taking), lines, taking.sections)
+    in_ports = (*unrepresented(qos, lines, reader.sections, config), *unrepresented_at_ports(interfaces, config))
+    in_ports += tuple(unrepresented_ars(balancing, reader.sections))
+    config, in_lists = protected(config, LISTS.read(reader.sections, reader), lines, reader.sections)
     for section in (*in_ports, *in_lists):
-        taking.give_back(section)
+        reader.mark_unknown(section)
     return config
 
 
-def _give_back_shut(taking: SectionReader, transit: set[int]) -> None:
+def _mark_shutdowns_unknown(reader: SectionReader, transit: set[int]) -> None:
     """Mark as not understood: ``shutdown`` below a VLAN that exists only for a VRF's VNI."""
-    for line in select(taking.sections, "interface Vlan <vlan>", "shutdown"):
+    for line in select(reader.sections, "interface Vlan <vlan>", "shutdown"):
         if line["vlan"].isdecimal() and int(line["vlan"]) in transit:
-            taking.leave(line)
+            reader.mark_unknown(line)
 
 
 def _interfaces(lines: Mapping[str, Lines], routing: Routing) -> tuple[Interface, ...]:

@@ -47,7 +47,7 @@ class Routing(Sessioned):
 
     def __init__(
         self,
-        taking: SectionReader,
+        reader: SectionReader,
         interfaces: Interfaces,
         routers: Iterable[Router],
         policies: Lists,
@@ -66,7 +66,7 @@ class Routing(Sessioned):
             router.vrf: Sessions(as_on_frr(router), ports, subnets, profiles, SYNTAX, open_=True) for router in routers
         }
         loopbacks = sorted(interfaces.loopbacks, key=lambda name: interfaces.loopbacks[name].number)
-        super().__init__(taking, ports, loopbacks, policies, sessions, {vrf: vnis.get(vrf, 0) for vrf in vrfs})
+        super().__init__(reader, ports, loopbacks, policies, sessions, {vrf: vnis.get(vrf, 0) for vrf in vrfs})
 
     def tenants(self, gateways: Iterable[Gateway]) -> tuple[model.Vrf, ...]:
         """Return the VRFs of tenants. ``gateways`` are the gateways of the switch."""

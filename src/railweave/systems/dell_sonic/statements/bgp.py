@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from railweave.model.config.codecs import choice, defines, number, refers
-from railweave.model.config.statements import Statements, each, fixed, line, part, passed
+from railweave.model.config.statements import Statements, each, fixed, ignored, line, part
 from railweave.systems.dell_sonic.statements.words import (
     ADDRESS,
     ASN,
@@ -189,7 +189,7 @@ ROUTER = (
         address=ADDRESS,
     ),
     part("evpn", Evpn, EVPN, "address-family l2vpn evpn", "ansible sonic_bgp_af", when=lambda router: bool(router.vrf)),
-    passed("timers <_seconds> <_more>", "the pace of a session", _seconds=WORD, _more=replace(WORD, word=r"[1-9]\d*")),
+    ignored("timers <_seconds> <_more>", "the pace of a session", _seconds=WORD, _more=replace(WORD, word=r"[1-9]\d*")),
 )
 ROUTING = Statements(
     Routing,

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from railweave.model.config.codecs import NAME, NAME_FORM, choice, defines, number
-from railweave.model.config.statements import Codec, Statements, each, fixed, line, part, passed
+from railweave.model.config.statements import Codec, Statements, each, fixed, ignored, line, part
 from railweave.model.device.management import LoginServer, Snmp, Syslog, User
 from railweave.systems.dell_sonic.statements import effects
 from railweave.systems.dell_sonic.statements.words import (
@@ -126,7 +126,7 @@ SYSTEM = Statements(
         line("hostname <name>", "ansible sonic_system", usual="", name=NAME),
         fixed("ip vrf mgmt", "ansible, tests of sonic_vrfs; spytest system/management_vrf"),
         each("ip vrf <it>", "vrfs", "ansible, tests of sonic_vrfs", it=defines("vrf", TENANT)),
-        passed("ip vrf <_name>", "a VRF that every switch has", _name=WORD),
+        ignored("ip vrf <_name>", "a VRF that every switch has", _name=WORD),
         part(
             "port",
             ManagementPort,
@@ -138,8 +138,8 @@ SYSTEM = Statements(
                     address=INTERFACE_ADDRESS,
                     gateway=ADDRESS,
                 ),
-                passed("description <_text>", "a name", _text=TEXT),
-                passed("ip vrf forwarding mgmt", "the only VRF that it can be in"),
+                ignored("description <_text>", "a name", _text=TEXT),
+                ignored("ip vrf forwarding mgmt", "the only VRF that it can be in"),
             ),
             "interface Management 0",
             "spytest routing/ip",
@@ -218,7 +218,7 @@ SYSTEM = Statements(
             certificate=Codec(SECURITY_PROFILE, _profile, _written_profile, shown_as=SECURITY_PROFILE),
         ),
         each(f"logging server <host>{LOGGING}", "syslog", "", Syslog, host=HOST, port=PORT, _word=WORD),
-        passed(
+        ignored(
             "interface-naming standard[ extended]", "names of ports, which are read as they are", "ansible sonic_system"
         ),
     ),

@@ -159,25 +159,25 @@ def read(texts: Mapping[str, str]) -> Reading:
     Raises ``RenderError``, with the line number, if a text is malformed.
     """
     of_file = {name: sections_of(text) for name, text in texts.items()}
-    taking = SectionReader([section for parts in of_file.values() for section in parts])
+    reader = SectionReader([section for parts in of_file.values() for section in parts])
     headers = (device_line(text) for text in texts.values())
     model, release = next((header for header in headers if header[0]), ("", ""))
-    config = device(taking, model, release)
+    config = device(reader, model, release)
     files = {id(section): name for name, parts in of_file.items() for section in parts}
     wanted = catalog().systems["eos"].reads.irrelevant
     statements = [
-        statement for name, lines in _by_file(taking, files) for statement in classify_statements(name, lines, wanted)
+        statement for name, lines in _by_file(reader, files) for statement in classify_statements(name, lines, wanted)
     ]
     return Reading(config, tuple(statements))
 
 
 def _by_file(
-    taking: SectionReader, files: Mapping[int, str]
+    reader: SectionReader, files: Mapping[int, str]
 ) -> Iterator[tuple[str, list[tuple[int, str, str, Known]]]]:
     """Yield (file, its lines). Each line is (line number, part of the configuration, path, whether the line was understood)."""
     lines: dict[str, list[tuple[int, str, str, Known]]] = {name: [] for name in files.values()}
     here, hierarchy = "", ""
-    for section, path, understood in taking.lines():
+    for section, path, understood in reader.lines():
         if id(section) in files:
             here, hierarchy = files[id(section)], _hierarchy(section.line)
         lines[here].append((section.at, hierarchy, redacted(path.partition("\n")[0]), understood))

@@ -50,16 +50,16 @@ class Sessions(frr.Sessions):
         subnets: Subnets,
         usual: tuple[Bfd, Bfd],
         keys: Mapping[str, Authentication],
-        taking: SectionReader,
+        reader: SectionReader,
     ) -> None:
         super().__init__(here, ports, subnets, {}, SYNTAX, open_=True)
         self.here: Router = here
-        self._usual, self._keys, self._taking = usual, keys, taking
+        self._usual, self._keys, self._taking = usual, keys, reader
 
-    def statements(self, taking: SectionReader, *forms: str) -> Iterator[SelectedLine]:
+    def statements(self, reader: SectionReader, *forms: str) -> Iterator[SelectedLine]:
         """Yield the lines that match these forms, directly in the instance or the VRF."""
         above = [f"vrf {self.here.vrf}"] if self.here.vrf else []
-        return select(taking.sections, "router bgp *", *above, *forms)
+        return select(reader.sections, "router bgp *", *above, *forms)
 
     def lines(self, *forms: str) -> Iterator[SelectedLine]:
         """Yield the lines that match these forms, in the instance or the VRF and in its address families."""
@@ -131,16 +131,16 @@ class Process:
         return self.sessions.here
 
 
-def process(taking: SectionReader, ports: Mapping[str, Port], lists: Lists, fallback: Address) -> Process | None:
+def process(reader: SectionReader, ports: Mapping[str, Port], lists: Lists, fallback: Address) -> Process | None:
     """Return the contents of ``router bgp``, or None if the configuration does not have it. ``fallback`` is the router id that EOS uses if none is set."""
-    stated = list(ROUTING.read(taking.sections, taking).routers.values())
+    stated = list(ROUTING.read(reader.sections, reader).routers.values())
     if not stated:
         return None
-    keys, timers = key_profiles(taking), DETECTION.read(taking.sections, taking)
+    keys, timers = key_profiles(reader), DETECTION.read(reader.sections, reader)
     above = timers.router or timers
     usual = above.near or timers.near or EOS_BFD, above.far or timers.far or EOS_BFD
     whole = _whole(stated[-1])
-    subnets, discovered = Subnets(ports), _discovered(taking, whole, ports, lists)
+    subnets, discovered = Subnets(ports), _discovered(reader, whole, ports, lists)
     instance = replace(
         whole,
         neighbors={
@@ -148,13 +148,13 @@ def process(taking: SectionReader, ports: Mapping[str, Port], lists: Lists, fall
             **{peer.name: peer for peer in discovered},
         },
     )
-    made = Sessions(instance, ports, subnets, usual, keys, taking)
+    made = Sessions(instance, ports, subnets, usual, keys, reader)
     vrfs = {
-        name: Sessions(_in_vrf(instance, vrf, name), ports, subnets, usual, keys, taking)
+        name: Sessions(_in_vrf(instance, vrf, name), ports, subnets, usual, keys, reader)
         for name, vrf in whole.vrfs.items()
     }
     for sessions in (made, *vrfs.values()):
-        _give_back(sessions, keys, taking)
+        _mark_undefined(sessions, keys, reader)
     return Process(
         made,
         vrfs,
@@ -212,7 +212,7 @@ def _interfaces(peer: AnyPeer) -> tuple[str, ...]:
     return interface_names(peer.name.removeprefix(INTERFACE)) if peer.name.startswith(INTERFACE) else ()
 
 
-def _discovered(taking: SectionReader, here: Router, ports: Mapping[str, Port], lists: Lists) -> Iterator[Peer]:
+def _discovered(reader: SectionReader, here: Router, ports: Mapping[str, Port], lists: Lists) -> Iterator[Peer]:
     """Yield neighbors whose address no line contains: those discovered on links, and those that open the session themselves.
 
     Neighbors are discovered only if the switch routes IPv6; without IPv6 routing, it sends no router advertisements. A
@@ -220,7 +220,7 @@ def _discovered(taking: SectionReader, here: Router, ports: Mapping[str, Port], 
     switch's own (``other_end``).
     """
     groups = {name for name, peer in here.neighbors.items() if peer.is_group}
-    routed = has(taking.sections, "ipv6 unicast-routing")
+    routed = has(reader.sections, "ipv6 unicast-routing")
     for peer in here.neighbors.values():
         for name in _interfaces(peer) if routed and peer.group in groups else ():
             if name in ports and ports[name].speaks_six and not ports[name].vrf:
@@ -235,7 +235,7 @@ def _discovered(taking: SectionReader, here: Router, ports: Mapping[str, Port], 
                     yield Peer(far, on_interface=True, asn=asn, group=range_.group, peer_filter=range_.peer_filter)
 
 
-def _give_back(sessions: Sessions, keys: Mapping[str, Authentication], taking: SectionReader) -> None:
+def _mark_undefined(sessions: Sessions, keys: Mapping[str, Authentication], reader: SectionReader) -> None:
     """Mark lines with references to something undefined as not understood.
 
     Such lines refer to an undefined neighbor, group or key profile, or to a range that matches no link.
@@ -243,14 +243,14 @@ def _give_back(sessions: Sessions, keys: Mapping[str, Authentication], taking: S
     known = sessions.here.neighbors
     for line in sessions.lines("neighbor <name> **", "no|default neighbor <name> activate"):
         if line["name"] not in known and line["name"] != INTERFACE.strip():
-            taking.leave(line)
+            reader.mark_unknown(line)
     for line in sessions.lines("neighbor <name> password shared-secret profile <profile> **"):
         if line["profile"] not in keys:
-            taking.leave(line)
+            reader.mark_unknown(line)
     for line in sessions.lines("neighbor interface * peer-group <group> **"):
         group = known.get(line["group"])
         if group is None or not group.is_group:
-            taking.leave(line)
+            reader.mark_unknown(line)
     opened = {(peer.group, peer.name) for peer in known.values() if peer.on_interface}
     used = {
         (f"{range_.prefix}", range_.group)
@@ -261,21 +261,21 @@ def _give_back(sessions: Sessions, keys: Mapping[str, Authentication], taking: S
     for line in sessions.lines("bgp listen range <prefix> peer-group <group> **"):
         group = known.get(line["group"])
         if group is None or group.update_source or (line["prefix"], line["group"]) not in used:
-            taking.leave(line)
+            reader.mark_unknown(line)
 
 
-def bgp(taking: SectionReader, process: Process, lists: Lists, elsewhere: set[str]) -> Bgp:
+def bgp(reader: SectionReader, process: Process, lists: Lists, elsewhere: set[str]) -> Bgp:
     """Return the BGP configuration of the default VRF. ``elsewhere`` are the names of route maps that only the overlay and VRFs use."""
     here, sessions = process.here, process.sessions
     levels = [level for family in here.unicast.values() for level in family.peers.values()]
     peers = here.neighbors.values()
     kept = {name for each in (*levels, *peers) for name in (each.imports, each.exports)}
     elsewhere -= kept | {family.redistributes for family in here.unicast.values()}
-    made = frr.bgp(sessions, lists, taking, elsewhere)
+    made = frr.bgp(sessions, lists, reader, elsewhere)
     unused = lists.of_maps(elsewhere)
     watched = {group.name for group in made.groups} | {peer.name for peer in sessions.peers}
     overlay = {name for name, level in (here.evpn or Evpn()).peers.items() if level.active}
-    sessions.leave_bfd({peer.name for peer in peers if peer.is_group} - watched - overlay, taking)
+    sessions.mark_bfd_unknown({peer.name for peer in peers if peer.is_group} - watched - overlay, reader)
     return replace(
         made,
         router_id=process.router_id,

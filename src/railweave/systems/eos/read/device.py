@@ -51,7 +51,7 @@ def running(stanzas: Stanzas) -> tuple[set[str], set[str]]:
 
 
 def isis(
-    taking: SectionReader,
+    reader: SectionReader,
     stanzas: Stanzas,
     ports: Mapping[str, Port],
     loopback: Address,
@@ -59,24 +59,24 @@ def isis(
     gateways: Mapping[str, Gateway],
 ) -> Isis | None:
     """Return the IS-IS configuration, or None if the device has none. ``order`` has the names of ports in order, and ``gateways`` the gateway of each interface."""
-    header = taking.last("router isis <name>")
+    header = reader.last("router isis <name>")
     if header is None:
         return None
-    net = taking.last("net <value>", below=header)
-    named = taking.last("router-id ipv4 <value>", below=header)
-    level = taking.last("is-type <level>", below=header)
+    net = reader.last("net <value>", below=header)
+    named = reader.last("router-id ipv4 <value>", below=header)
+    level = reader.last("is-type <level>", below=header)
     if level is not None and level["level"] != "level-2":
-        taking.leave(level)
+        reader.mark_unknown(level)
     there, quiet = running(stanzas)
     metrics = stanzas.number("isis metric <value>", 1, 2**24 - 1)
     families: list[Family] = []
     width = 1
     for family in ("ipv4", "ipv6"):
-        for section in taking.each(f"address-family {family} unicast", below=header):
+        for section in reader.each(f"address-family {family} unicast", below=header):
             families.append("ipv4" if family == "ipv4" else "ipv6")
-            for line in taking.each("maximum-paths <value>", below=section):
+            for line in reader.each("maximum-paths <value>", below=section):
                 width = number(line["value"], 1, 4096) or width
-    key = taking.last("authentication key 0|7|8a <secret>", below=header)
+    key = reader.last("authentication key 0|7|8a <secret>", below=header)
     stanzas.word("isis authentication key 0|7|8a <value>")
     return Isis(
         net=net["value"] if net else "",
@@ -101,7 +101,7 @@ def _bfd(stanzas: Stanzas, there: set[str]) -> Bfd | None:
     for name, line in stanzas.each("bfd interval <interval> min-rx <receive> multiplier <times>"):
         timers = bfd_of(line)
         if timers is None:
-            stanzas.taking.leave(line)
+            stanzas.reader.mark_unknown(line)
         elif name in there:
             bfd = timers
     return bfd if there and there <= listening else None
@@ -114,8 +114,8 @@ MOST_LSAS = 12_000
 
 def ospf(stanzas: Stanzas, ports: Mapping[str, Port], loopback: Address) -> tuple[Ospf | None, list[SelectedLine]]:
     """Return (the OSPF configuration or None, the lines about OSPF). ``DeviceConfig`` cannot represent OSPF on VLAN interfaces."""
-    taking = stanzas.taking
-    header = taking.last("router ospf <id>")
+    reader = stanzas.reader
+    header = reader.last("router ospf <id>")
     if header is None:
         return None, []
     lines = [header]
@@ -124,15 +124,15 @@ def ospf(stanzas: Stanzas, ports: Mapping[str, Port], loopback: Address) -> tupl
         lines.append(line)
         costs[name] = number(line["value"], 1, MOST_METRIC)
         if costs[name] is None:
-            taking.leave(line)
+            reader.mark_unknown(line)
     lines += [line for _, line in stanzas.each("ip ospf network point-to-point")]
     quiet = _quiet(stanzas, areas, header, lines)
-    settings = {form: taking.last(form, below=header) for form in ("router-id <value>", "maximum-paths <value>")}
+    settings = {form: reader.last(form, below=header) for form in ("router-id <value>", "maximum-paths <value>")}
     lines += [line for line in settings.values() if line is not None]
-    lines += [line for form in ("max-lsa **", "log-adjacency-changes **") for line in taking.each(form, below=header)]
-    for line in taking.each("max-lsa <value> **", below=header):
+    lines += [line for form in ("max-lsa **", "log-adjacency-changes **") for line in reader.each(form, below=header)]
+    for line in reader.each("max-lsa <value> **", below=header):
         if 0 < (number(line["value"]) or 0) < MOST_LSAS and not line.line.endswith("warning-only"):
-            taking.leave(line)  # with more LSAs, OSPF shuts down
+            reader.mark_unknown(line)  # with more LSAs, OSPF shuts down
     named, wide = settings["router-id <value>"], settings["maximum-paths <value>"]
     defaults = catalog().systems["eos"].reads.defaults
     usual = int(defaults["ospf.ports.metric"].value or 0)
@@ -154,11 +154,11 @@ def _areas(
     stanzas: Stanzas, ports: Mapping[str, Port], header: SelectedLine, lines: list[SelectedLine]
 ) -> dict[str, str]:
     """Return the OSPF area of each interface, and append the lines that set areas to ``lines``."""
-    taking, areas = stanzas.taking, dict[str, str]()
-    for line in taking.each("network <prefix> area <area>", below=header):
+    reader, areas = stanzas.reader, dict[str, str]()
+    for line in reader.each("network <prefix> area <area>", below=header):
         inside = prefix(line["prefix"])
         if inside is None:
-            taking.leave(line)
+            reader.mark_unknown(line)
             continue
         lines.append(line)
         for name, port in ports.items():
@@ -167,7 +167,7 @@ def _areas(
     for name, line in stanzas.each("ip ospf area <area>"):
         lines.append(line)
         if ports[name].vrf or not (PORT.match(name) or name.startswith("Loopback")):
-            taking.leave(line)
+            reader.mark_unknown(line)
         else:
             areas[name] = area_id(line["area"])
     return {name: areas[name] for name in ports if name in areas}
@@ -175,14 +175,14 @@ def _areas(
 
 def _quiet(stanzas: Stanzas, areas: Mapping[str, str], header: SelectedLine, lines: list[SelectedLine]) -> set[str]:
     """Return the interfaces on which OSPF does not look for neighbors: loopbacks and passive interfaces."""
-    taking = stanzas.taking
-    everywhere = taking.last("passive-interface default", below=header)
+    reader = stanzas.reader
+    everywhere = reader.last("passive-interface default", below=header)
     lines += [everywhere] if everywhere else []
     quiet = {name for name in areas if everywhere or name.startswith("Loopback")}
-    for line in taking.each("passive-interface <name>", below=header):
+    for line in reader.each("passive-interface <name>", below=header):
         lines.append(line)
         quiet.add(line["name"])
-    for line in taking.each("no passive-interface <name>", below=header):
+    for line in reader.each("no passive-interface <name>", below=header):
         lines.append(line)
         quiet.discard(line["name"])
     return quiet
@@ -204,32 +204,32 @@ Kind = Literal["server", "fabric", "external"]
 _KINDS: tuple[Kind, ...] = ("server", "fabric", "external")
 
 
-def device(taking: SectionReader, model: str, release: str) -> DeviceConfig:
+def device(reader: SectionReader, model: str, release: str) -> DeviceConfig:
     """Return the configuration of a device. ``model`` and ``release`` are from the header of the text (``device_line``)."""
-    stanzas = Stanzas(taking)
+    stanzas = Stanzas(reader)
     interfaces = ports(stanzas)
     _channels(interfaces)
-    named = taking.last("hostname <value>")
-    port, way_out = _management_port(taking, interfaces)
-    lists = read_policies(taking)
+    named = reader.last("hostname <value>")
+    port, way_out = _management_port(reader, interfaces)
+    lists = read_policies(reader)
     ends = overlay.tunnels(stanzas)
-    names = vlans(taking)
+    names = vlans(reader)
     under, lines = ospf(stanzas, interfaces, _router_id(interfaces))
-    _pair(taking, interfaces)
-    speaker = process(taking, interfaces, lists, _router_id(interfaces))
+    _pair(reader, interfaces)
+    speaker = process(reader, interfaces, lists, _router_id(interfaces))
     fabric = _fabric(stanzas, interfaces, speaker) | {port.interface for port in (under.ports if under else ())}
-    known = profiles(taking)
+    known = profiles(reader)
     tenants, maps, outside = (
-        overlay.vrfs(taking, speaker, ends, lists) if speaker else ((), set[str](), dict[str, str]())
+        overlay.vrfs(reader, speaker, ends, lists) if speaker else ((), set[str](), dict[str, str]())
     )
-    gateways = _gateways(taking, stanzas, interfaces, fabric, outside, names)
-    routes = _enabled(taking, {vrf.name for vrf in tenants})
+    gateways = _gateways(reader, stanzas, interfaces, fabric, outside, names)
+    routes = _enabled(reader, {vrf.name for vrf in tenants})
     by_vrf = [
         overlay.with_loopback(
             replace(
                 vrf,
                 prefixes=overlay.advertised_prefixes(
-                    taking, speaker, vrf.name, lists, _prefixes(gateways, vrf.name, routes)
+                    reader, speaker, vrf.name, lists, _prefixes(gateways, vrf.name, routes)
                 ),
             ),
             interfaces,
@@ -238,15 +238,15 @@ def device(taking: SectionReader, model: str, release: str) -> DeviceConfig:
         if speaker
     ]
     cabled = _interfaces(interfaces, fabric, outside, known, names)
-    routed = isis(taking, stanzas, interfaces, _router_id(interfaces), [port.name for port in cabled], gateways)
+    routed = isis(reader, stanzas, interfaces, _router_id(interfaces), [port.name for port in cabled], gateways)
     maps |= overlay.maps_of(speaker) if speaker else set()
-    speaks = bgp(taking, speaker, lists, maps) if speaker else None
+    speaks = bgp(reader, speaker, lists, maps) if speaker else None
     if speaks and speaks.groups:  # `DeviceConfig` cannot represent BGP and OSPF together
         for line in lines:
-            taking.leave(line)
+            reader.mark_unknown(line)
         under = None
     router_id = speaker.router_id if speaker else routed.router_id if routed else _router_id(interfaces)
-    rules = control_plane(taking, stanzas, port.vrf if port else "", fabric | outside.keys())
+    rules = control_plane(reader, stanzas, port.vrf if port else "", fabric | outside.keys())
     families = routed.families if routed and not (speaks and speaks.groups) else speaks.families if speaks else ()
     members = [(port.name, vlan) for port in cabled for vlan in vlans_of(interfaces[port.name], names)]
     _silent(stanzas, speaker)
@@ -256,7 +256,7 @@ def device(taking: SectionReader, model: str, release: str) -> DeviceConfig:
         model=model,
         nos="eos",
         release=release,
-        management=management(taking, stanzas, protected=rules is not None),
+        management=management(reader, stanzas, protected=rules is not None),
         management_address=port.addresses[0] if port else InterfaceAddress(f"{NO_ADDRESS}/0"),
         management_gateway=way_out,
         loopback=loopback_among((each.prefix for each in _loopbacks(interfaces)), router_id),
@@ -265,15 +265,15 @@ def device(taking: SectionReader, model: str, release: str) -> DeviceConfig:
         gateways=tuple(gateways.values()),
         bgp=speaks,
         qos=qos(
-            taking,
+            reader,
             known,
             {port.name: interfaces[port.name].profile for port in cabled if interfaces[port.name].profile},
         ),
-        balancing=balancing(taking, _used(families, gateways.values())),
+        balancing=balancing(reader, _used(families, gateways.values())),
         extra="",
-        overlay=overlay.overlay(taking, speaker, interfaces, ends, lists) if speaker else None,
+        overlay=overlay.overlay(reader, speaker, interfaces, ends, lists) if speaker else None,
         vrfs=tuple(by_vrf),
-        mac_vrf=overlay.mac_vrf(taking, speaker, ends, names, members) if speaker else None,
+        mac_vrf=overlay.mac_vrf(reader, speaker, ends, names, members) if speaker else None,
         isis=routed,
         ospf=under,
         protection=rules,
@@ -298,25 +298,25 @@ _ROUTING: dict[str, Family] = {
 """The address family that each statement enables in a VRF. Without these statements, a VRF does not route (EOS user manual, "ip routing")."""
 
 
-def _enabled(taking: SectionReader, tenants: set[str]) -> dict[str, set[Family]]:
+def _enabled(reader: SectionReader, tenants: set[str]) -> dict[str, set[Family]]:
     """Return the address families that each VRF routes.
 
     Statements that enable routing are marked as understood. ``no`` forms that contradict another statement are not.
     """
     families: dict[str, set[Family]] = {}
     for form, family in _ROUTING.items():
-        for line in taking.each(form):
+        for line in reader.each(form):
             families.setdefault(line["name"], set()).add(family)
-    for line in taking.each("no ip routing vrf <name>"):
-        defined = any(section.line == f"vrf instance {line['name']}" for section in taking.sections)
+    for line in reader.each("no ip routing vrf <name>"):
+        defined = any(section.line == f"vrf instance {line['name']}" for section in reader.sections)
         if not defined or (line["name"] in tenants and "ipv4" in families.get(line["name"], ())):
-            taking.leave(line)
-    on = [taking.last(form) for form in ("ip routing", "ip routing ipv6 interfaces")]
-    for line in taking.each("no ip routing"):
+            reader.mark_unknown(line)
+    on = [reader.last(form) for form in ("ip routing", "ip routing ipv6 interfaces")]
+    for line in reader.each("no ip routing"):
         if any(on):
-            taking.leave(line)
+            reader.mark_unknown(line)
     for form in ("vrf instance *", "ipv6 unicast-routing", "service routing protocols model multi-agent"):
-        taking.last(form)
+        reader.last(form)
     return families
 
 
@@ -326,7 +326,7 @@ def _silent(stanzas: Stanzas, routing: Process | None) -> None:
     for form in ("ipv6 nd ra disabled", "ipv6 nd ra disabled all"):
         for name, line in stanzas.each(form):
             if name in names:
-                stanzas.taking.leave(line)
+                stanzas.reader.mark_unknown(line)
 
 
 def _channels(interfaces: dict[str, Port]) -> None:
@@ -355,7 +355,7 @@ _MARKS = re.compile(r"\b(?:tag|name|metric) \S+")
 """A pattern of attributes of a static route that do not affect its path."""
 
 
-def _management_port(taking: SectionReader, interfaces: Mapping[str, Port]) -> tuple[Port | None, Address]:
+def _management_port(reader: SectionReader, interfaces: Mapping[str, Port]) -> tuple[Port | None, Address]:
     """Return (the management port, its gateway).
 
     In the default VRF, the gateway is the next hop of a default route through this port. No other static route is
@@ -365,7 +365,7 @@ def _management_port(taking: SectionReader, interfaces: Mapping[str, Port]) -> t
     port = next((port for port in interfaces.values() if port.name.startswith("Management") and port.addresses), None)
     used = {each.vrf for each in interfaces.values()}
     gateway = NO_ADDRESS
-    for line in taking.each("ip|ipv6 route <words...>"):
+    for line in reader.each("ip|ipv6 route <words...>"):
         vrf, words = _of_vrf(_MARKS.sub("", line["words"]).split())
         hop = address(words[1]) if words[0] in _DEFAULT_ROUTES and words[2:] in ([], ["1"]) else None
         of_family = hop is not None and line.line.startswith("ipv6 ") is (hop.family == "ipv6") is (words[0] == "::/0")
@@ -375,7 +375,7 @@ def _management_port(taking: SectionReader, interfaces: Mapping[str, Port]) -> t
         if hop and of_family and (at_port if port else vrf in _MANAGEMENT_VRFS and vrf not in used):
             gateway = hop
         else:
-            taking.leave(line)
+            reader.mark_unknown(line)
     return port, gateway
 
 
@@ -396,11 +396,11 @@ def _loopbacks(interfaces: Mapping[str, Port]) -> list[InterfaceAddress]:
     return [address for port in ports for address in port.addresses]
 
 
-def _pair(taking: SectionReader, interfaces: dict[str, Port]) -> None:
+def _pair(reader: SectionReader, interfaces: dict[str, Port]) -> None:
     """Remove the ports that connect the two switches of an MLAG pair, because they lead to no server."""
-    for line in taking.each("mlag configuration", "local-interface <name>"):
+    for line in reader.each("mlag configuration", "local-interface <name>"):
         interfaces.pop(line["name"], None)
-    for line in taking.each("mlag configuration", "peer-link <name>"):
+    for line in reader.each("mlag configuration", "peer-link <name>"):
         group = line["name"].removeprefix("Port-Channel")
         for name in [port.name for port in interfaces.values() if str(port.group) == group]:
             del interfaces[name]
@@ -413,7 +413,7 @@ def _fabric(stanzas: Stanzas, interfaces: Mapping[str, Port], speaker: Process |
 
 
 def _gateways(
-    taking: SectionReader,
+    reader: SectionReader,
     stanzas: Stanzas,
     interfaces: Mapping[str, Port],
     fabric: set[str],
@@ -421,7 +421,7 @@ def _gateways(
     names: Mapping[int, str],
 ) -> dict[str, Gateway]:
     """Return the gateways for servers, by interface."""
-    mac, sent = overlay.shared_mac(taking), overlay.advertisements(stanzas)
+    mac, sent = overlay.shared_mac(reader), overlay.advertisements(stanzas)
     named = catalog().systems["eos"].vlan_interface
     result: dict[str, Gateway] = {}
     for port in sorted(

@@ -38,49 +38,49 @@ _TIMEOUT = LoginServer("", "").timeout
 _FLOODS = ("broadcast", "multicast", "unknown-unicast")
 
 
-def security(taking: SectionReader, stanzas: Stanzas, *, protected: bool) -> Security | None:
+def security(reader: SectionReader, stanzas: Stanzas, *, protected: bool) -> Security | None:
     """Return the protection of logins and server ports, or None if neither is configured and the control plane is not protected."""
-    settings = Security(_login(taking), _aaa(taking), _edge_ports(taking, stanzas))
+    settings = Security(_login(reader), _aaa(reader), _edge_ports(reader, stanzas))
     return settings if protected or settings != Security() else None
 
 
-def _login(taking: SectionReader) -> Login | None:
-    limit = taking.last("aaa authentication policy lockout failure <attempts> duration <seconds>")
-    idle = list(taking.each("management console", "idle-timeout <minutes>"))
-    idle += taking.each("management ssh", "idle-timeout <minutes>")
+def _login(reader: SectionReader) -> Login | None:
+    limit = reader.last("aaa authentication policy lockout failure <attempts> duration <seconds>")
+    idle = list(reader.each("management console", "idle-timeout <minutes>"))
+    idle += reader.each("management ssh", "idle-timeout <minutes>")
     if len({line["minutes"] for line in idle}) > 1:  # `DeviceConfig` has one limit for both
         for line in idle:
-            taking.leave(line)
+            reader.mark_unknown(line)
     if limit is None:
         return None
     attempts, seconds = number(limit["attempts"], 1, 255), number(limit["seconds"])
     minutes = number(idle[-1]["minutes"], 0, 100_000) if idle else 0
     if attempts is None or seconds is None or minutes is None or seconds % 60:
-        taking.leave(limit)
+        reader.mark_unknown(limit)
         return None
     return Login(attempts, seconds // 60, minutes)
 
 
-def _aaa(taking: SectionReader) -> Aaa | None:
-    tacacs = tuple(_servers(taking, "tacacs-server", "port"))
-    radius = tuple(_servers(taking, "radius-server", "auth-port"))
-    role = taking.last("aaa authorization policy local default-role <role>")
+def _aaa(reader: SectionReader) -> Aaa | None:
+    tacacs = tuple(_servers(reader, "tacacs-server", "port"))
+    radius = tuple(_servers(reader, "radius-server", "auth-port"))
+    role = reader.last("aaa authorization policy local default-role <role>")
     local = {"group tacacs+ local", "group radius local", "group tacacs+ group radius local", "local"}
     asked = False
     for form in _METHODS:
-        for line in taking.each(form):
+        for line in reader.each(form):
             asked = asked or (" login default group " in line.line)
             if line.line.split(" default ", 1)[-1] not in local:
-                taking.leave(line)
-    for line in taking.each("ip tacacs|radius vrf * source-interface *"):
+                reader.mark_unknown(line)
+    for line in reader.each("ip tacacs|radius vrf * source-interface *"):
         del line  # the source interface of the management port
     if not asked or not (tacacs or radius):  # servers that no method asks
         return None
     return Aaa(tacacs, radius, "super-user" if role and role["role"] == "network-admin" else "read-only")
 
 
-def _servers(taking: SectionReader, word: str, port_word: str) -> Iterator[LoginServer]:
-    for line in taking.each(f"{word} host <host> **"):
+def _servers(reader: SectionReader, word: str, port_word: str) -> Iterator[LoginServer]:
+    for line in reader.each(f"{word} host <host> **"):
         words = line.line.split()[3:]
         before, key = words, list[str]()
         if "key" in words:
@@ -89,11 +89,11 @@ def _servers(taking: SectionReader, word: str, port_word: str) -> Iterator[Login
         timeout = number(options.get("timeout", str(_TIMEOUT)), 1, 1000)
         port = number(options[port_word], 1, 65535) if port_word in options else None
         if timeout is None or options.keys() - {"vrf", "timeout", port_word} or len(before) % 2:
-            taking.leave(line)
+            reader.mark_unknown(line)
         yield LoginServer(line["host"], reference(key[-1] if key else ""), port, timeout or _TIMEOUT)
 
 
-def _edge_ports(taking: SectionReader, stanzas: Stanzas) -> EdgePorts | None:
+def _edge_ports(reader: SectionReader, stanzas: Stanzas) -> EdgePorts | None:
     """Return the protection of server ports, or None if no port has any. ``DeviceConfig`` has one storm-control limit for all kinds of traffic and all ports.
 
     A line with a different limit for the same port is marked as not understood.
@@ -105,13 +105,13 @@ def _edge_ports(taking: SectionReader, stanzas: Stanzas) -> EdgePorts | None:
         for name, line in stanzas.each(f"storm-control {kind} level <value>"):
             value = number(line["value"], 0, 100)
             if value is None or levels.setdefault(name, value) != value:
-                taking.leave(line)
+                reader.mark_unknown(line)
     if not guarded and not levels:
         return None
     return EdgePorts(guarded, next(iter(levels.values()), None))
 
 
-def snmp_clients(taking: SectionReader, community: SelectedLine | None) -> tuple[Prefix, ...]:
+def snmp_clients(reader: SectionReader, community: SelectedLine | None) -> tuple[Prefix, ...]:
     """Return the prefixes from which the SNMP community may be used. They are in the access lists that the community's line names."""
     words = community.line.split()[4:] if community else []
     lists = {"ip": "", "ipv6": ""}
@@ -120,17 +120,17 @@ def snmp_clients(taking: SectionReader, community: SelectedLine | None) -> tuple
     if words:
         lists["ip"], words = words[0], words[1:]
     if words and community is not None:
-        taking.leave(community)
+        reader.mark_unknown(community)
     prefixes: list[Prefix] = []
     for word, name in lists.items():
-        for header in taking.each(f"{word} access-list standard {name}") if name else ():
-            for line in taking.each("** permit <words...>", below=header):
+        for header in reader.each(f"{word} access-list standard {name}") if name else ():
+            for line in reader.each("** permit <words...>", below=header):
                 value = _source(line["words"])
                 if value is None:
-                    taking.leave(line)
+                    reader.mark_unknown(line)
                 else:
                     prefixes.append(value)
-            for _ in taking.each("* deny any", below=header):
+            for _ in reader.each("* deny any", below=header):
                 pass  # packets that no line permits are denied anyway
     return tuple(prefixes)
 
@@ -165,19 +165,19 @@ _PORTS = {
 
 
 def control_plane(
-    taking: SectionReader, stanzas: Stanzas, management: str, links: Collection[str]
+    reader: SectionReader, stanzas: Stanzas, management: str, links: Collection[str]
 ) -> ControlPlane | None:
     """Return the control-plane rules, or None if no access list is bound to the control plane.
 
     ``management`` is the VRF of the management port. ``links`` are the names of ports that do not lead to servers.
     """
-    network, managed = _bound(taking, management)
+    network, managed = _bound(reader, management)
     dropped: dict[str, Family] = {}
     for name, line in stanzas.each("ip|ipv6 access-group <name> in"):
         word, bound = line.line.split()[0], line["name"]
         ours = (network or managed) and bound not in network.keys() | managed.keys()
-        if not ours or name in links or not _passes(taking, word, bound):  # a list with a different purpose
-            taking.leave(line)
+        if not ours or name in links or not _passes(reader, word, bound):  # a list with a different purpose
+            reader.mark_unknown(line)
         else:
             dropped[bound] = _FAMILIES[word]
     if not network and not managed:
@@ -187,20 +187,20 @@ def control_plane(
     planes: tuple[tuple[Plane, dict[str, Family]], ...] = (("network", network), ("management", managed))
     for plane, names in planes:
         for name, family in names.items():
-            for rule, prefixes in _rules(taking, name, family, plane):
+            for rule, prefixes in _rules(reader, name, family, plane):
                 rules.append(rule)
                 if prefixes:
                     sources.append(Sources(rule.sources, family, prefixes))
-    return ControlPlane(tuple(rules), tuple(sources), (), tuple(_server_ports(taking, dropped)))
+    return ControlPlane(tuple(rules), tuple(sources), (), tuple(_server_ports(reader, dropped)))
 
 
-def _passes(taking: SectionReader, word: str, name: str) -> bool:
+def _passes(reader: SectionReader, word: str, name: str) -> bool:
     """Return True if the last line of a list permits all packets that no other line matches."""
-    header = taking.last(f"{word} access-list {name}")
-    lines = list(taking.each("<number> permit|deny <words...>", below=header)) if header else []
+    header = reader.last(f"{word} access-list {name}")
+    lines = list(reader.each("<number> permit|deny <words...>", below=header)) if header else []
     last = max(lines, key=_number_of, default=None)
     for line in lines:
-        taking.leave(line)
+        reader.mark_unknown(line)
     return last is not None and last.line.endswith(f" permit {word} any any")
 
 
@@ -208,41 +208,41 @@ def _number_of(line: SelectedLine) -> int:
     return number(line["number"]) or 0
 
 
-def _bound(taking: SectionReader, management: str) -> tuple[dict[str, Family], dict[str, Family]]:
+def _bound(reader: SectionReader, management: str) -> tuple[dict[str, Family], dict[str, Family]]:
     """Return the access lists of the control plane by name, with their address families, as two dicts.
 
     The first has the lists for packets on fabric ports, the second those for packets on the management port.
     """
     network: dict[str, Family] = {}
     managed: dict[str, Family] = {}
-    for header in taking.each("system control-plane"):
+    for header in reader.each("system control-plane"):
         for word, family in _FAMILIES.items():
             for form in (f"{word} access-group <name> in", f"{word} access-group <name> vrf <vrf> in"):
-                for line in taking.each(form, below=header):
+                for line in reader.each(form, below=header):
                     vrf, name = line.words.get("vrf", ""), line["name"]
-                    if taking.last(f"{word} access-list {name}") is None:
-                        taking.leave(line)
+                    if reader.last(f"{word} access-list {name}") is None:
+                        reader.mark_unknown(line)
                     else:
                         (managed if vrf and vrf == management else network)[name] = family
     return network, managed
 
 
 def _rules(
-    taking: SectionReader, name: str, family: Family, plane: Plane
+    reader: SectionReader, name: str, family: Family, plane: Plane
 ) -> Iterator[tuple[ControlRule, tuple[Prefix, ...]]]:
     word = "ip" if family == "ipv4" else "ipv6"
-    for header in taking.each(f"{word} access-list {name}"):
-        for _ in taking.each("counters per-entry", below=header):
+    for header in reader.each(f"{word} access-list {name}"):
+        for _ in reader.each("counters per-entry", below=header):
             pass  # counters do not affect packets
-        permits = taking.each("<number> permit <words...>", below=header)
+        permits = reader.each("<number> permit <words...>", below=header)
         last = max(map(_number_of, permits), default=0)
-        for line in taking.each(f"<number> deny {word} any any", below=header):
+        for line in reader.each(f"<number> deny {word} any any", below=header):
             if _number_of(line) < last:  # at the end, such a line only repeats the default
-                taking.leave(line)
-        for line in taking.each("<number> permit <protocol> <words...>", below=header):
+                reader.mark_unknown(line)
+        for line in reader.each("<number> permit <protocol> <words...>", below=header):
             rule = _permitted(line, f"{name}-{line['number']}", family, plane)
             if rule is None:
-                taking.leave(line)
+                reader.mark_unknown(line)
             else:
                 yield rule
 
@@ -299,20 +299,20 @@ def _number(word: str) -> int | None:
     return _PORTS.get(word, number(word, 0, 65535))
 
 
-def _server_ports(taking: SectionReader, names: dict[str, Family]) -> Iterator[ServerPortRule]:
+def _server_ports(reader: SectionReader, names: dict[str, Family]) -> Iterator[ServerPortRule]:
     """Yield the rules that drop packets from servers. Lines with the same protocol and port form one rule."""
     for name, family in names.items():
         word = "ip" if family == "ipv4" else "ipv6"
         rules: dict[tuple[str, PortRange], list[Prefix]] = {}
-        for header in taking.each(f"{word} access-list {name}"):
+        for header in reader.each(f"{word} access-list {name}"):
             for form in ("counters per-entry", f"* permit {word} any any"):
-                for _ in taking.each(form, below=header):
+                for _ in reader.each(form, below=header):
                     pass
-            for line in taking.each("* deny tcp|udp any <words...>", below=header):
+            for line in reader.each("* deny tcp|udp any <words...>", below=header):
                 words = line["words"].split()
                 target, received = _address(words), _port(words)
                 if not target or not received or words:
-                    taking.leave(line)
+                    reader.mark_unknown(line)
                 else:
                     protocol = "tcp" if " deny tcp " in line.line else "udp"
                     rules.setdefault((protocol, received[0]), []).append(target[0])
@@ -338,35 +338,35 @@ _GNMI = 6030
 """The default TCP port of gNMI (EOS user manual, "management api gnmi")."""
 
 
-def management(taking: SectionReader, stanzas: Stanzas, *, protected: bool) -> Management:
+def management(reader: SectionReader, stanzas: Stanzas, *, protected: bool) -> Management:
     """Return the settings of the management plane. ``protected`` is True if the control plane has rules."""
     return Management(
-        domain=_one(taking, "dns domain <value>", "ip domain-name <value>"),
-        dns=tuple(_hosts(taking, "ip name-server **")),
-        ntp=tuple(_hosts(taking, "ntp server **")),
-        time_zone=_one(taking, "clock timezone <value>") or "UTC",
-        users=_users(taking),
-        syslog=tuple(_syslog(taking)),
-        snmp=_snmp(taking),
-        services=_services(taking),
-        **read_lldp(taking),
-        banner=_banner(taking),
-        security=security(taking, stanzas, protected=protected),
+        domain=_one(reader, "dns domain <value>", "ip domain-name <value>"),
+        dns=tuple(_hosts(reader, "ip name-server **")),
+        ntp=tuple(_hosts(reader, "ntp server **")),
+        time_zone=_one(reader, "clock timezone <value>") or "UTC",
+        users=_users(reader),
+        syslog=tuple(_syslog(reader)),
+        snmp=_snmp(reader),
+        services=_services(reader),
+        **read_lldp(reader),
+        banner=_banner(reader),
+        security=security(reader, stanzas, protected=protected),
     )
 
 
-def _one(taking: SectionReader, *forms: str) -> str:
-    values = [line["value"] for form in forms for line in taking.each(form)]
+def _one(reader: SectionReader, *forms: str) -> str:
+    values = [line["value"] for form in forms for line in reader.each(form)]
     return values[-1] if values else ""
 
 
-def _hosts(taking: SectionReader, form: str) -> Iterator[str]:
+def _hosts(reader: SectionReader, form: str) -> Iterator[str]:
     """Yield the servers in the lines of this form, as addresses or names. The VRF in the line is left out."""
-    for line in taking.each(form):
+    for line in reader.each(form):
         words = line.line.split()[2:]
         words = words[2:] if words[:1] == ["vrf"] else words
         if not words:
-            taking.leave(line)
+            reader.mark_unknown(line)
         elif form.startswith("ntp"):
             yield words[0]
         else:
@@ -379,10 +379,10 @@ _USER = re.compile(
 """A pattern of those words after a user name that are understood, in EOS's order."""
 
 
-def _users(taking: SectionReader) -> dict[str, User]:
+def _users(reader: SectionReader) -> dict[str, User]:
     users: dict[str, User] = {}
     keys: dict[str, list[str]] = {}
-    for line in taking.each("username <name> <words...>"):
+    for line in reader.each("username <name> <words...>"):
         words = line["words"].split()
         if words[0] in {"ssh-key", "sshkey"} and len(words) > 1:
             keys.setdefault(line["name"], []).append(" ".join(words[2 if words[1] == "secondary" else 1 :]))
@@ -391,47 +391,47 @@ def _users(taking: SectionReader) -> dict[str, User]:
         if not _USER.fullmatch(line["words"]) or (
             options.get("role") == "network-admin" and options.get("privilege", "15") != "15"
         ):
-            taking.leave(line)
+            reader.mark_unknown(line)
         privilege, role = options.get("privilege", "1"), options.get("role", "")
         password = None
         if "secret" in words and len(words) > words.index("secret") + 1:
             password = reference(words[-1])
         elif words[-1] != "nopassword":
-            taking.leave(line)
+            reader.mark_unknown(line)
             continue
         most = role == "network-admin" or (not role and privilege == "15")
         users[line["name"]] = User("super-user" if most else "operator", password)
     return {name: User(user.role, user.password, tuple(keys.get(name, ()))) for name, user in users.items()}
 
 
-def _syslog(taking: SectionReader) -> Iterator[Syslog]:
-    level = taking.last("logging trap <value>")
+def _syslog(reader: SectionReader) -> Iterator[Syslog]:
+    level = reader.last("logging trap <value>")
     if level is not None and level["value"] not in _SEVERITIES:
-        taking.leave(level)
+        reader.mark_unknown(level)
     severity = _SEVERITIES.get(level["value"] if level else "informational", "info")
     for form in ("logging vrf <vrf> host <host> **", "logging host <host> **"):
-        for line in taking.each(form):
+        for line in reader.each(form):
             words = line.line.split(f" host {line['host']}", 1)[1].split()
             port = number(words[0], 1, 65535) if words else _SYSLOG
             if port is None or (words[1:] and words[1:] != ["protocol", "udp"]):
-                taking.leave(line)
+                reader.mark_unknown(line)
             yield Syslog(line["host"], port or _SYSLOG, severity)
 
 
-def _snmp(taking: SectionReader) -> Snmp | None:
-    place = taking.last("snmp-server location <text...>")
-    contact = taking.last("snmp-server contact <text...>")
-    community = taking.last("snmp-server community <name> ro **")
+def _snmp(reader: SectionReader) -> Snmp | None:
+    place = reader.last("snmp-server location <text...>")
+    contact = reader.last("snmp-server contact <text...>")
+    community = reader.last("snmp-server community <name> ro **")
     users: dict[str, SnmpUser] = {}
-    for line in taking.each("snmp-server user <name> <group> v3 **"):
+    for line in reader.each("snmp-server user <name> <group> v3 **"):
         words = line.line.split()
         options = dict(zip(words, words[2:], strict=False))  # ``auth sha256 KEY``: skips one word
         if options.get("auth") and options.get("priv"):
             users[line["name"]] = SnmpUser(reference(options["auth"]), reference(options["priv"]))
         else:
-            taking.leave(line)
-    targets = [line["host"] for line in taking.each("snmp-server host <host> **")]
-    there = [line for form in ("snmp-server vrf *", "snmp-server group **") for line in taking.each(form)]
+            reader.mark_unknown(line)
+    targets = [line["host"] for line in reader.each("snmp-server host <host> **")]
+    there = [line for form in ("snmp-server vrf *", "snmp-server group **") for line in reader.each(form)]
     if not (place or contact or community or users or targets or there):
         return None
     return Snmp(
@@ -440,36 +440,36 @@ def _snmp(taking: SectionReader) -> Snmp | None:
         community=reference(community["name"]) if community else None,
         users=users,
         trap_targets=tuple(dict.fromkeys(targets)),
-        clients=snmp_clients(taking, community),
+        clients=snmp_clients(reader, community),
     )
 
 
-def _services(taking: SectionReader) -> Services:
-    netconf = list(taking.each("management api netconf", "transport ssh *"))
-    eapi = list(taking.each("management api http-commands", "no shutdown"))
-    list(taking.each("management api http-commands", "vrf *", "no shutdown"))
-    defined = {*vrfs(taking), "default"}
+def _services(reader: SectionReader) -> Services:
+    netconf = list(reader.each("management api netconf", "transport ssh *"))
+    eapi = list(reader.each("management api http-commands", "no shutdown"))
+    list(reader.each("management api http-commands", "vrf *", "no shutdown"))
+    defined = {*vrfs(reader), "default"}
     for forms in (("management ssh|api **",), ("management api **", "transport **")):
-        for line in taking.each(*forms, "vrf <name>"):
+        for line in reader.each(*forms, "vrf <name>"):
             if line["name"] not in defined:
-                taking.leave(line)
+                reader.mark_unknown(line)
     certificate: str | None = None
     port = Services().grpc_port
-    for header in taking.each("management api gnmi"):
-        for transport in taking.each("transport grpc *", below=header):
-            given = taking.last("port <value>", below=transport)
-            profile = taking.last("ssl profile <value>", below=transport)
+    for header in reader.each("management api gnmi"):
+        for transport in reader.each("transport grpc *", below=header):
+            given = reader.last("port <value>", below=transport)
+            profile = reader.last("ssl profile <value>", below=transport)
             value = number(given["value"], 1, 65535) if given else _GNMI
             if value is None and given is not None:
-                taking.leave(given)
+                reader.mark_unknown(given)
             port = value or _GNMI
             certificate = UNKNOWN_SECRET if profile else certificate
     return Services(netconf=bool(netconf), grpc_certificate=certificate, grpc_port=port, eapi=bool(eapi))
 
 
-def _banner(taking: SectionReader) -> str:
+def _banner(reader: SectionReader) -> str:
     """Return the text of the login banner: the lines before ``EOF``."""
-    banners = [section for section in taking.sections if section.line.startswith("banner login\n")]
+    banners = [section for section in reader.sections if section.line.startswith("banner login\n")]
     for section in banners:
-        taking.take(section)
+        reader.mark_understood(section)
     return "\n".join(banners[-1].line.split("\n")[1:-1]) if banners else ""

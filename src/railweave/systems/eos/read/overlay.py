@@ -40,15 +40,15 @@ _TIMERS: dict[str, tuple[str, int]] = {
 _FLAGS = {"ipv6 nd managed-config-flag": "managed", "ipv6 nd other-config-flag": "other"}
 
 
-def vlans(taking: SectionReader) -> dict[int, str]:
+def vlans(reader: SectionReader) -> dict[int, str]:
     """Return the name of each VLAN, by its number. A VLAN without a name has EOS's default name, which contains the number."""
     names: dict[int, str] = {}
-    for line in taking.each("vlan <numbers>"):
+    for line in reader.each("vlan <numbers>"):
         values = numbers(line["numbers"])
         if values is None:
-            taking.leave(line)
+            reader.mark_unknown(line)
             continue
-        name = taking.last("name <text...>", below=line)
+        name = reader.last("name <text...>", below=line)
         names |= {value: name["text"] if name else f"VLAN{value:04d}" for value in values}
     return names
 
@@ -58,7 +58,7 @@ def advertisements(stanzas: Stanzas) -> Callable[[Port], RouterAdvertisements | 
 
     Its result is None if the interface has no IPv6 address or does not send router advertisements.
     """
-    taking = stanzas.taking
+    reader = stanzas.reader
     off = stanzas.flag("ipv6 nd ra disabled") | {name: True for name, _ in stanzas.each("ipv6 nd ra disabled all")}
     of_port: dict[str, RouterAdvertisements] = {}
 
@@ -76,19 +76,19 @@ def advertisements(stanzas: Stanzas) -> Callable[[Port], RouterAdvertisements | 
     for name, line in stanzas.each("ipv6 nd ra interval <most> <least>"):
         most, least = number(line["most"]), number(line["least"])
         if most is None or least is None:
-            taking.leave(line)
+            reader.mark_unknown(line)
         else:
             change(name, max_interval=most, min_interval=least)
     of_prefixes: dict[str, list[SelectedLine]] = {}
     for name, line in stanzas.each("ipv6 nd prefix <prefix> **"):
         if not (words := _prefix(line)):
-            taking.leave(line)
+            reader.mark_unknown(line)
         else:
             change(name, **words)
             of_prefixes.setdefault(name, []).append(line)
 
     def of(port: Port) -> RouterAdvertisements | None:
-        _leave_strange(taking, of_prefixes.get(port.name, ()), port)
+        _leave_strange(reader, of_prefixes.get(port.name, ()), port)
         if off.get(port.name) or not any(address.family == "ipv6" for address in port.addresses):
             return None
         return of_port.get(port.name, EOS_RA)
@@ -96,12 +96,12 @@ def advertisements(stanzas: Stanzas) -> Callable[[Port], RouterAdvertisements | 
     return of
 
 
-def _leave_strange(taking: SectionReader, lines: Iterable[SelectedLine], port: Port) -> None:
+def _leave_strange(reader: SectionReader, lines: Iterable[SelectedLine], port: Port) -> None:
     """Mark prefixes in an interface's router advertisements as not understood if the interface has no address in them."""
     held = {address.prefix for address in port.addresses}
     for line in lines:
         if prefix(line["prefix"]) not in held:
-            taking.leave(line)
+            reader.mark_unknown(line)
 
 
 def _prefix(line: SelectedLine) -> dict[str, int | bool]:
@@ -142,9 +142,9 @@ def gateway(
     )
 
 
-def shared_mac(taking: SectionReader) -> str:
+def shared_mac(reader: SectionReader) -> str:
     """Return the MAC address of shared gateways, or an empty string if none is set."""
-    line = taking.last("ip virtual-router mac-address <value>")
+    line = reader.last("ip virtual-router mac-address <value>")
     return line["value"] if line else ""
 
 
@@ -180,20 +180,20 @@ def tunnels(stanzas: Stanzas) -> Tunnels:
     for _, line in stanzas.each("vxlan vlan <vlans> vni <vnis>"):
         vlans, vnis = numbers(line["vlans"]), numbers(line["vnis"], 2**24 - 1)
         if vlans is None or vnis is None or len(vlans) != len(vnis):
-            stanzas.taking.leave(line)
+            stanzas.reader.mark_unknown(line)
         else:
             ends.vlans |= dict(zip(vlans, vnis, strict=True))
     for _, line in stanzas.each("vxlan vrf <name> vni <vni>"):
         vni = number(line["vni"], 1, 2**24 - 1)
         if vni is None:
-            stanzas.taking.leave(line)
+            stanzas.reader.mark_unknown(line)
         else:
             ends.vrfs[line["name"]] = vni
     return ends
 
 
 def overlay(
-    taking: SectionReader, process: Process, ports: Mapping[str, Port], ends: Tunnels, lists: Lists
+    reader: SectionReader, process: Process, ports: Mapping[str, Port], ends: Tunnels, lists: Lists
 ) -> model.OverlayConfig | None:
     """Return the EVPN sessions and the tunnel endpoints, or None if no session carries EVPN."""
     sessions, here = process.sessions, process.here
@@ -213,12 +213,12 @@ def overlay(
     between = [peer for peer in named if peer not in shared]
     for peer in between:
         if sessions.unicast(peer):  # `DeviceConfig` cannot represent IPv4 and IPv6 routes on the session
-            leave_family(
-                taking, sessions, peer, ("ipv4", "ipv6"), "neighbor <name> activate", "neighbor <name> route-map * *"
+            mark_family_unknown(
+                reader, sessions, peer, ("ipv4", "ipv6"), "neighbor <name> activate", "neighbor <name> route-map * *"
             )
     for peer in peers:
         if isinstance(peer, Peer) and not peer.extended:  # EVPN routes without route targets are not imported
-            leave_family(taking, sessions, peer, ("evpn",), "neighbor <name> activate")
+            mark_family_unknown(reader, sessions, peer, ("evpn",), "neighbor <name> activate")
     numbered = [(peer, sessions.numbered(peer)) for peer in between]
     waiting = [peer for peer in groups if not sessions.unicast(peer)]
     on_links = [sessions.links[peer.name].interface for peer in (*(p for p in peers if p.on_interface), *shared)]
@@ -234,8 +234,8 @@ def overlay(
         reflects=evpn.unchanged
         or any(level.next_hop_unchanged for level in levels)
         or any(isinstance(peer, Peer) and peer.next_hop_unchanged for peer in settings),
-        from_spine=_from_spine(maps_of(process), lists, taking),
-        bfd=sessions.common_bfd(between or waiting, taking),
+        from_spine=_from_spine(maps_of(process), lists, reader),
+        bfd=sessions.common_bfd(between or waiting, reader),
         tunnel_dscp=ends.dscp,
         links=tuple(dict.fromkeys(on_links)),
     )
@@ -246,13 +246,13 @@ def _on_link(sessions: Sessions, peer: AnyPeer) -> bool:
     return not peer.update_source and bool(sessions.links[peer.name].interface)
 
 
-def leave_family(
-    taking: SectionReader, sessions: Sessions, peer: AnyPeer, families: Collection[str], *forms: str
+def mark_family_unknown(
+    reader: SectionReader, sessions: Sessions, peer: AnyPeer, families: Collection[str], *forms: str
 ) -> None:
     """Mark lines about a neighbor or its group as not understood, if they match these forms and are in one of the address families."""
     for line in sessions.lines(*forms):
         if line["name"] in {peer.name, peer.group} and line.chain[-2].line.removeprefix("address-family ") in families:
-            taking.leave(line)
+            reader.mark_unknown(line)
 
 
 def maps_of(process: Process) -> set[str]:
@@ -277,19 +277,19 @@ def _endpoints(ports: Mapping[str, Port], ends: Tunnels, local: Address) -> tupl
     return tuple(model.TunnelEndpoint(address, None) for address in addresses)
 
 
-def _from_spine(maps: Iterable[str], lists: Lists, taking: SectionReader) -> str:
+def _from_spine(maps: Iterable[str], lists: Lists, reader: SectionReader) -> str:
     """Return the community that spines add to routes so that leaves do not send these routes back; empty if there is none.
 
     EVPN route maps with any other content are marked as not understood.
     """
     mark = lists.mark(set(maps))
     if mark is None:
-        leave(taking, "router bgp *", "address-family evpn", "neighbor * route-map * out")
+        mark_forms_unknown(reader, "router bgp *", "address-family evpn", "neighbor * route-map * out")
     return mark or ""
 
 
 def mac_vrf(
-    taking: SectionReader, process: Process, ends: Tunnels, names: Mapping[int, str], members: Iterable[tuple[str, int]]
+    reader: SectionReader, process: Process, ends: Tunnels, names: Mapping[int, str], members: Iterable[tuple[str, int]]
 ) -> model.MacVrf | None:
     """Return the VLANs that EVPN extends, as one instance, or None if there are none. ``members`` are pairs of port and VLAN."""
     bridged: list[model.BridgedVlan] = []
@@ -298,11 +298,11 @@ def mac_vrf(
     for word, header, bridge in ((word, key, bridge) for word, some in sections for key, bridge in some.items()):
         vlans, form = numbers(bridge.vlans), ("router bgp *", f"{word} {header}")
         if vlans is None:
-            leave(taking, *form)
+            mark_forms_unknown(reader, *form)
             continue
         target = next(iter(bridge.targets.values()), "")
         if len(set(bridge.targets.values())) > 1:
-            leave(taking, *form, "route-target * *")
+            mark_forms_unknown(reader, *form, "route-target * *")
         first = first or bridge.distinguisher
         if word != "vlan":
             name, whole = header, f"target:{target}"
@@ -318,14 +318,14 @@ def mac_vrf(
     return model.MacVrf(name, f"{first.rpartition(':')[0]}:65534" if not whole else first, whole, tuple(bridged), ports)
 
 
-def leave(taking: SectionReader, *forms: str) -> None:
+def mark_forms_unknown(reader: SectionReader, *forms: str) -> None:
     """Mark the lines of these forms as not understood."""
-    for line in select(taking.sections, *forms):
-        taking.leave(line)
+    for line in select(reader.sections, *forms):
+        reader.mark_unknown(line)
 
 
 def vrfs(
-    taking: SectionReader, process: Process, ends: Tunnels, lists: Lists
+    reader: SectionReader, process: Process, ends: Tunnels, lists: Lists
 ) -> tuple[tuple[model.Vrf, ...], set[str], dict[str, str]]:
     """Return (VRFs of tenants, names of route maps for external routers, external router by port).
 
@@ -337,7 +337,7 @@ def vrfs(
     ways = sum(map(process.sessions.evpn, process.sessions.peers))
     for name, sessions in process.vrfs.items():
         here = sessions.here
-        sessions.leave_bfd({*here.neighbors}, taking)  # a VRF in `DeviceConfig` has no BFD
+        sessions.mark_bfd_unknown({*here.neighbors}, reader)  # a VRF in `DeviceConfig` has no BFD
         external: list[model.ExternalPeer] = []
         for peer in sessions.peers:
             session = sessions.links[peer.name]
@@ -357,14 +357,14 @@ def vrfs(
             external=tuple(external),
         )
         if min(filter(None, (here.ways, here.ecmp)), default=ways) < ways:  # fewer than the paths from EVPN sessions
-            leave(taking, "router bgp *", f"vrf {name}", "maximum-paths **")
+            mark_forms_unknown(reader, "router bgp *", f"vrf {name}", "maximum-paths **")
         if vrf.vni or vrf.route_distinguisher:
             tenants.append(vrf)
     return tuple(tenants), maps, outside
 
 
 def advertised_prefixes(
-    taking: SectionReader, process: Process, vrf: str, lists: Lists, prefixes: Sequence[Prefix]
+    reader: SectionReader, process: Process, vrf: str, lists: Lists, prefixes: Sequence[Prefix]
 ) -> tuple[Prefix, ...]:
     """Return those ``prefixes`` of gateways that the route maps of ``redistribute connected`` accept.
 
@@ -379,8 +379,8 @@ def advertised_prefixes(
         passed = lists.prefixes.connected(lists.terms(name), prefixes)
         if passed is None:
             form = f"redistribute connected route-map {name}"
-            leave(taking, "router bgp *", f"vrf {vrf}", form)
-            leave(taking, "router bgp *", f"vrf {vrf}", f"address-family {family}", form)
+            mark_forms_unknown(reader, "router bgp *", f"vrf {vrf}", form)
+            mark_forms_unknown(reader, "router bgp *", f"vrf {vrf}", f"address-family {family}", form)
         else:
             prefixes = [each for each in prefixes if each.family != family or each in passed]
     return tuple(prefixes)

@@ -79,7 +79,7 @@ class Port:
 
 def ports(stanzas: Stanzas) -> dict[str, Port]:
     """Return all interfaces, by name."""
-    taking = stanzas.taking
+    reader = stanzas.reader
     interfaces = {name: Port(name) for name in stanzas.names}
     for name, line in stanzas.each("description <text...>"):
         interfaces[name].description = line["text"]
@@ -94,50 +94,50 @@ def ports(stanzas: Stanzas) -> dict[str, Port]:
             setattr(interfaces[name], count, value)
     for name, line in stanzas.each("speed <text...>"):
         if not _speed(interfaces[name], line["text"]):
-            taking.leave(line)
+            reader.mark_unknown(line)
     _error_correction(stanzas, interfaces)
     _addresses(stanzas, interfaces)
     _switchport(stanzas, interfaces)
     for name, line in stanzas.each("channel-group <value> mode active|passive|on"):
         interfaces[name].group = number(line["value"])
-    _waiting(taking, interfaces)
-    profiles = _macsec(taking)
-    _leave_unheld(stanzas, interfaces)
+    _waiting(reader, interfaces)
+    profiles = _macsec(reader)
+    _mark_unrepresented(stanzas, interfaces)
     for name, line in stanzas.each("mac security profile <value>"):
         interfaces[name].macsec = profiles.get(line["value"])
         if line["value"] not in profiles:
-            taking.leave(line)
+            reader.mark_unknown(line)
     for port in interfaces.values():
         port.used = port.used or bool(port.description or port.addresses or port.six or port.profile or port.group)
     return interfaces
 
 
-def vrfs(taking: SectionReader) -> set[str]:
+def vrfs(reader: SectionReader) -> set[str]:
     """Return the names of the defined VRFs."""
-    headers = (section.line.split() for section in taking.sections)
+    headers = (section.line.split() for section in reader.sections)
     return {
         words[2] for words in headers if words[:2] in (["vrf", "instance"], ["vrf", "definition"]) and len(words) > 2
     }
 
 
-def _leave_unheld(stanzas: Stanzas, interfaces: Mapping[str, Port]) -> None:
+def _mark_unrepresented(stanzas: Stanzas, interfaces: Mapping[str, Port]) -> None:
     """Mark as not understood: VLAN tags on ports that are not subinterfaces, and references to undefined VRFs."""
-    defined = vrfs(stanzas.taking)
+    defined = vrfs(stanzas.reader)
     for _, line in stanzas.each("vrf <name>"):
         if line["name"] not in defined:
-            stanzas.taking.leave(line)
+            stanzas.reader.mark_unknown(line)
     for name, line in stanzas.each("encapsulation dot1q vlan *"):
         if "." not in name:
-            stanzas.taking.leave(line)
+            stanzas.reader.mark_unknown(line)
             interfaces[name].tag = None
 
 
-def _waiting(taking: SectionReader, interfaces: dict[str, Port]) -> None:
+def _waiting(reader: SectionReader, interfaces: dict[str, Port]) -> None:
     """Remove addresses that are not in effect.
 
     They are on front-panel ports that are switched (no ``no switchport``), and on VLAN interfaces that are shut down.
     """
-    routed = taking.last("switchport default mode routed") is not None
+    routed = reader.last("switchport default mode routed") is not None
     for port in interfaces.values():
         if port.bridged and not routed if PORT.fullmatch(port.name) else port.shutdown and not PORT.match(port.name):
             port.addresses, port.six = [], False
@@ -165,7 +165,7 @@ def _error_correction(stanzas: Stanzas, interfaces: dict[str, Port]) -> None:
         fec = kinds.get(of_port[0].line)
         if fec is None or len(of_port) > 1:
             for line in of_port:
-                stanzas.taking.leave(line)
+                stanzas.reader.mark_unknown(line)
         else:
             interfaces[name].fec = fec
 
@@ -182,7 +182,7 @@ def _addresses(stanzas: Stanzas, interfaces: dict[str, Port]) -> None:
             continue
         of_family = value is not None and line.line.split()[0] == ("ipv6" if value.family == "ipv6" else "ip")
         if value is None or not of_family or (virtual and port.addresses and not port.virtual):
-            stanzas.taking.leave(line)
+            stanzas.reader.mark_unknown(line)
         else:
             port.addresses.append(value)
             port.virtual = virtual
@@ -200,12 +200,12 @@ def _switchport(stanzas: Stanzas, interfaces: dict[str, Port]) -> None:
         if line["value"] == "none":
             value = ()
         if value is None and line["value"] != "all":
-            stanzas.taking.leave(line)
+            stanzas.reader.mark_unknown(line)
         interfaces[name].allowed = value
     for name, line in stanzas.each("switchport trunk allowed vlan add <value>"):
         more = numbers(line["value"])
         if more is None:
-            stanzas.taking.leave(line)
+            stanzas.reader.mark_unknown(line)
         interfaces[name].allowed = tuple(dict.fromkeys((*(interfaces[name].allowed or ()), *(more or ()))))
     for name, line in stanzas.each("switchport mode access|trunk"):
         interfaces[name].trunk = line.line.endswith("trunk")
@@ -221,15 +221,15 @@ def vlans_of(port: Port, known: Collection[int]) -> tuple[int, ...]:
     return tuple(sorted(allowed, key=lambda vlan: vlan != port.native))
 
 
-def _macsec(taking: SectionReader) -> dict[str, Macsec]:
+def _macsec(reader: SectionReader) -> dict[str, Macsec]:
     ciphers = {word: name for name, word in CIPHERS.items()}
     profiles: dict[str, Macsec] = {}
-    for security in taking.each("mac security"):
-        for header in taking.each("profile <name>", below=security):
-            cipher = taking.last("cipher <word>", below=header)
-            key = taking.last("key <name> 0|7 <secret>", below=header)
+    for security in reader.each("mac security"):
+        for header in reader.each("profile <name>", below=security):
+            cipher = reader.last("cipher <word>", below=header)
+            key = reader.last("key <name> 0|7 <secret>", below=header)
             if cipher is not None and cipher["word"] not in ciphers:
-                taking.leave(cipher)
+                reader.mark_unknown(cipher)
             if key is None:
                 continue
             word = ciphers.get(cipher["word"] if cipher else "", "gcm-aes-128")

@@ -75,27 +75,27 @@ class QosProfiles:
         return name in self.found and self.found[name].pauses
 
 
-def profiles(taking: SectionReader) -> QosProfiles:
+def profiles(reader: SectionReader) -> QosProfiles:
     """Return the QoS profiles of the configuration."""
     by_name: dict[str, _Profile] = {}
-    for header in taking.each("qos profile <name>"):
+    for header in reader.each("qos profile <name>"):
         profile = by_name.setdefault(header["name"], _Profile())
-        on = taking.last("** priority-flow-control on", below=header)
-        profile.watched = taking.last("priority-flow-control pause watchdog", below=header) is not None
+        on = reader.last("** priority-flow-control on", below=header)
+        profile.watched = reader.last("priority-flow-control pause watchdog", below=header) is not None
         profile.pauses = on is not None and on.line.startswith("priority")
-        for line in taking.each("priority-flow-control priority <number> no-drop", below=header):
+        for line in reader.each("priority-flow-control priority <number> no-drop", below=header):
             value = number(line["number"], 0, QUEUES)
             if value is None:
-                taking.leave(line)
+                reader.mark_unknown(line)
             else:
                 profile.lossless.append(value)
         for form in ("uc-tx-queue <number>", "tx-queue <number>"):
-            for line in taking.each(form, below=header):
+            for line in reader.each(form, below=header):
                 value = number(line["number"], 0, QUEUES)
                 if value is None:
-                    taking.leave(line)
+                    reader.mark_unknown(line)
                 else:
-                    profile.queues[value] = _queue(taking, line)
+                    profile.queues[value] = _queue(reader, line)
         # If a queue has a bandwidth share, so have all queues with lower numbers; the others are strict (EOS user manual, "priority (QoS)").
         sharing = [at for at, queue in profile.queues.items() if queue.strict is False]
         for at, queue in profile.queues.items():
@@ -104,48 +104,48 @@ def profiles(taking: SectionReader) -> QosProfiles:
     return QosProfiles(by_name)
 
 
-def _queue(taking: SectionReader, below: SelectedLine) -> _Queue:
+def _queue(reader: SectionReader, below: SelectedLine) -> _Queue:
     queue = _Queue()
-    for line in taking.each("priority strict", below=below):
+    for line in reader.each("priority strict", below=below):
         queue.strict = bool(line.line)
-    for _ in taking.each("no priority", below=below):
+    for _ in reader.each("no priority", below=below):
         queue.strict = False
-    for line in taking.each("bandwidth guaranteed **", below=below):
+    for line in reader.each("bandwidth guaranteed **", below=below):
         if not _GUARANTEED.fullmatch(line.line):  # a guarantee of 1 % only enables the watchdog
-            taking.leave(line)
+            reader.mark_unknown(line)
     for form in ("bandwidth percent <share>", "shape rate <share> percent"):
-        for line in taking.each(form, below=below):
+        for line in reader.each(form, below=below):
             queue.share = number(line["share"], 0, 100)
             if queue.share is None:
-                taking.leave(line)
-    for line in taking.each(_MARKS, below=below):
+                reader.mark_unknown(line)
+    for line in reader.each(_MARKS, below=below):
         low, high, most = (number(line[word], 0, 10**9) for word in ("low", "high", "most"))
         unit, more = _UNITS.get(line["unit"]), _UNITS.get(line["more"])
         weight = line.line.split()[-2:] if "weight" in line.line else ["weight", "0"]
         if low is None or high is None or most is None or unit is None or more is None or weight != ["weight", "0"]:
-            taking.leave(line)
+            reader.mark_unknown(line)
         else:
             queue.marking = Marking(low * unit, high * more, most)
     return queue
 
 
-def qos(taking: SectionReader, known: QosProfiles, bound: Mapping[str, str]) -> QosConfig | None:
+def qos(reader: SectionReader, known: QosProfiles, bound: Mapping[str, str]) -> QosConfig | None:
     """Return the QoS of a device, or None if no port has a profile. ``bound`` has the name of the profile of each port."""
-    dscps = _dscps(taking)
-    queue_of = _queues(taking)
-    _marked(taking, dscps)
-    thresholds = _Thresholds(taking)
+    dscps = _dscps(reader)
+    queue_of = _queues(reader)
+    _marked(reader, dscps)
+    thresholds = _Thresholds(reader)
     main = next(
         (known.found[name] for name in bound.values() if name in known.found and known.found[name].pauses), None
     )
     main = main or next((known.found[name] for name in bound.values() if name in known.found), None)
-    watchdog = _watchdog(taking)
-    monitored = taking.last("queue-monitor length") is not None
+    watchdog = _watchdog(reader)
+    monitored = reader.last("queue-monitor length") is not None
     if main is None:
         return None
     by_number: dict[int, TrafficClass] = {}
     default = _default(dscps, main)
-    _leave_rest(taking, dscps, default)
+    _leave_rest(reader, dscps, default)
     for group in sorted({*dscps, *queue_of, *main.queues}):
         queue = queue_of.get(group, group)
         of_queue = main.queues.get(queue, _Queue())
@@ -159,7 +159,7 @@ def qos(taking: SectionReader, known: QosProfiles, bound: Mapping[str, str]) -> 
             dynamic_threshold=thresholds.of_queue(queue),
             ecn=_ecn(of_queue.marking),
         )
-    thresholds.leave_others(main.lossless, [traffic_class.queue for traffic_class in by_number.values()])
+    thresholds.mark_others_unknown(main.lossless, [traffic_class.queue for traffic_class in by_number.values()])
     names = dict(_names(by_number, default))
     paused = tuple(port for port, name in bound.items() if name in known.found and known.found[name].pauses)
     return QosConfig(
@@ -179,45 +179,45 @@ def qos(taking: SectionReader, known: QosProfiles, bound: Mapping[str, str]) -> 
     )
 
 
-def _dscps(taking: SectionReader) -> dict[int, tuple[int, ...]]:
+def _dscps(reader: SectionReader) -> dict[int, tuple[int, ...]]:
     dscps: dict[int, tuple[int, ...]] = {}
-    for line in taking.each("qos map dscp <values...> to traffic-class <number>"):
+    for line in reader.each("qos map dscp <values...> to traffic-class <number>"):
         group = number(line["number"], 0, QUEUES)
         values = numbers(",".join(line["values"].split()), _DSCPS - 1)
         if group is None or values is None:
-            taking.leave(line)
+            reader.mark_unknown(line)
         else:
             dscps[group] = tuple(sorted({*dscps.get(group, ()), *values}))
     return dscps
 
 
-def _leave_rest(taking: SectionReader, dscps: Mapping[int, tuple[int, ...]], default: int) -> None:
+def _leave_rest(reader: SectionReader, dscps: Mapping[int, tuple[int, ...]], default: int) -> None:
     """Mark the DSCPs of the default class as not understood if some of the 64 DSCPs are in no class. EOS then chooses the class of these DSCPs."""
     rest = dscps.get(default, ())
     others = [dscp for group, values in dscps.items() if group != default for dscp in values]
     if len(rest) > _DSCPS // 4 and sorted((*rest, *others)) != list(range(_DSCPS)):
-        for line in taking.each("qos map dscp <values...> to traffic-class <number>"):
+        for line in reader.each("qos map dscp <values...> to traffic-class <number>"):
             if line["number"] == str(default):
-                taking.leave(line)
+                reader.mark_unknown(line)
 
 
-def _queues(taking: SectionReader) -> dict[int, int]:
+def _queues(reader: SectionReader) -> dict[int, int]:
     queues: dict[int, int] = {}
-    for line in taking.each("qos map traffic-class <groups...> to uc-tx-queue|tx-queue <number>"):
+    for line in reader.each("qos map traffic-class <groups...> to uc-tx-queue|tx-queue <number>"):
         groups, queue = numbers(",".join(line["groups"].split()), QUEUES), number(line["number"], 0, QUEUES)
         if groups is None or queue is None:
-            taking.leave(line)
+            reader.mark_unknown(line)
         else:
             queues |= dict.fromkeys(groups, queue)
     return queues
 
 
-def _marked(taking: SectionReader, dscps: Mapping[int, tuple[int, ...]]) -> None:
+def _marked(reader: SectionReader, dscps: Mapping[int, tuple[int, ...]]) -> None:
     """Mark as understood: the statements that set the DSCP of tunnel headers, if each class uses its own first DSCP."""
-    for line in taking.each("qos map traffic-class <groups...> to dscp <value>"):
+    for line in reader.each("qos map traffic-class <groups...> to dscp <value>"):
         groups, value = numbers(",".join(line["groups"].split()), QUEUES), number(line["value"], 0, _DSCPS - 1)
         if groups is None or any(value != min(dscps.get(group, ()), default=None) for group in groups):
-            taking.leave(line)
+            reader.mark_unknown(line)
 
 
 def _default(dscps: Mapping[int, tuple[int, ...]], main: _Profile) -> int:
@@ -268,38 +268,38 @@ def _names(classes: Mapping[int, TrafficClass], default: int) -> Iterator[tuple[
 class _Thresholds:
     """The settings of ``platform trident mmu``: headroom, and the thresholds of priority groups and queues."""
 
-    def __init__(self, taking: SectionReader) -> None:
+    def __init__(self, reader: SectionReader) -> None:
         self.headroom = 0
         self.ingress = DEFAULT_THRESHOLD
         self._queues: dict[int, int] = {}
-        self._taking = taking
+        self._taking = reader
         self._lines: list[tuple[str, int | None, SelectedLine]] = []
-        applied = {line["name"] for line in taking.each("platform trident mmu queue profile <name> apply")}
-        for header in taking.each("platform trident mmu queue profile <name>"):
+        applied = {line["name"] for line in reader.each("platform trident mmu queue profile <name> apply")}
+        for header in reader.each("platform trident mmu queue profile <name>"):
             if header["name"] not in applied:  # the profile is not applied
-                taking.leave(header)
+                reader.mark_unknown(header)
                 continue
-            for line in taking.each("ingress headroom bytes <value>", below=header):
+            for line in reader.each("ingress headroom bytes <value>", below=header):
                 self.headroom = number(line["value"]) or 0
-            for line in taking.each("ingress priority-group <number> threshold <value>", below=header):
+            for line in reader.each("ingress priority-group <number> threshold <value>", below=header):
                 value = _index(line["value"])
                 self._lines.append(("ingress", number(line["number"], 0, QUEUES), line))
                 self.ingress = self.ingress if value is None else value
                 if value is None:
-                    taking.leave(line)
-            for line in taking.each("egress unicast queue <number> threshold <value>", below=header):
+                    reader.mark_unknown(line)
+            for line in reader.each("egress unicast queue <number> threshold <value>", below=header):
                 queue, value = number(line["number"], 0, QUEUES), _index(line["value"])
                 self._lines.append(("egress", queue, line))
                 if queue is None or value is None:
-                    taking.leave(line)
+                    reader.mark_unknown(line)
                 else:
                     self._queues[queue] = value
 
-    def leave_others(self, groups: Collection[int], queues: Collection[int]) -> None:
+    def mark_others_unknown(self, groups: Collection[int], queues: Collection[int]) -> None:
         """Mark as not understood: the thresholds of priority groups and queues that no class uses."""
         for way, place, line in self._lines:
             if place not in (groups if way == "ingress" else queues):
-                self._taking.leave(line)
+                self._taking.mark_unknown(line)
 
     def of_queue(self, queue: int) -> int | None:
         """Return the threshold index of a queue, or None if the queue has the default."""
@@ -318,14 +318,14 @@ def _index(text: str) -> int | None:
     return index if 0 <= index <= 10 else None
 
 
-def _watchdog(taking: SectionReader) -> Watchdog | None:
+def _watchdog(reader: SectionReader) -> Watchdog | None:
     times: dict[str, int] = {}
-    for line in taking.each("priority-flow-control pause watchdog default <word> <value>"):
+    for line in reader.each("priority-flow-control pause watchdog default <word> <value>"):
         if _SECONDS.fullmatch(line["value"]) and line["word"] in {"timeout", "recovery-time", "polling-interval"}:
             times[line["word"]] = round(float(line["value"]) * 1000)
         else:
-            taking.leave(line)
-    action = taking.last("priority-flow-control pause watchdog action drop|notify-only")
+            reader.mark_unknown(line)
+    action = reader.last("priority-flow-control pause watchdog action drop|notify-only")
     if not times and action is None:
         return None
     usual = Watchdog()
@@ -335,13 +335,13 @@ def _watchdog(taking: SectionReader) -> Watchdog | None:
     return Watchdog(poll, detection, times.get("recovery-time", usual.recovery), kind)
 
 
-def balancing(taking: SectionReader, families: tuple[Family, ...]) -> BalancingConfig:
+def balancing(reader: SectionReader, families: tuple[Family, ...]) -> BalancingConfig:
     """Return the load balancing over next-hop groups. A table size alone does not enable adaptive routing (AVD, description of ``flow_set_size``)."""
     distribution = "ip hardware fib load-balance distribution dynamic"
-    dynamic = taking.last(distribution)
-    sized = taking.last(f"{distribution} flow-set-size <value>")
+    dynamic = reader.last(distribution)
+    sized = reader.last(f"{distribution} flow-set-size <value>")
     value = number(sized["value"], 1, 7) if sized else 1
     if sized is not None and value is None:
-        taking.leave(sized)
+        reader.mark_unknown(sized)
     mode: Literal["ecmp", "dlb-flowlet"] = "dlb-flowlet" if dynamic else "ecmp"
     return BalancingConfig(group_mode=mode, ether_types=families, dlb=Dlb(flowset_table_size=128 << (value or 1)))

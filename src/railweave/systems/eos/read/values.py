@@ -127,16 +127,16 @@ _GENERATED = re.compile(
 class Stanzas:
     """The lines in ``interface`` sections. Each method marks the matching lines as understood. Later lines override earlier ones."""
 
-    def __init__(self, taking: SectionReader) -> None:
-        self.taking = taking
-        self._found = [(interface_names(line["names"]), line) for line in taking.each("interface <names...>")]
+    def __init__(self, reader: SectionReader) -> None:
+        self.reader = reader
+        self._found = [(interface_names(line["names"]), line) for line in reader.each("interface <names...>")]
         self.names = tuple(dict.fromkeys(name for names, _ in self._found for name in names))
 
     def each(self, *forms: str) -> Iterator[tuple[str, SelectedLine]]:
         """Yield (interface, line) for every line in an ``interface`` section that matches ``forms``."""
         for names, header in self._found:
             if header.below:
-                for line in self.taking.each(*forms, below=header):
+                for line in self.reader.each(*forms, below=header):
                     for name in names:
                         yield name, line
 
@@ -157,7 +157,7 @@ class Stanzas:
         for name, line in self.each(form):
             value = number(line["value"], low, high)
             if value is None:
-                self.taking.leave(line)
+                self.reader.mark_unknown(line)
             else:
                 values[name] = value
         return values
@@ -170,7 +170,7 @@ class Stanzas:
             if before in {"", "no", "default"}:
                 flags[name] = not before
             else:
-                self.taking.leave(statement)
+                self.reader.mark_unknown(statement)
         return flags
 
 
@@ -185,15 +185,15 @@ def bfd_of(line: SelectedLine) -> Bfd | None:
     return Bfd(minimum_interval=sent, multiplier=times)
 
 
-def key_profiles(taking: SectionReader) -> dict[str, Authentication]:
+def key_profiles(reader: SectionReader) -> dict[str, Authentication]:
     """Return the profiles of shared secrets by name. If a profile has several keys, the first one is used."""
     profiles: dict[str, Authentication] = {}
-    for security in taking.each("management security"):
-        for header in taking.each("session shared-secret profile <name>", below=security):
-            for line in taking.each("secret <number> 0|7|8a <secret> **", below=header):
+    for security in reader.each("management security"):
+        for header in reader.each("session shared-secret profile <name>", below=security):
+            for line in reader.each("secret <number> 0|7|8a <secret> **", below=header):
                 place = number(line["number"], 0, 255)
                 if place is None or header["name"] in profiles:
-                    taking.leave(line)
+                    reader.mark_unknown(line)
                 else:
                     profiles[header["name"]] = Authentication(reference(line["secret"]), "ao-aes-128-cmac", place)
     return profiles

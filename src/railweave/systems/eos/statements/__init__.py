@@ -52,10 +52,10 @@ def lldp_lines(management: Management) -> list[Section]:
     return LLDP.printed(Lldp(management.lldp, interval, hold * (interval or INTERVAL) if hold else None))
 
 
-def read_lldp(taking: SectionReader) -> dict[str, Any]:
+def read_lldp(reader: SectionReader) -> dict[str, Any]:
     """Return the settings of LLDP, by their names in ``Management``."""
-    lldp = LLDP.read(taking.sections, taking)
+    lldp = LLDP.read(reader.sections, reader)
     if lldp.lldp_hold is None:
-        for statement in taking.each("lldp hold-time *"):
-            taking.leave(statement)
+        for statement in reader.each("lldp hold-time *"):
+            reader.mark_unknown(statement)
     return Management.lldp_of(lldp)

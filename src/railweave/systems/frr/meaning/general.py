@@ -30,7 +30,7 @@ def passes(general: General) -> bool:
     return general.profile == "datacenter" or (general.release != "" and release < REQUIRES_POLICY)
 
 
-def give_back_general(reader: SectionReader) -> None:
+def mark_general_unknown(reader: SectionReader) -> None:
     """Mark statements as not understood if ``DeviceConfig`` cannot represent their effect.
 
     Such statements disable forwarding for an address family in use, or filter routes.
@@ -38,9 +38,9 @@ def give_back_general(reader: SectionReader) -> None:
     for section in reader.sections:
         match section.line.split():
             case ["no", "ip" | "ipv6" as word, "forwarding"] if _uses(reader, word):
-                reader.give_back(section)
+                reader.mark_unknown(section)
             case ["ip" | "ipv6", "protocol", _, "route-map", name] if not _sets_source(reader, name):
-                reader.give_back(section)
+                reader.mark_unknown(section)
             case _:
                 pass
 

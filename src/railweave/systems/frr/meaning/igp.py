@@ -69,17 +69,17 @@ def _watched(igp: Igp, ports: Mapping[str, Port]) -> set[str | None]:
     return {(each.profile or "") if each.bfd or each.profile else None for _, each in on_links(igp, ports)}
 
 
-def give_back_isis(igp: Igp, ports: Mapping[str, Port], reader: SectionReader) -> None:
+def mark_isis_unknown(igp: Igp, ports: Mapping[str, Port], reader: SectionReader) -> None:
     """Mark statements about IS-IS that ``DeviceConfig`` cannot represent as not understood.
 
     They put an interface into an undefined instance, or set BFD that differs between interfaces.
     """
     for line in select(reader.sections, "interface **", "ip|ipv6 router isis <name>"):
         if line["name"] not in igp.isis:
-            reader.leave(line)
+            reader.mark_unknown(line)
     if len(_watched(igp, ports)) > 1:
         for line in select(reader.sections, "interface **", "isis bfd **"):
-            reader.leave(line)
+            reader.mark_unknown(line)
 
 
 def isis(
@@ -148,7 +148,7 @@ def _on_ospf(router: RouterOspf, port: Port) -> OnOspf:
     return here if here.area or not areas else replace(here, area=areas[0])
 
 
-def give_back_ospf(reader: SectionReader) -> None:
+def mark_ospf_unknown(reader: SectionReader) -> None:
     """Mark all statements of OSPF as not understood.
 
     This function is called if OSPF runs on no interface, or if the device also has BGP sessions on its links: ``DeviceConfig`` can
@@ -156,9 +156,9 @@ def give_back_ospf(reader: SectionReader) -> None:
     """
     for section in reader.sections:
         if section.line == "router ospf":
-            reader.give_back(section)
+            reader.mark_unknown(section)
         for line in section.body or ():
             if section.line == "router ospf" or (
                 section.line.startswith("interface ") and line.line.startswith("ip ospf ")
             ):
-                reader.give_back(line)
+                reader.mark_unknown(line)

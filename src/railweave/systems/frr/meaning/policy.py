@@ -244,7 +244,7 @@ def _of_communities(entry: MapEntry) -> list[tuple[str, str]]:
     return [(word, name) for word, name in named if name is not None]
 
 
-def _unheld(entry: MapEntry) -> Iterator[str]:
+def _unrepresented(entry: MapEntry) -> Iterator[str]:
     """Yield the lines of a route-map entry that a term cannot represent.
 
     A term has one condition of each kind, and either adds communities or replaces them.
@@ -268,13 +268,13 @@ def lists(policies: Policies, reader: SectionReader, nos: str, *, numbered: bool
     unknown: dict[tuple[str, int], tuple[str, ...]] = {}
     irrelevant = is_irrelevant(nos)
     for (name, number), body in bodies.items():
-        unheld = set(_unheld(maps[name][number]))
+        unrepresented = set(_unrepresented(maps[name][number]))
         for section in body:
-            if section.line in unheld:
-                reader.give_back(section)
-        unknown[name, number] = reader.untaken(body, f"route-map {name} permit {number}", irrelevant)
+            if section.line in unrepresented:
+                reader.mark_unknown(section)
+        unknown[name, number] = reader.unknown_lines(body, f"route-map {name} permit {number}", irrelevant)
     strange: set[str] = set()
-    for line in _untaken(reader, irrelevant):
+    for line in _unknown_lines(reader, irrelevant):
         match [word for word in line.split() if word not in {"standard", "expanded", "regexp"}]:
             case ["bgp" | "ip", "community-list" | "large-community-list", name, *_]:
                 strange.add(name)
@@ -295,31 +295,31 @@ def _values(policies: Policies, reader: SectionReader) -> tuple[PrefixLists, dic
     Entries that these cannot represent are marked as not understood.
     """
     prefixes, communities = PrefixLists(), dict[str, str]()
-    given_back: list[PrefixEntry | CommunityEntry] = []
+    unrepresented: list[PrefixEntry | CommunityEntry] = []
     for entry in policies.prefixes:
         lengths = [word for name, value in (("ge", entry.ge), ("le", entry.le)) if value for word in (name, str(value))]
         words = ["permit" if entry.permits else "deny", *lengths]
         if not prefixes.add(entry.name, entry.family, entry.sequence, entry.prefix, words):
-            given_back.append(entry)
+            unrepresented.append(entry)
     for entry in policies.communities:
         is_of_kind = entry.large == (kind(entry.value) == "large")
         if entry.permits and is_of_kind and entry.name not in communities:  # one value: any and all are the same
             communities[entry.name] = entry.value
         else:
-            given_back.append(entry)
-    for entry in given_back:
+            unrepresented.append(entry)
+    for entry in unrepresented:
         if entry.section is not None:
-            reader.give_back(entry.section)
+            reader.mark_unknown(entry.section)
     return prefixes, communities
 
 
-def _untaken(reader: SectionReader, irrelevant: Callable[[str], bool]) -> Iterator[str]:
+def _unknown_lines(reader: SectionReader, irrelevant: Callable[[str], bool]) -> Iterator[str]:
     """Yield the top-level lines that are not understood, and such entries of prefix lists, each after the header of its list."""
-    yield from reader.untaken(reader.sections, "", irrelevant)
+    yield from reader.unknown_lines(reader.sections, "", irrelevant)
     for section in reader.sections:
         if " prefix-list " in section.line:
             yield from (
-                f"{section.line} {line}" for line in reader.untaken(section.body or (), section.line, irrelevant)
+                f"{section.line} {line}" for line in reader.unknown_lines(section.body or (), section.line, irrelevant)
             )
 
 
@@ -349,5 +349,5 @@ def profiles(policies: Policies, reader: SectionReader) -> dict[str, Bfd]:
                 word = "receive-interval" if profile.receive else "transmit-interval"
                 for line in (profile.section.body if profile.section else None) or ():
                     if line.line.startswith(word):
-                        reader.give_back(line)
+                        reader.mark_unknown(line)
     return named

@@ -44,9 +44,9 @@ def read(texts: Mapping[str, str]) -> Reading:
     below = {file: text for file, text in texts.items() if host.is_one(file)}
     filters = {file: text for file, text in texts.items() if file not in below and nftables.is_one(text)}
     files = [(file, sections(text)) for file, text in texts.items() if file not in below and file not in filters]
-    taking = SectionReader([section for _, of_file in files for section in of_file])
-    ports = INTERFACES.read(taking.sections, taking).ports
-    config = _config(Routing(taking, ports, [name for name in ports if LOOPBACK.fullmatch(name)]))
+    reader = SectionReader([section for _, of_file in files for section in of_file])
+    ports = INTERFACES.read(reader.sections, reader).ports
+    config = _config(Routing(reader, ports, [name for name in ports if LOOPBACK.fullmatch(name)]))
     made: list[ReadStatement] = []
     for file, text in below.items():
         config = host.applied(config, file, text)
@@ -54,7 +54,7 @@ def read(texts: Mapping[str, str]) -> Reading:
         protection, lines = nftables.control_plane(text)
         config = replace(config, protection=protection)
         made += classify_statements(file, lines, catalog().systems["frr"].reads.irrelevant)
-    return Reading(config, (*statements(taking, files), *made))
+    return Reading(config, (*statements(reader, files), *made))
 
 
 def parsed(file: str, text: str) -> ConfigTree:
@@ -86,9 +86,9 @@ def _config(routing: Routing) -> DeviceConfig:
         elif (port.addresses or for_servers(port)) and not port.shut:
             gateways.append(_gateway(port))
     configured = {interface.name for interface in (*interfaces, *gateways)}
-    for line in select(routing.taking.sections, "interface <name> **", "shutdown"):
+    for line in select(routing.reader.sections, "interface <name> **", "shutdown"):
         if _MANAGEMENT.fullmatch(line["name"]) and line["name"] not in configured:
-            routing.taking.leave(line)
+            routing.reader.mark_unknown(line)
     bgp = routing.bgp()
     of_vrf: dict[str, list[Prefix]] = {}
     for gateway in gateways:

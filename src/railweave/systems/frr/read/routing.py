@@ -11,8 +11,8 @@ from railweave.model.device import model
 from railweave.model.device.overlay import MAC_VRF, MAC_VRF_NUMBER
 from railweave.model.device.reading import ReadStatement, classify_statements
 from railweave.systems.frr.meaning.bgp import FIRST_BRIDGED
-from railweave.systems.frr.meaning.general import give_back_general, passes
-from railweave.systems.frr.meaning.igp import give_back_isis, give_back_ospf, isis, on_links, ospf
+from railweave.systems.frr.meaning.general import mark_general_unknown, passes
+from railweave.systems.frr.meaning.igp import isis, mark_isis_unknown, mark_ospf_unknown, on_links, ospf
 from railweave.systems.frr.meaning.policy import interface_list, lists, profiles
 from railweave.systems.frr.meaning.ports import Subnets
 from railweave.systems.frr.read.printout import PRINTED
@@ -38,7 +38,7 @@ _SHORT = 65535
 
 
 def overlay(
-    sessions: Sessions, policies: Lists, loopbacks: Sequence[Address], taking: SectionReader
+    sessions: Sessions, policies: Lists, loopbacks: Sequence[Address], reader: SectionReader
 ) -> model.OverlayConfig | None:
     """Return the overlay of a device: the sessions between loopbacks, and the links whose sessions also carry EVPN routes.
 
@@ -60,16 +60,16 @@ def overlay(
     levels = [level for peer in peers for level in here.within(peer, "evpn")]
     mark = policies.mark({sessions.exports(peer, "evpn") or "" for peer in peers})
     if mark is None:
-        for line in statements_of(here, taking, *sessions.syntax.exports):
-            taking.leave(line)
+        for line in statements_of(here, reader, *sessions.syntax.exports):
+            reader.mark_unknown(line)
     return model.OverlayConfig(
         loopback=loopback,
         neighbors=neighbors,
         endpoints=_endpoints(loopback, loopbacks) if here.evpn.all_vnis else (),
         reflects=any(level.next_hop_unchanged or level.reflected for level in levels)
-        or ((has(taking.sections, PRINTED) or bool(links)) and not here.evpn.all_vnis),
+        or ((has(reader.sections, PRINTED) or bool(links)) and not here.evpn.all_vnis),
         from_spine=mark or "",
-        bfd=sessions.common_bfd([peer for peer, _ in numbered], taking),
+        bfd=sessions.common_bfd([peer for peer, _ in numbered], reader),
         links=tuple(dict.fromkeys(ports[link.name] for link in links)),
     )
 
@@ -197,32 +197,32 @@ class Sessioned:
 
     def __init__(
         self,
-        taking: SectionReader,
+        reader: SectionReader,
         ports: Mapping[str, Port],
         loopbacks: Sequence[str],
         policies: Lists,
         sessions: Mapping[str, Sessions],
         vnis: Mapping[str, int],
     ) -> None:
-        self.taking, self.ports, self.policies, self.sessions, self.vnis = taking, ports, policies, sessions, vnis
+        self.reader, self.ports, self.policies, self.sessions, self.vnis = reader, ports, policies, sessions, vnis
         self.loopback_names = tuple(name for name in loopbacks if name in ports and not ports[name].vrf)
         self._of_vrfs = {
             ports[name].vrf: (name, ports[name].addresses) for name in loopbacks if name in ports and ports[name].vrf
         }
         self.loopbacks = [address for name in self.loopback_names for address in ports[name].addresses]
         for vrf, main in self.sessions.items():
-            _leave_unnamed(main.here, taking)
-            for line in statements_of(main.here, taking, *main.syntax.imports):
+            _leave_unnamed(main.here, reader)
+            for line in statements_of(main.here, reader, *main.syntax.imports):
                 if not policies.passes_all(line["map"]):  # the route computation ignores import filters of EVPN
-                    taking.leave(line)
+                    reader.mark_unknown(line)
             if vrf:  # a VRF in `DeviceConfig` has no BFD and no AS number of its own, and is not shut down
-                main.leave_bfd(main.here.neighbors, taking)
+                main.mark_bfd_unknown(main.here.neighbors, reader)
                 for form in ("bgp shutdown **", "shutdown **") if main.here.shut else ():
-                    for line in statements_of(main.here, taking, form):
-                        taking.leave(line)
+                    for line in statements_of(main.here, reader, form):
+                        reader.mark_unknown(line)
                 if self.default is None or main.here.asn != self.default.here.asn:
-                    for line in statements_of(main.here, taking):
-                        taking.leave(line)
+                    for line in statements_of(main.here, reader):
+                        reader.mark_unknown(line)
 
     @property
     def default(self) -> Sessions | None:
@@ -248,13 +248,13 @@ class Sessioned:
         without = {*evpn_maps(main.here), *external_maps(self.sessions)}
         levels = [level for family in main.here.unicast.values() for level in family.peers.values()]
         kept = {name for level in levels for name in (level.imports, level.exports)}
-        return bgp(main, self.policies, self.taking, without - kept)
+        return bgp(main, self.policies, self.reader, without - kept)
 
     def overlay(self) -> model.OverlayConfig | None:
         """Return the overlay, or None if EVPN does not run."""
         main = self.default
         addresses = [loopback.address for loopback in self.loopbacks]
-        return overlay(main, self.policies, addresses, self.taking) if main else None
+        return overlay(main, self.policies, addresses, self.reader) if main else None
 
     def mac_vrf(self) -> model.MacVrf | None:
         """Return the bridging instance of the layer-2 VNIs, or None if there are no such VNIs."""
@@ -283,22 +283,22 @@ class Sessioned:
         """
         at_ports = {each.prefix for port in self.ports.values() if port.vrf == vrf for each in port.addresses}
         networks = {*map(str, prefixes), *map(str, at_ports)}
-        for line in statements_of(here, self.taking, "**", "maximum-paths <width>"):
+        for line in statements_of(here, self.reader, "**", "maximum-paths <width>"):
             width = number(line["width"])
             if width is not None and width < ways:
-                self.taking.leave(line)
-        for line in statements_of(here, self.taking, "**", "network <prefix>"):
+                self.reader.mark_unknown(line)
+        for line in statements_of(here, self.reader, "**", "network <prefix>"):
             if line["prefix"] not in networks:
-                self.taking.leave(line)
+                self.reader.mark_unknown(line)
         for family, unicast in here.unicast.items():
             if not unicast.redistributes:
                 continue
             passed = self.policies.prefixes.connected(self.policies.terms(unicast.redistributes), prefixes)
             if passed is None:
                 for line in statements_of(
-                    here, self.taking, "**", f"redistribute connected route-map {unicast.redistributes}"
+                    here, self.reader, "**", f"redistribute connected route-map {unicast.redistributes}"
                 ):
-                    self.taking.leave(line)
+                    self.reader.mark_unknown(line)
             else:
                 prefixes = [each for each in prefixes if each.family != family or each in (*passed, *unicast.networks)]
         return prefixes
@@ -323,15 +323,15 @@ class Sessioned:
 class Routing(Sessioned):
     """The routing configuration that FRR's statements describe."""
 
-    def __init__(self, taking: SectionReader, ports: Mapping[str, Port], loopbacks: Sequence[str]) -> None:
-        stated = POLICIES.read(taking.sections, taking)
-        self.profiles, policies = profiles(stated, taking), lists(stated, taking, "frr", numbered=True)
+    def __init__(self, reader: SectionReader, ports: Mapping[str, Port], loopbacks: Sequence[str]) -> None:
+        stated = POLICIES.read(reader.sections, reader)
+        self.profiles, policies = profiles(stated, reader), lists(stated, reader, "frr", numbered=True)
         for name, port in ports.items():
             policies.prefixes.hold(interface_list(name), dict.fromkeys(each.prefix for each in port.addresses))
         subnets = Subnets(ports)
-        self.general = GENERAL.read(taking.sections, taking)
-        give_back_general(taking)
-        routing = ROUTERS.read(taking.sections, taking)
+        self.general = GENERAL.read(reader.sections, reader)
+        mark_general_unknown(reader)
+        routing = ROUTERS.read(reader.sections, reader)
         sessions = {
             vrf: Sessions(
                 router, ports, subnets, self.profiles, SYNTAX, open_=_open(router, passes=passes(self.general))
@@ -339,12 +339,12 @@ class Routing(Sessioned):
             for vrf, router in routing.routers.items()
         }
         vnis = {name: vrf.vni for name, vrf in routing.vrfs.items() if vrf.vni}
-        super().__init__(taking, ports, loopbacks, policies, sessions, vnis)
-        self._igp = IGP.read(taking.sections, taking)
-        give_back_isis(self._igp, ports, taking)
+        super().__init__(reader, ports, loopbacks, policies, sessions, vnis)
+        self._igp = IGP.read(reader.sections, reader)
+        mark_isis_unknown(self._igp, ports, reader)
         self._ospf = ospf(self._igp.ospf.get("ospf"), ports, self.router_id(), self.loopback_names)
         if self._ospf is None:
-            give_back_ospf(taking)
+            mark_ospf_unknown(reader)
 
     def isis(self) -> Isis | None:
         """Return the IS-IS configuration, or None if IS-IS does not run."""
@@ -359,7 +359,7 @@ class Routing(Sessioned):
         If BGP also has sessions on links, OSPF is marked as not understood, because ``DeviceConfig`` cannot represent both.
         """
         if bgp is not None and bgp.groups and self._ospf is not None:
-            give_back_ospf(self.taking)
+            mark_ospf_unknown(self.reader)
             self._ospf = None
         return self._ospf
 
@@ -380,23 +380,23 @@ def _open(router: Router, *, passes: bool) -> bool:
     return passes if router.requires_policy is None else not router.requires_policy
 
 
-def _leave_unnamed(router: Router, taking: SectionReader) -> None:
+def _leave_unnamed(router: Router, reader: SectionReader) -> None:
     """Mark lines in address families as not understood if they refer to an undefined neighbor. FRR rejects such lines."""
     families = (*router.unicast.values(), *([router.evpn] if router.evpn else []))
     if {name for family in families for name in family.peers} - router.neighbors.keys():
         for form in ("neighbor <name> **", "no neighbor <name> activate"):
-            for line in statements_of(router, taking, "**", form):
+            for line in statements_of(router, reader, "**", form):
                 if line["name"] not in router.neighbors:
-                    taking.leave(line)
+                    reader.mark_unknown(line)
 
 
-def statements(taking: SectionReader, files: Sequence[tuple[str, Sequence[Section]]]) -> Iterator[ReadStatement]:
+def statements(reader: SectionReader, files: Sequence[tuple[str, Sequence[Section]]]) -> Iterator[ReadStatement]:
     """Yield every line of the files, with a mark that shows if the line was understood. Secrets are left out."""
     of_file = {id(section): file for file, sections in files for section in sections}
     irrelevant = catalog().systems["frr"].reads.irrelevant
     lines: dict[str, list[tuple[int, str, str, Known]]] = {file: [] for file, _ in files}
     file = ""
-    for section, path, understood in taking.lines():
+    for section, path, understood in reader.lines():
         file = of_file.get(id(section), file)
         words = path.split(maxsplit=2)
         hierarchy = " ".join(words[:2]) if words[0] in _HIERARCHIES else words[0]

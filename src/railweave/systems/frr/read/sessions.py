@@ -64,10 +64,10 @@ class Syntax:
     imports: tuple[str, ...] = ()
 
 
-def statements_of(router: Router, taking: SectionReader, *forms: str) -> Iterator[SelectedLine]:
+def statements_of(router: Router, reader: SectionReader, *forms: str) -> Iterator[SelectedLine]:
     """Yield the lines of a BGP instance that match ``forms``, without marking them as understood."""
     wanted = ["vrf", router.vrf] if router.vrf else []
-    for line in select(taking.sections, "router bgp **", *forms):
+    for line in select(reader.sections, "router bgp **", *forms):
         if line.chain[0].line.split()[3:] == wanted:
             yield line
 
@@ -198,7 +198,7 @@ class Sessions:
         used = {family for peer in peers for family in self.unicast(peer)}
         return tuple(family for family in FAMILIES if family in used or (not peers and family in self.here.unicast))
 
-    def common_bfd(self, peers: Collection[Peer], taking: SectionReader) -> Bfd | None:
+    def common_bfd(self, peers: Collection[Peer], reader: SectionReader) -> Bfd | None:
         """Return the BFD timers that all of these sessions share, or None.
 
         If the sessions differ, their lines about BFD are marked as not understood.
@@ -206,26 +206,26 @@ class Sessions:
         watched = {self.bfd(peer) for peer in peers}
         if len(watched) == 1:
             return watched.pop()
-        self.leave_bfd({name for peer in peers for name in (peer.name, peer.group)}, taking)
+        self.mark_bfd_unknown({name for peer in peers for name in (peer.name, peer.group)}, reader)
         return None
 
-    def statements(self, taking: SectionReader, *forms: str) -> Iterator[SelectedLine]:
+    def statements(self, reader: SectionReader, *forms: str) -> Iterator[SelectedLine]:
         """Yield the lines of the instance that match ``forms`` (see ``statements_of``)."""
-        return statements_of(self.here, taking, *forms)
+        return statements_of(self.here, reader, *forms)
 
-    def leave_bfd(self, names: Container[str | None], taking: SectionReader) -> None:
+    def mark_bfd_unknown(self, names: Container[str | None], reader: SectionReader) -> None:
         """Mark the lines about BFD of these neighbors and groups as not understood."""
         for forms in self.syntax.bfd:
-            for line in self.statements(taking, *forms):
+            for line in self.statements(reader, *forms):
                 if line["name"].removeprefix("interface ") in names:
-                    taking.leave(line)
+                    reader.mark_unknown(line)
 
 
-def bgp(sessions: Sessions, policies: Lists, taking: SectionReader, without: Collection[str]) -> model.Bgp:
+def bgp(sessions: Sessions, policies: Lists, reader: SectionReader, without: Collection[str]) -> model.Bgp:
     """Return the BGP configuration in the form of ``DeviceConfig``. ``without`` are the names of route-maps that it leaves out, because only the overlay and VRFs use them."""
     here = sessions.here
     on_links = sessions.underlay()
-    groups, bfd = with_bfd(*_groups(sessions, on_links, taking))
+    groups, bfd = with_bfd(*_groups(sessions, on_links, reader))
     read_policies = policies.policies(without)
     families = sessions.families(on_links)
     connected, more = _originated(here, read_policies, families)
@@ -280,7 +280,7 @@ def _widths(sessions: Sessions, peers: Iterable[Peer]) -> list[int]:
 
 
 def _groups(
-    sessions: Sessions, peers: Iterable[Peer], taking: SectionReader
+    sessions: Sessions, peers: Iterable[Peer], reader: SectionReader
 ) -> tuple[list[model.BgpGroup], list[Bfd | None]]:
     """Return (the peer groups with their sessions in the order of the text, the BFD timers of each group).
 
@@ -303,7 +303,7 @@ def _groups(
         groups[name] = replace(stands, sessions=(*stands.sessions, sessions.links[peer.name]))
         members.setdefault(name, []).append(peer)
     names = sorted(groups, key=lambda name: order[name])
-    return [groups[name] for name in names], [sessions.common_bfd(members[name], taking) for name in names]
+    return [groups[name] for name in names], [sessions.common_bfd(members[name], reader) for name in names]
 
 
 def _originated(

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal
 
 from railweave.model.config.addresses import Address
 from railweave.model.config.codecs import NUMBER, choice, defines, in_range, number, refers, whole
-from railweave.model.config.statements import Codec, Statements, each, fixed, line, part, passed
+from railweave.model.config.statements import Codec, Statements, each, fixed, ignored, line, part
 from railweave.systems.frr.statements import PREFIX, SECRET, TEXT, WORD, effects
 
 if TYPE_CHECKING:
@@ -315,14 +315,14 @@ UNICAST_ROWS = (
     *_peers(),
 )
 TARGET_ROWS = (
-    passed("rd auto", "as without the statement"),
-    passed("route-target <_way> auto", "as without the statement", _way=WORD),
+    ignored("rd auto", "as without the statement"),
+    ignored("route-target <_way> auto", "as without the statement", _way=WORD),
     *targets(EVPN, Codec(r"[\d.]+:\d+", shown_as="rd"), TARGETS),
 )
 EVPN_ROWS = (
     *_peers(),
     *vnis(EVPN, TARGET_ROWS),
-    passed("maximum-paths ibgp <_width>", "SONiC gives it to each family; FRR has none for EVPN", _width=WORD),
+    ignored("maximum-paths ibgp <_width>", "SONiC gives it to each family; FRR has none for EVPN", _width=WORD),
 )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from railweave.model.config.codecs import choice
-from railweave.model.config.statements import Statements, fixed, line, passed
+from railweave.model.config.statements import Statements, fixed, ignored, line
 from railweave.systems.frr.statements import FAMILY, WORD
 
 
@@ -41,7 +41,7 @@ GENERAL = Statements(
         fixed("no zebra nexthop kernel enable", ZEBRA),
         line("ip forwarding", ZEBRA, sets={"ipv4": True}),
         line("no ip forwarding", ZEBRA, sets={"ipv4": False}),
-        passed(
+        ignored(
             "<_family> protocol <_protocol> route-map <_name>",
             "the source address of the device's own packets, if the route-map only sets that",
             "FRR manual, Zebra, zebra Route Filtering",

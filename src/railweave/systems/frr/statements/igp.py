@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from railweave.model.config.addresses import Address
 from railweave.model.config.codecs import choice, defines, number, refers, whole
-from railweave.model.config.statements import Codec, Statements, each, fixed, line, passed
+from railweave.model.config.statements import Codec, Statements, each, fixed, ignored, line
 from railweave.systems.frr.statements import FAMILY, PREFIX, SECRET, TEXT, WORD, effects
 
 if TYPE_CHECKING:
@@ -163,7 +163,7 @@ IGP = Statements(
                     name=WORD,
                 ),
                 each("network <prefix> area <area>", "networks", OSPF, Network, prefix=PREFIX, area=AREA),
-                passed("log-adjacency-changes[ <_detail>]", "a log", OSPF, _detail=TEXT),
+                ignored("log-adjacency-changes[ <_detail>]", "a log", OSPF, _detail=TEXT),
             ),
             by="protocol",
             protocol=choice({"ospf": "ospf"}),

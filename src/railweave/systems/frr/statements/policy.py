@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from railweave.model.config.addresses import BITS, Prefix
 from railweave.model.config.codecs import NAME, NUMBER, choice, defines, number, refers
-from railweave.model.config.statements import Codec, Statements, each, line, passed
+from railweave.model.config.statements import Codec, Statements, each, ignored, line
 from railweave.systems.frr.statements import FAMILY, PREFIX, TEXT
 
 if TYPE_CHECKING:
@@ -275,7 +275,7 @@ POLICIES = Statements(
         detection(BFD, BFD),
         prefix_entries(FILTERING, PREFIX),
         *_everything(),
-        passed(
+        ignored(
             "<_family> prefix-list <_name> description <_text>",
             "a name for people",
             _family=FAMILY,

@@ -109,9 +109,9 @@ def management_of(
     """
     edge = NEIGHBORS.value(top)
     if edge.address is not None and edge.address != assigned.address:
-        top.add(("protocols", "lldp", "management-address", edge.address), 0, 0).leave()
+        top.add(("protocols", "lldp", "management-address", edge.address), 0, 0).mark_unknown()
     for name in system.certificates.keys() - {system.certificate}:  # a certificate for a different service
-        top.add(("security", "certificates", "local", name), 0, 0).leave()
+        top.add(("security", "certificates", "local", name), 0, 0).mark_unknown()
     users = {
         name: User(user.role, user.password, tuple(key.key for key in user.keys)) for name, user in system.users.items()
     }
@@ -185,7 +185,7 @@ def _snmp(agent: Agent) -> Snmp:
     )
     for other in others:
         if other.section is not None:
-            other.section.leave()
+            other.section.mark_unknown()
     inside = [client for clients in (first.instances.values() if first else ()) for client in clients.clients]
     return Snmp(
         location=agent.location,
@@ -216,7 +216,7 @@ def gateway_of(system: System, top: Word, assigned: InterfaceAddress) -> Address
                 and gateway
                 and (place is not options or (assigned.length and assigned.prefix.holds(gateway)))
             ):
-                hop.take()
+                hop.mark()
                 return gateway
     return NO_ADDRESS
 

@@ -199,7 +199,7 @@ def _leave_loopbacks(top: Word, elsewhere: Container[str], held: Collection[Pref
                 if entry.kind == "understood" and not entry.text.startswith(("127.", "::1/")):
                     prefix = network(interface_address(entry.text))
                     if prefix not in held:
-                        entry.leave()
+                        entry.mark_unknown()
 
 
 __all__ = ["parsed", "printed", "read"]

@@ -74,7 +74,7 @@ def _dlb(enhanced: Word) -> tuple[tuple[Family, ...], Mode, Dlb]:
     word = enhanced.at_path("ecmp-dlb")
     if word is None:
         return (), "ecmp", Dlb()
-    word.take()
+    word.mark()
     plain = Dlb()
     per_packet = word.flag("per-packet")
     flowlet = word.at_path("flowlet")
@@ -103,7 +103,7 @@ def _dlb(enhanced: Word) -> tuple[tuple[Family, ...], Mode, Dlb]:
         else None,
     )
     if flowlet is not None:
-        flowlet.take()
+        flowlet.mark()
     kinds = word.names("ether-type")
     return (
         tuple(kind for kind in _ETHER_TYPES if kind in kinds),
@@ -115,7 +115,7 @@ def _dlb(enhanced: Word) -> tuple[tuple[Family, ...], Mode, Dlb]:
 def _terms(top: Word, policy: str) -> Iterator[Word]:
     word = top.at_path("policy-options", "policy-statement", policy)
     if word is not None:
-        yield word.take()
+        yield word.mark()
         yield from word.entries("term")
 
 
@@ -124,7 +124,7 @@ def _sprayed(top: Word) -> bool:
     sprays = False
     for word in top.entries("routing-options", "forwarding-table", "export"):
         if top.at_path("policy-options", "policy-statement", word.text) is None:
-            word.leave()
+            word.mark_unknown()
         for term in _terms(top, word.text):
             then = term.at_path("then")
             how = then.at_path("load-balance") if then is not None else None
@@ -132,7 +132,7 @@ def _sprayed(top: Word) -> bool:
                 continue
             for method in how.below.values():
                 if method.text in {"random", "per-packet", "per-flow"}:
-                    method.take()
+                    method.mark()
                 sprays |= method.text == "random"
             then.flag("accept")
             if sprays:
@@ -158,7 +158,7 @@ def _opcodes(top: Word, ports: Iterable[Port]) -> tuple[tuple[int, ...], tuple[s
                 continue
             for _, same in _filters(top):
                 if same.text == word.text:
-                    same.take_all()
+                    same.mark_all()
             opcodes = tuple(_numbers(payload))
             return opcodes, _bound(ports, word.text), next(iter(instance.below), "")
     return (), (), ""
@@ -172,7 +172,7 @@ def _bound(ports: Iterable[Port], name: str) -> tuple[str, ...]:
             for family in unit.families:
                 chosen = unit.word.at_path("family", family, "filter", "input", name)
                 if chosen is not None:
-                    chosen.take()
+                    chosen.mark()
                     names.append(port.name)
     return tuple(dict.fromkeys(names))
 
@@ -188,7 +188,7 @@ def _numbers(word: Word) -> Iterator[int]:
         try:
             yield whole(member.text)
         except ValueError:
-            member.leave()
+            member.mark_unknown()
 
 
 def _spraying_instance(top: Word, name: str) -> None:
@@ -212,9 +212,9 @@ def _selective(top: Word, ports: Iterable[Port]) -> Iterator[int]:
         for term in terms:
             if term.at_path("then", "dynamic-load-balance") is not None:
                 seen |= dict.fromkeys(code for opcode in _opcode_words(term) for code in _numbers(opcode))
-                term.take_all()
+                term.mark_all()
             elif term.at_path("from") is None and term.at_path("then", "accept") is not None:
-                term.take_all()
+                term.mark_all()
         _bound(ports, word.text)
     if seen:
         for kind in top.entries("system", "packet-forwarding-options", "firewall", "profiles"):

@@ -109,14 +109,14 @@ def liveness(word: Word) -> Bfd | None:
     detection = word.at_path("bfd-liveness-detection")
     if detection is None:
         return None
-    detection.take().spread(_ON_ONE_LINE)
+    detection.mark().spread(_ON_ONE_LINE)
     interval = detection.number("minimum-interval")
     if interval is None:
         return None
     multiplier = detection.number("multiplier")
     mode = detection.holds("session-mode")
     if mode is not None and mode.text == "automatic":  # has the same effect as no statement
-        mode.take("irrelevant")
+        mode.mark("irrelevant")
     return Bfd(
         minimum_interval=interval, multiplier=unprinted("bgp.bfd.multiplier") if multiplier is None else multiplier
     )
@@ -132,7 +132,7 @@ def _session_group(places: Sequence[Word], top: Word) -> Group:
 
     kind = first(lambda word: word.value("type"))
     if kind not in {None, "external", "internal"}:
-        word.block("type").leave()
+        word.block("type").mark_unknown()
     families, aigp = first(_families_of_group) or ((), False)
     for place in places:
         for text in ("multihop", "multipath"):
@@ -172,7 +172,7 @@ def _policy_names(word: Word, statement: str) -> tuple[str, ...]:
     names: list[str] = []
     for policy in (word.at_path(statement) or Word("")).below.values():
         if not policy.text.startswith("("):
-            names.append(policy.take().text)
+            names.append(policy.mark().text)
             continue
         words = [policy]
         while len(words[-1].below) == 1:
@@ -182,7 +182,7 @@ def _policy_names(word: Word, statement: str) -> tuple[str, ...]:
             names.append(text)
             continue
         for inner in words:
-            inner.take()
+            inner.mark()
         names.append(AND.join(text.strip("() ").replace("&&", " ").split()))
     return tuple(names)
 
@@ -194,7 +194,7 @@ def _families_of_group(word: Word) -> tuple[tuple[Family, ...], bool] | None:
     for name, family in FAMILIES.items():
         unicast = word.at_path("family", name, "unicast") or word.at_path("family", name, "any")
         if unicast is not None:
-            unicast.take()
+            unicast.mark()
             families.append(family)
             aigp |= unicast.flag("aigp")
             unicast.flag("extended-nexthop")
@@ -209,7 +209,7 @@ def _neighbors(group: Group, words: Iterable[Word], bgp: Word) -> None:
         try:
             peer = address(word.text)
         except ValueError:
-            word.leave()
+            word.mark_unknown()
             continue
         neighbor = Neighbor(
             word,
@@ -243,9 +243,9 @@ def _key(word: Word, top: Word) -> Authentication | None:
         key, number = entry.read(reference, "secret"), entry.read(int, "ao-attribute", "send-id")
         if algorithm not in _AO or key is None or number is None:
             continue
-        entry.take()
+        entry.mark()
         if entry.number("ao-attribute", "recv-id") != number:
-            entry.block("ao-attribute", "recv-id").leave()
+            entry.block("ao-attribute", "recv-id").mark_unknown()
         entry.value("algorithm")
         entry.value("start-time")
         return Authentication(
@@ -258,16 +258,16 @@ def agreed(values: Sequence[Bfd | None], words: Sequence[Word]) -> Bfd | None:
     """Return the BFD settings that all groups share. If they differ, return None and mark the BFD statements below ``words`` as not understood."""
     if not values or all(value == values[0] for value in values):
         return values[0] if values else None
-    leave_bfd(words)
+    mark_bfd_unknown(words)
     return None
 
 
-def leave_bfd(words: Iterable[Word]) -> None:
+def mark_bfd_unknown(words: Iterable[Word]) -> None:
     """Mark the statements about BFD below these words as not understood."""
     for word in words:
         detection = word.at_path("bfd-liveness-detection")
         if detection is not None:
-            detection.leave()
+            detection.mark_unknown()
 
 
 def watching(groups: Iterable[Group]) -> list[Word]:
@@ -298,7 +298,7 @@ def underlay(
     bgp = top.at_path("protocols", "bgp")
     if bgp is None:
         return None
-    bgp.take()
+    bgp.mark()
     made, bfd = with_bfd([_group(group, asn, owners, ports) for group in groups], [group.bfd for group in groups])
     width = widest(top, groups)
     if width > 1 and any(group.narrow for group in groups):
@@ -306,7 +306,7 @@ def underlay(
         for group in groups if any(group.found for group in groups) else ():  # their AS numbers are unknown
             for word in (group.word, bgp):
                 if (multipath := word.at_path("multipath")) is not None:
-                    multipath.leave()
+                    multipath.mark_unknown()
     group_policies = list(_policies(options, groups))
     lists = {name: policies.prefix_list(word) for name, word in options.prefix_lists.items() if name not in elsewhere}
     graceful = bgp.flag("graceful-restart") and top.flag("routing-options", "graceful-restart")
@@ -369,8 +369,8 @@ def _hop_limit(bgp: Word, groups: list[Group]) -> bool:
     same = bool(limits) and all(limit == WHOLE_HOP_LIMIT for limit in limits)
     if not same:
         for group in groups:
-            group.word.block("ttl").leave()
-            bgp.block("ttl").leave()
+            group.word.block("ttl").mark_unknown()
+            bgp.block("ttl").mark_unknown()
     return same
 
 
@@ -434,4 +434,4 @@ def _advertised(bgp: Word) -> Iterator[FabricAdvertise]:
         try:
             yield FabricAdvertise(Prefix.read(route.text), color or "", route.names("backup-color"))
         except ValueError:
-            route.leave()
+            route.mark_unknown()

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from railweave.model.device.model import ExternalPeer, Gateway, NumberedSession, Vrf
 from railweave.model.device.port_model import neighbor_of
 from railweave.systems.junos.read import policies
-from railweave.systems.junos.read.bgp import Group, groups, leave_bfd, peer_of, watching
+from railweave.systems.junos.read.bgp import Group, groups, mark_bfd_unknown, peer_of, watching
 from railweave.systems.junos.words import Word, prefix
 
 if TYPE_CHECKING:
@@ -35,12 +35,12 @@ def instances(top: Word) -> dict[str, Instance]:
     for word in top.block("routing-instances").below.values():
         kind = word.value("instance-type") or ""
         if kind:
-            word.take()
+            word.mark()
         instance = Instance(word, kind)
         if kind in {"vrf", "mac-vrf", "virtual-router"}:
             instance.interfaces = word.names("interface")
             bgp = word.at_path("protocols", "bgp")
-            instance.groups = groups(bgp.take(), top) if bgp is not None else []
+            instance.groups = groups(bgp.mark(), top) if bgp is not None else []
         by_name[word.text] = instance
     return by_name
 
@@ -97,14 +97,14 @@ def _of_tenant(options: PolicyOptions, name: str) -> None:
     if word is not None and not all(map(_is_plain, (word.at_path("term") or Word("")).below.values())):
         options.more[name] = None
         return
-    for term in word.take().entries("term") if word is not None else ():
+    for term in word.mark().entries("term") if word is not None else ():
         asked, then = term.at_path("from"), term.at_path("then")
         plain = asked is None or set(asked.below) == {"protocol"}
         if plain and then is not None and set(then.below) in ({"accept"}, {"reject"}):
-            then.take_all()
+            then.mark_all()
             for protocol in (asked.block("protocol").below.values()) if asked is not None else ():
                 if protocol.text in {"direct", "bgp", "evpn", "static", "local"}:
-                    protocol.take()
+                    protocol.mark()
 
 
 def _passes_connected(policies: Iterable[Word]) -> bool:
@@ -128,11 +128,11 @@ def _targets(word: Word, options: PolicyOptions) -> tuple[tuple[str, ...], tuple
     exports: list[str] = []
     for target in word.block("vrf-target").below.values() if "vrf-target" in word.below else ():
         if target.text in {"import", "export"}:
-            (imports if target.text == "import" else exports).extend(target.take().below)
+            (imports if target.text == "import" else exports).extend(target.mark().below)
             for value in target.below.values():
-                value.take()
+                value.mark()
         elif target.text != "auto":
-            target.take()
+            target.mark()
             imports.append(target.text)
             exports.append(target.text)
     by_policy: list[tuple[str, ...]] = []
@@ -147,7 +147,7 @@ def _in_policy(options: PolicyOptions, name: str) -> list[str]:
     """Return the route targets that a policy of an instance matches or adds."""
     word = options.policies.get(name)
     targets: list[str] = []
-    for term in word.take().entries("term") if word is not None else ():
+    for term in word.mark().entries("term") if word is not None else ():
         asked, then = term.at_path("from"), term.at_path("then") or Word("")
         if asked is not None and set(asked.below) == {"community"} and then.flag("accept"):
             targets += _members(asked.entries("community"), options)
@@ -155,7 +155,7 @@ def _in_policy(options: PolicyOptions, name: str) -> list[str]:
             targets += _members(then.entries("community", "add"), options)
             then.flag("accept")
         elif asked is None and set(then.below) in ({"accept"}, {"reject"}):
-            then.take_all()
+            then.mark_all()
         if asked is None and then.below.keys() & {"accept", "reject"}:
             break  # no route reaches the terms that follow
     return targets
@@ -165,13 +165,13 @@ def _members(names: Iterable[Word], options: PolicyOptions) -> Iterator[str]:
     for name in names:
         word = options.communities.get(name.text)
         if word is not None:
-            yield from (member for member in word.take().names("members") if member.startswith("target:"))
+            yield from (member for member in word.mark().names("members") if member.startswith("target:"))
 
 
 def _external(
     instance: Instance, options: PolicyOptions, ports: Mapping[str, Port], owners: Owners
 ) -> Iterator[ExternalPeer]:
-    leave_bfd(watching(instance.groups))  # a VRF in `DeviceConfig` has no BFD
+    mark_bfd_unknown(watching(instance.groups))  # a VRF in `DeviceConfig` has no BFD
     for group in instance.groups:
         accept = tuple(_listed(options, group.imports))
         advertise = tuple(_listed(options, group.exports))
@@ -179,7 +179,7 @@ def _external(
             local = peer.local or owners.beside(peer.peer)
             owner = owners.unit(local)
             if local is None or owner is None:
-                peer.word.leave()
+                peer.word.mark_unknown()
                 continue
             session = NumberedSession(
                 owner[1].name,
@@ -207,7 +207,7 @@ def _listed(options: PolicyOptions, names: Iterable[str]) -> Iterator[Prefix]:
                 if term.action.accept and term.match.prefix_list is not None:
                     yield from options.own_lists.get(term.match.prefix_list, ())
             continue
-        for term in word.take().entries("term"):
+        for term in word.mark().entries("term"):
             asked, then = term.at_path("from"), term.at_path("then") or Word("")
             if asked is None:
                 then.flag("reject")

@@ -130,7 +130,7 @@ def interfaces(
     cabled: list[Interface] = []
     used = [(port, unit) for port in in_order(kind) for unit in _used(ports[port], kind[port])]
     for name in kind:
-        _leave_unheld(ports[name], kind[name], gateway=name in routed)
+        _mark_unrepresented(ports[name], kind[name], gateway=name in routed)
     for name, unit in used:
         port, port_kind = ports[name], kind[name]
         outside = port_kind == "external"
@@ -164,7 +164,7 @@ def interfaces(
     return with_parts(cabled)
 
 
-def _leave_unheld(port: Port, kind: Kind, *, gateway: bool) -> None:
+def _mark_unrepresented(port: Port, kind: Kind, *, gateway: bool) -> None:
     """Mark settings that ``Interface`` cannot represent as not understood.
 
     They are further units, VLAN tags on a port that is not a trunk, and different packet MTUs of the address families. A
@@ -175,20 +175,20 @@ def _leave_unheld(port: Port, kind: Kind, *, gateway: bool) -> None:
     first, *others = port.units.values() or [None]
     for unit in others:
         if unit is not None:
-            unit.word.leave()
+            unit.word.mark_unknown()
     if first is None or first.trunk:
         return
     for word in (
         ("vlan-tagging", "flexible-vlan-tagging", "native-vlan-id") if not first.bridged else ("native-vlan-id",)
     ):
         if word in port.word.below:
-            port.word.block(word).leave()
+            port.word.block(word).mark_unknown()
     if kind == "fabric" and first.tag is not None:
-        first.word.block("vlan-id").leave()
+        first.word.block("vlan-id").mark_unknown()
     sizes = [(family, size) for family in first.word.entries("family") if (size := family.number("mtu")) is not None]
     for family, size in sizes if not gateway else ():
         if size != min(least for _, least in sizes):  # the smaller MTU of the other family applies
-            family.block("mtu").leave()
+            family.block("mtu").mark_unknown()
 
 
 def _frame(port: Port, unit: Unit | None, *, gateway: bool) -> int:
@@ -197,7 +197,7 @@ def _frame(port: Port, unit: Unit | None, *, gateway: bool) -> int:
     sizes = [] if gateway or unit is None else [family.number("mtu") for family in unit.word.entries("family")]
     least = min((each + ETHERNET_HEADER for each in sizes if each is not None), default=size)
     if least < size and port.mtu is not None:
-        port.word.block("mtu").take_all("irrelevant")
+        port.word.block("mtu").mark_all("irrelevant")
     return min(least, size)
 
 
@@ -214,16 +214,16 @@ def _carried(port: Port, unit: Unit, vlans: Mapping[str, int]) -> tuple[str | No
     if not unit.vlans:
         return None, ()
     if not unit.trunk:
-        return unit.vlans[0].take().text, ()
+        return unit.vlans[0].mark().text, ()
     names = {number: name for name, number in vlans.items()}
     carried: dict[int, str] = {}
     for vlan in unit.vlans:
         numbers = _numbers(vlan.text, vlans)
         carried |= {number: names.get(number, vlan.text) for number in numbers}
         if numbers:
-            vlan.take()
+            vlan.mark()
     if not carried:  # the VLANs are not defined
-        return unit.vlans[0].take().text, ()
+        return unit.vlans[0].mark().text, ()
     if port.native not in carried:  # no VLAN is untagged
         port.native = None
     return carried[next(iter(carried)) if port.native is None else port.native], tuple(
@@ -264,5 +264,5 @@ def macsec(top: Word) -> dict[str, Macsec]:
     for port in here.block("interfaces").below.values():
         chosen = known.get(port.value("connectivity-association") or "")
         if chosen is not None:
-            by_port[port.take().text] = chosen
+            by_port[port.mark().text] = chosen
     return by_port

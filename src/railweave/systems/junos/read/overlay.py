@@ -47,7 +47,7 @@ def _vlans(top: Word, instances: Mapping[str, Instance]) -> Iterator[Word]:
 
 def vlan_numbers(top: Word, instances: Mapping[str, Instance]) -> dict[str, int]:
     """Return the number of each VLAN, by name."""
-    every = ((vlan.text, vlan.take().number("vlan-id")) for vlan in _vlans(top, instances))
+    every = ((vlan.text, vlan.mark().number("vlan-id")) for vlan in _vlans(top, instances))
     return {name: number for name, number in every if number is not None}
 
 
@@ -57,7 +57,7 @@ def vlans(top: Word, instances: Mapping[str, Instance]) -> dict[str, tuple[str, 
     for vlan in _vlans(top, instances):
         number, routed = vlan.number("vlan-id"), vlan.value("l3-interface")
         vlan.value("description")
-        vlan.take()
+        vlan.mark()
         if routed is not None and number is not None:
             named.setdefault(routed, (vlan.text, number))
     return named
@@ -138,7 +138,7 @@ def _advertisements(word: Word, addresses: Iterable[InterfaceAddress]) -> Router
             if value is not None:
                 given[name] = value
         if entry.text not in held:
-            entry.leave()
+            entry.mark_unknown()
     advertised = replace(plain, **given)  # pyright: ignore[reportArgumentType]
     return _with_routes(word, advertised)
 
@@ -149,7 +149,7 @@ def _with_routes(word: Word, advertised: RouterAdvertisements) -> RouterAdvertis
         try:
             routes.append(prefix(route.text))
         except ValueError:
-            route.leave()
+            route.mark_unknown()
             continue
         lifetime = route.number("rio-lifetime")
         advertised = replace(
@@ -239,10 +239,10 @@ def overlay(
         group.word.flag("vpn-apply-export")
         if group.local_as not in {None, own_as}:  # sessions of the overlay have the device's AS number
             for place in (group.word, *group.word.entries("neighbor")):
-                place.block("local-as").leave()
+                place.block("local-as").mark_unknown()
     source = top.at_path("switch-options", "vtep-source-interface")
     if source is not None and "lo0.0" in source.below:
-        source.take_all()
+        source.mark_all()
     return OverlayConfig(
         loopback=local,
         neighbors=tuple(
@@ -270,7 +270,7 @@ def _exported(groups: Iterable[Group], options: PolicyOptions) -> Exported:
     names = [name for group in groups for chain in group.exports for name in chain.split(policies.AND)]
     for name in dict.fromkeys(names):
         word = options.policies.get(name)
-        for term in word.take().entries("term") if word is not None else ():
+        for term in word.mark().entries("term") if word is not None else ():
             _of_term(term, options, result)
         if word is not None and any(end.kind == "unknown" for end, _ in statements(word)):
             result.mark = ""  # the policy has other terms, whose effect is unknown
@@ -291,18 +291,18 @@ def _of_term(term: Word, options: PolicyOptions, result: Exported) -> None:
         color = term.text.removeprefix("endpoint-")
         ends = [word for word in hop.below.values() if _is_address(word.text)]
         if ends and then.flag("accept"):
-            result.endpoints.append(TunnelEndpoint(address(ends[0].take().text), color))
+            result.endpoints.append(TunnelEndpoint(address(ends[0].mark().text), color))
             asked.value("family")
             for route_filter in asked.entries("route-filter"):
                 route_filter.flag("exact")
     elif added is not None and added.below and asked is None and then.flag("accept"):
         result.adds = True
-        _mark(next(iter(added.below.values())).take(), options, result)
+        _mark(next(iter(added.below.values())).mark(), options, result)
     elif tagged is not None and tagged.below and then.flag("reject"):
         result.refuses = True
         if asked is not None:
             asked.value("protocol")
-        _mark(next(iter(tagged.below.values())).take(), options, result)
+        _mark(next(iter(tagged.below.values())).mark(), options, result)
     elif asked is None and len(then.below) == 1:
         then.flag("accept")
 
@@ -332,7 +332,7 @@ def mac_vrf(top: Word, instances: Mapping[str, Instance], ports: Iterable[Port])
     evpn = top.at_path("protocols", "evpn")
     if evpn is None or top.at_path("switch-options") is None:
         return None
-    evpn.take()
+    evpn.mark()
     members = tuple(port.name for port in ports for unit in port.units.values() if unit.vlans)
     return _bridging(top, DEFAULT_SWITCH, members, top.block("switch-options"))
 
@@ -356,13 +356,13 @@ def _bridging(word: Word, name: str, members: tuple[str, ...], options: Word) ->
         for vni_options in evpn.block("vni-options").entries("vni")
     }
     common = next(
-        (target.take().text for target in options.block("vrf-target").below.values() if target.text != "auto"), ""
+        (target.mark().text for target in options.block("vrf-target").below.values() if target.text != "auto"), ""
     )
     options.flag("vrf-target", "auto")
     vlans: list[BridgedVlan] = []
     for vlan in word.block("vlans").below.values():
         vni, number = vlan.number("vxlan", "vni"), vlan.number("vlan-id")
         if vni is not None and number is not None:
-            vlan.take()
+            vlan.mark()
             vlans.append(BridgedVlan(number, vlan.text, vni, targets.get(str(vni)) or common))
     return MacVrf(name, options.value("route-distinguisher") or "", common, tuple(vlans), members)

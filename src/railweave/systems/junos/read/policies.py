@@ -76,13 +76,13 @@ def policy_options(top: Word, networks: Mapping[str, tuple[Prefix, ...]]) -> Pol
 def prefix_list(word: Word) -> tuple[Prefix, ...]:
     """Return the prefixes of a prefix list."""
     prefixes: list[Prefix] = []
-    word.take()
+    word.mark()
     for entry in word.below.values():
         try:
             prefixes.append(prefix(entry.text))
         except ValueError:
             continue
-        entry.take()
+        entry.mark()
     return tuple(prefixes)
 
 
@@ -96,9 +96,9 @@ def community(word: Word) -> list[Community]:
     communities = [community for community in made if community is not None]
     if len(communities) < len(members):
         return []
-    word.take()
+    word.mark()
     for member in members:
-        member.take()
+        member.mark()
     return communities
 
 
@@ -122,7 +122,7 @@ def as_list(word: Word) -> tuple[tuple[int, int], ...]:
 
     Other members, such as patterns, are left out and count as not understood.
     """
-    word.take()
+    word.mark()
     ranges: list[tuple[int, int]] = []
     for member in word.block("members").below.values():
         low, _, high = member.text.partition("-")
@@ -130,7 +130,7 @@ def as_list(word: Word) -> tuple[tuple[int, int], ...]:
             ranges.append((asn(low), asn(high or low)))
         except ValueError:
             continue
-        member.take()
+        member.mark()
     return tuple(ranges)
 
 
@@ -168,7 +168,7 @@ def _terms(options: PolicyOptions, name: str, *, several: bool = False, depth: i
     word = options.policies.get(name)
     if word is None or depth > _DEEPEST:
         return [_not_known(name, (name,))] if word is not None or name.startswith("(") else []
-    word.take()
+    word.mark()
     terms: list[Term] = []
     for term in [*word.entries("term"), *([word] if "then" in word.below else [])]:
         label = "" if term is word else term.text
@@ -194,9 +194,9 @@ def _term(options: PolicyOptions, policy_name: str, name: str, word: Word, depth
     then = word.block("then")
     ends = [action for action in then.below.values() if action.text in _ENDS]
     if not ends and [path for _, path in statements(then)] in ([], [("next", "term")]):
-        then.take_all()
+        then.mark_all()
         return []
-    accept = bool(ends) and _ENDS[ends[-1].take().text]
+    accept = bool(ends) and _ENDS[ends[-1].mark().text]
     action = _action(options, then, accept=accept) if ends else Action(accept=False)
     asked, strange = word.block("from"), list[str]()
     if "policy" in asked.below:
@@ -208,8 +208,8 @@ def _term(options: PolicyOptions, policy_name: str, name: str, word: Word, depth
 
 
 def _action(options: PolicyOptions, then: Word, *, accept: bool) -> Action:
-    put = [word.take() for word in (then.at_path("community", "set") or Word("")).below.values()]
-    added = [word.take() for word in (then.at_path("community", "add") or Word("")).below.values()]
+    put = [word.mark() for word in (then.at_path("community", "set") or Word("")).below.values()]
+    added = [word.mark() for word in (then.at_path("community", "add") or Word("")).below.values()]
     return Action(
         accept=accept,
         local_preference=then.number("local-preference"),
@@ -260,7 +260,7 @@ def _matches(options: PolicyOptions, place: str, word: Word, strange: list[str])
     name, longer, taken = _listed(options, place, word, strange)
     tagged = word.holds("community")
     if tagged is not None and len(_values(options, tagged.text)) == 1:
-        tagged.take()
+        tagged.mark()
         defined = options.communities.get(tagged.text)
         if defined is not None and (defined.below.keys() != {"members"} or not community(defined)):
             strange.append(f"from community {tagged.text}")
@@ -270,7 +270,7 @@ def _matches(options: PolicyOptions, place: str, word: Word, strange: list[str])
     match = Match(
         prefix_list=name, orlonger=longer, community=tagged.text if tagged is not None else None, lengths=taken
     )
-    return [replace(match, protocol=_PROTOCOLS[protocol.take().text]) for protocol in protocols] or [match]
+    return [replace(match, protocol=_PROTOCOLS[protocol.mark().text]) for protocol in protocols] or [match]
 
 
 def _listed(options: PolicyOptions, place: str, word: Word, strange: list[str]) -> _Listed:
@@ -278,28 +278,28 @@ def _listed(options: PolicyOptions, place: str, word: Word, strange: list[str]) 
     family = word.holds("family")
     every = EVERY.get(family.text) if family is not None else None
     if family is not None and every is not None:
-        family.take()
+        family.mark()
     listed = word.holds("prefix-list")
     if listed is not None:
         strange += _not_listed(options, listed.text)
-        return listed.take().text, False, None
+        return listed.mark().text, False, None
     for listed in word.block("prefix-list-filter").below.values():
         how = next((inner for inner in listed.below.values() if inner.text in {"orlonger", "exact"}), None)
         if how is not None:
             strange += _not_listed(options, listed.text)
-            return listed.take().text, how.take().text == "orlonger", None
+            return listed.mark().text, how.mark().text == "orlonger", None
     if "route-filter" in word.below:
         return _own_list(options, place, word.below["route-filter"])
     named = word.holds("route-filter-list")
     if named is not None and named.text in options.route_lists:
-        taken = _own_list(options, named.take().text, options.route_lists[named.text])
+        taken = _own_list(options, named.mark().text, options.route_lists[named.text])
         if any(end.kind == "unknown" for end, _ in statements(options.route_lists[named.text])):
             strange.append(f"from route-filter-list {named.text}")
         return taken
     units = [unit for unit in (word.at_path("interface") or Word("")).below.values() if unit.text in options.networks]
     if units:
         options.own_lists[place] = tuple(
-            dict.fromkeys(network for unit in units for network in options.networks[unit.take().text])
+            dict.fromkeys(network for unit in units for network in options.networks[unit.mark().text])
         )
         return place, False, None
     if every is not None:
@@ -324,7 +324,7 @@ def _is_prefix(text: str) -> bool:
 
 def _own_list(options: PolicyOptions, place: str, word: Word) -> _Listed:
     """Return the filters of ``route-filter`` as a prefix list named ``place``. If they match different lengths, each one becomes a separate entry."""
-    word.take()
+    word.mark()
     filters: dict[Prefix, list[tuple[int, int]]] = {}
     kinds: set[tuple[int, int] | str | None] = set()
     for route_filter in word.below.values():
@@ -336,8 +336,8 @@ def _own_list(options: PolicyOptions, place: str, word: Word) -> _Listed:
             taken = (network.length, network.length) if how.text == "exact" else _lengths(network, how)
             if taken is None:
                 continue
-            (how.take if how.text == "exact" else how.take_all)()
-            route_filter.take()
+            (how.mark if how.text == "exact" else how.mark_all)()
+            route_filter.mark()
             kinds.add(None if taken == whole else "exact" if how.text == "exact" else taken)
             filters.setdefault(network, []).append(taken)
     if not filters:
@@ -397,7 +397,7 @@ def unused(options: PolicyOptions, top: Word) -> None:
     for definition in inside:
         for end, _ in statements(definition) if id(definition) not in kept else ():
             if end.kind == "unknown":
-                end.take("irrelevant")
+                end.mark("irrelevant")
 
 
 def _words(word: Word) -> Iterator[str]:

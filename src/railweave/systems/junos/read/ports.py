@@ -116,7 +116,7 @@ def ports(top: Word) -> dict[str, Port]:
     by_name: dict[str, Port] = {}
     for word in top.block("interfaces").below.values():
         if PORT.fullmatch(word.text) or MANAGEMENT.fullmatch(word.text) or word.text in {"irb", "lo0"}:
-            by_name[word.text] = _port(word.take())
+            by_name[word.text] = _port(word.mark())
     return by_name
 
 
@@ -157,7 +157,7 @@ def _units(word: Word) -> dict[str, Unit]:
         if entry.text.isascii() and entry.text.isdigit() and len(entry.text) <= _DIGITS:
             units[entry.text] = _unit(word.text, entry)
         else:
-            entry.leave()
+            entry.mark_unknown()
     return units
 
 
@@ -182,7 +182,7 @@ def _unit(port: str, word: Word) -> Unit:
         elif family.text == "iso":
             family.names("address")
         else:
-            family.leave()
+            family.mark_unknown()
     unit.families = tuple(families)
     return unit
 
@@ -194,7 +194,7 @@ def _addresses(family: Word, unit: Unit, word: Word) -> tuple[InterfaceAddress, 
         try:
             subnet = interface_address(entry.text)
         except ValueError:
-            entry.leave()
+            entry.mark_unknown()
             continue
         shared = entry.read(address, "virtual-gateway-address")
         if shared is not None:

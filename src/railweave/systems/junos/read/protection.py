@@ -153,7 +153,7 @@ def _rules(
     word: Word, family: Family, plane: Literal["network", "management"], filters: Filters
 ) -> Iterator[ControlRule]:
     """Yield a rule for each term of a filter that accepts packets. The last term of the filter drops all other packets."""
-    word.take()
+    word.mark()
     terms = list(word.entries("term"))
     for term in terms:
         asked, then = term.at_path("from"), term.block("then")
@@ -206,7 +206,7 @@ def _ranges(asked: Word, word: str, names: Mapping[str, int] = _PORTS) -> Iterat
             yield _number(low, names), _number(high or low, names)
         except ValueError:
             continue
-        value.take()
+        value.mark()
 
 
 def _drops(word: Word, family: Family, filters: Filters) -> None:
@@ -217,7 +217,7 @@ def _drops(word: Word, family: Family, filters: Filters) -> None:
         if asked is None:
             if set(then.below) == {"accept"}:
                 then.flag("accept")
-                word.take()
+                word.mark()
                 passes = True
             continue
         protocol = _PROTOCOLS.get(asked.value("next-header" if family == "ipv6" else "protocol") or "")
@@ -225,7 +225,7 @@ def _drops(word: Word, family: Family, filters: Filters) -> None:
             continue
         then.flag("discard")
         then.value("count")
-        word.take()
+        word.mark()
         name = term.text.removeprefix(_DROP)
         to = tuple(prefix(destination) for destination in asked.names("destination-address"))
         filters.drops.setdefault(
@@ -235,7 +235,7 @@ def _drops(word: Word, family: Family, filters: Filters) -> None:
             ),
         )
     if not passes:
-        word.leave()
+        word.mark_unknown()
 
 
 def _sources(options: PolicyOptions, filters: Filters) -> Iterable[Sources]:
@@ -252,7 +252,7 @@ def _policers(top: Word) -> Iterator[Policer]:
             policer.read(_bits, "if-exceeding", "burst-size-limit"),
         )
         if rate is None or burst is None or not policer.flag("then", "discard"):
-            policer.leave()
+            policer.mark_unknown()
             continue
         yield Policer(policer.text, rate, burst)
 

@@ -46,7 +46,7 @@ def profiles(
     offsets: list[int | None] = []
     wanted = {point for traffic_class in classes.values() if traffic_class.lossless for point in traffic_class.dscp}
     for word in cos.block("congestion-notification-profile").below.values():
-        word.take()
+        word.mark()
         mru, xon = _input(word, wanted)
         _output(word, classes)
         length = word.number("input", "cable-length")
@@ -63,7 +63,7 @@ def _leave_strange_units(top: Word, bound: Mapping[str, Word]) -> None:
         there = top.at_path("interfaces", name, "unit")
         for unit in port.entries("unit"):
             if there is not None and unit.text not in there.below and unit.text.isdigit():
-                unit.leave()
+                unit.mark_unknown()
 
 
 def _input(word: Word, wanted: set[int]) -> tuple[int | None, int | None]:
@@ -71,14 +71,14 @@ def _input(word: Word, wanted: set[int]) -> tuple[int | None, int | None]:
     mru = xon = None
     for account in word.block("input").entries("pfc-account"):
         for priority in account.block("pfc-priority").below.values():
-            priority.take()
+            priority.mark()
     for point in word.block("input").block("dscp").entries("code-point"):
         try:
             known = code_point(point.text) in wanted and point.flag("pfc")
         except ValueError:
             known = False
         if not known:
-            point.leave()
+            point.mark_unknown()
             continue
         point.value("pfc-account-name")
         mru = point.number("mru")
@@ -100,19 +100,19 @@ def _output(word: Word, classes: dict[str, TrafficClass]) -> None:
     for point in word.block("output").block("ieee-802.1").entries("code-point"):
         for queue in point.block("flow-control-queue").below.values():
             if queues.get(point.text) == queue.text:
-                queue.take()
+                queue.mark()
 
 
 def _watchdog(word: Word) -> Watchdog | None:
     here = word.at_path("pfc-watchdog")
     if here is None:
         return None
-    here.take()
+    here.mark()
     plain = Watchdog()
     numbers = [here.number(name) for name in ("poll-interval", "detection", "recovery")]
     action = here.value("watchdog-action")
     if action not in {"drop", "forward", None}:
-        here.block("watchdog-action").leave()
+        here.block("watchdog-action").mark_unknown()
     return Watchdog(
         plain.poll_interval if numbers[0] is None else numbers[0],
         plain.detection if numbers[1] is None else numbers[1],
@@ -131,7 +131,7 @@ def qos(top: Word, order: Sequence[str]) -> QosConfig | None:
     cos = top.at_path("class-of-service")
     if cos is None:
         return None
-    cos.take()
+    cos.mark()
     bound = _bound(cos, order)
     if not bound:
         return None
@@ -166,9 +166,9 @@ def _bound(cos: Word, order: Sequence[str]) -> dict[str, Word]:
         if "*" in word.text:
             for name in order:
                 if fnmatchcase(name, word.text):
-                    interfaces.setdefault(name, word.take())
+                    interfaces.setdefault(name, word.mark())
         elif PORT.fullmatch(word.text):
-            interfaces[word.text] = word.take()
+            interfaces[word.text] = word.mark()
     return dict(sorted(interfaces.items(), key=lambda item: place.get(item[0], len(place))))
 
 
@@ -193,10 +193,10 @@ def _classes(cos: Word, bound: dict[str, Word]) -> dict[str, TrafficClass]:
     for scheduler_map in cos.block("scheduler-maps").below.values():
         if scheduler_map.text not in maps:
             continue
-        scheduler_map.take()
+        scheduler_map.mark()
         for entry in scheduler_map.entries("forwarding-class"):
             if entry.text not in queues:
-                entry.leave()
+                entry.mark_unknown()
                 continue
             queue, lossless, priority = queues[entry.text]
             scheduler = cos.at_path("schedulers", entry.value("scheduler") or "") or Word("")
@@ -226,7 +226,7 @@ def _leave_undefined(place: Word, defined: Word | None) -> None:
     """Mark as not understood: references from ports to undefined maps and classifiers."""
     for name in place.below.values():
         if defined is None or name.text not in defined.below:
-            name.leave()
+            name.mark_unknown()
 
 
 def _names_of_classifiers(bound: dict[str, Word]) -> set[str]:
@@ -258,7 +258,7 @@ def _queues(cos: Word) -> dict[str, tuple[int, bool, int | None]]:
             try:
                 queues[name] = (whole(number.text), False, None)
             except ValueError:
-                number.leave()
+                number.mark_unknown()
     return queues
 
 
@@ -270,17 +270,17 @@ def _dscps(cos: Word, names: set[str]) -> dict[str, tuple[int, ...]]:
         for classifier in (cos.at_path("classifiers", kind) or Word("")).below.values():
             if classifier.text not in names:
                 continue
-            classifier.take()
+            classifier.mark()
             classifier.value("import")
             here = {entry.text: tuple(_points(entry)) for entry in classifier.entries("forwarding-class")}
             for name, points in here.items():
                 if name in dscps and sorted(dscps[name]) != sorted(points):
-                    classifier.block("forwarding-class").block(name).leave()
+                    classifier.block("forwarding-class").block(name).mark_unknown()
                 dscps.setdefault(name, points)
             families.append((classifier, {*here}))
     for classifier, classes in families:
         for name in [name for name in classes if any(name not in others for _, others in families)]:
-            classifier.block("forwarding-class").block(name).leave()
+            classifier.block("forwarding-class").block(name).mark_unknown()
     return dscps
 
 
@@ -288,13 +288,13 @@ def _points(entry: Word) -> list[int]:
     points: list[int] = []
     for loss in entry.entries("loss-priority"):
         if loss.text != "low":  # `DeviceConfig` has no field for drop precedence
-            loss.leave()
+            loss.mark_unknown()
             continue
         for point in loss.entries("code-points"):
             try:
                 points.append(code_point(point.text))
             except ValueError:
-                point.leave()
+                point.mark_unknown()
     return points
 
 
@@ -302,13 +302,13 @@ def _scheduled(
     cos: Word, word: Word, queue: int, dscp: tuple[int, ...], lossless: bool, priority: int | None
 ) -> TrafficClass:
     if word.text:
-        word.take()
+        word.mark()
     strict: Literal["low", "strict-high"] = (
         "strict-high" if word.holds("priority") and word.block("priority").below.keys() & {"strict-high"} else "low"
     )
     for entry in word.block("priority").below.values():
         if entry.text in {"low", "strict-high"}:
-            entry.take()
+            entry.mark()
     marks = word.flag("explicit-congestion-notification")
     profile = ""
     word.block("drop-profile-map").spread(_DROP)
@@ -321,7 +321,7 @@ def _scheduled(
         }
         profile = chosen.value("drop-profile") or ""
         if not of_all:
-            chosen.leave()
+            chosen.mark_unknown()
     return TrafficClass(
         queue=queue,
         dscp=dscp,
@@ -340,7 +340,7 @@ def _ecn(cos: Word, name: str) -> Ecn | None:
     word = cos.at_path("drop-profiles", name)
     if word is None:
         return None
-    word.take()
+    word.mark()
     levels, chances = (word.block("interpolate").block(name) for name in ("fill-level", "drop-probability"))
     try:
         fill, drop = [whole(level) for level in levels.below], [whole(chance) for chance in chances.below]
@@ -348,8 +348,8 @@ def _ecn(cos: Word, name: str) -> Ecn | None:
         return None
     if len(fill) != 2 or len(drop) != 2 or drop[0] != 0:
         return None
-    levels.take_all()
-    chances.take_all()
+    levels.mark_all()
+    chances.mark_all()
     return Ecn(fill[0], fill[1], drop[1])
 
 
@@ -361,7 +361,7 @@ def _buffers(cos: Word) -> Buffers:
 
     def part(side: str, name: str, usual: int, word: str = "percent") -> int:
         entry = cos.at_path("shared-buffer", side, "buffer-partition", name)
-        number = entry.take().number(word) if entry is not None else None
+        number = entry.mark().number(word) if entry is not None else None
         return usual if number is None else number
 
     return Buffers(
@@ -392,7 +392,7 @@ def _rewrites(cos: Word, classes: Mapping[str, TrafficClass]) -> None:
     }
     for kind in ("dscp", "dscp-ipv6"):
         for rule in (cos.at_path("rewrite-rules", kind) or Word("")).below.values():
-            rule.take()
+            rule.mark()
             for entry in rule.entries("forwarding-class"):
                 for priority in entry.entries("loss-priority"):
                     try:
@@ -402,7 +402,7 @@ def _rewrites(cos: Word, classes: Mapping[str, TrafficClass]) -> None:
                     except ValueError:
                         is_own = False
                     if not is_own:
-                        priority.leave()
+                        priority.mark_unknown()
     for port in cos.block("interfaces").below.values():
         for rule in (port, *port.entries("unit")):
             rule.names("rewrite-rules", "dscp")

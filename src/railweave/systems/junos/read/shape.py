@@ -45,7 +45,7 @@ def isis(top: Word, ports: Mapping[str, Port], router_id: Address) -> Isis | Non
     word = top.at_path("protocols", "isis")
     if word is None:
         return None
-    word.take()
+    word.mark()
     links: list[IsisPort] = []
     passive: list[str] = []
     timers: list[tuple[Bfd | None, Word]] = []
@@ -91,7 +91,7 @@ def _key(word: Word, level: str, statement: str) -> str | None:
     here = word.at_path("level", level)
     if here is None:
         return None
-    here.take()
+    here.mark()
     here.value(f"{statement}-type")
     return here.read(reference, f"{statement}-key")
 
@@ -124,14 +124,14 @@ def ospf(top: Word, ports: Mapping[str, Port], router_id: Address) -> Ospf | Non
     word = top.at_path("protocols", "ospf")
     if word is None:
         return None
-    word.take()
+    word.mark()
     links: list[OspfPort] = []
     passive: list[str] = []
     for area in word.entries("area"):
         for entry in area.entries("interface"):
             name = entry.text.removesuffix(".0")
             if entry.text.partition(".")[0] not in ports:  # all interfaces, or an interface that does not exist
-                entry.leave()
+                entry.mark_unknown()
                 continue
             metric = entry.number("metric")
             entry.value("interface-type")
@@ -167,8 +167,8 @@ def inherit(top: Word) -> None:
     groups = top.below.get("groups")
     if groups is not None:
         for group in groups.below.values():
-            group.take_all("irrelevant")  # until it is applied somewhere
-        groups.take()
+            group.mark_all("irrelevant")  # until it is applied somewhere
+        groups.mark()
         _Walk(groups).walk(top, [], ())
     _ranges(top)
 
@@ -183,7 +183,7 @@ class _Walk:
         sources = [*sources, *self._applied(here, path)]
         if not sources and not _applies(here):
             return
-        excepted = {word.take().text for word in here.below.get(_EXCEPT, Word("")).below.values()}
+        excepted = {word.mark().text for word in here.below.get(_EXCEPT, Word("")).below.values()}
         sources = [source for source in sources if source[0] not in excepted]
         given: dict[str, list[tuple[str, Word]]] = {}
         for name, source in sources:
@@ -206,7 +206,7 @@ class _Walk:
         for name in list(names.below.values()) if names is not None else ():
             group = self.groups.below.get(name.text)
             if group is not None:
-                name.take()
+                name.mark()
                 yield from ((name.text, place) for place in _places([group], path))
 
     def _give(self, here: Word, word: Word) -> None:
@@ -264,7 +264,7 @@ def _ranges(top: Word) -> None:
         return
     left = MOST
     for interface_range in ranges.below.values():
-        interface_range.take()
+        interface_range.mark()
         for name in _members(interface_range, interfaces):
             member = interfaces.below.get(name) or interfaces.add([name], interface_range.file, interface_range.at)
             for text, inner in interface_range.below.items():

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 
 from railweave.model.config.codecs import choice, in_range
 from railweave.model.config.secret_words import reference
-from railweave.model.config.statements import Codec, each, fixed, line, part, passed
+from railweave.model.config.statements import Codec, each, fixed, ignored, line, part
 from railweave.model.device.management import Syslog
 from railweave.systems.junos import words
 from railweave.systems.junos.names import MANAGEMENT_INSTANCE
@@ -151,7 +151,7 @@ class System:
 
 
 INSTANCE = (
-    passed("routing-instance <_name>", "the instance by which the server is reached", _name=WORD),
+    ignored("routing-instance <_name>", "the instance by which the server is reached", _name=WORD),
     fixed(f"routing-instance = {MANAGEMENT_INSTANCE}", MODEL),
 )
 LOGIN_SERVER = (
@@ -251,7 +251,7 @@ ROWS: tuple[Row, ...] = (
     line("system / login / retry-options / lockout-period <lockout>", MODEL, lockout=whole(1, 43200)),
     line("system / login / idle-timeout <idle>", MODEL, idle=whole(0, 60)),
     each("system / login / user <user>", "users", MODEL, Account, USER, by="user", user=WORD),
-    passed("system / authentication-order password", "users of the device itself, who log in too"),
+    ignored("system / authentication-order password", "users of the device itself, who log in too"),
     each(
         "system / authentication-order [ <it> ]", "order", MODEL, it=choice({"tacacs+": "tacplus", "radius": "radius"})
     ),
@@ -262,7 +262,7 @@ ROWS: tuple[Row, ...] = (
     line("system / services / netconf / rfc-compliant", MODEL, sets={"netconf_rfc_compliant": True}),
     line(f"{GRPC} / ssl / port <grpc_port>", MODEL, grpc_port=whole(1, 65535)),
     line(f"{GRPC} / ssl / local-certificate <certificate>", MODEL, certificate=WORD),
-    passed(f"{GRPC} / routing-instance <_name>", "the instance by which the server is reached", _name=WORD),
+    ignored(f"{GRPC} / routing-instance <_name>", "the instance by which the server is reached", _name=WORD),
     fixed(f"{GRPC} / routing-instance = {MANAGEMENT_INSTANCE}", MODEL, lambda system: system.certificate is not None),
     line("system / time-zone <time_zone>", MODEL, time_zone=WORD),
     fixed("system / management-instance", MODEL),
@@ -288,14 +288,14 @@ ROWS: tuple[Row, ...] = (
         MODEL,
         rows=(
             *INSTANCE,
-            passed("prefer", "the clock that is asked first"),
-            passed("version <_number>", "the version of NTP", _number=WORD),
+            ignored("prefer", "the clock that is asked first"),
+            ignored("version <_number>", "the version of NTP", _number=WORD),
         ),
         it=WORD,
     ),
     part("snmp", Agent, SNMP, "snmp", MODEL),
     each("security / certificates / local / <name> / <it>", "certificates", MODEL, by="name", name=WORD, it=SECRET),
-    passed(f"routing-instances / {MANAGEMENT_INSTANCE} / description <_text>", "a name", _text=TEXT),
+    ignored(f"routing-instances / {MANAGEMENT_INSTANCE} / description <_text>", "a name", _text=TEXT),
     fixed(f"routing-instances / {MANAGEMENT_INSTANCE} / description = management", MODEL),
     line(
         f"routing-instances / {MANAGEMENT_INSTANCE} / routing-options / rib {MANAGEMENT_INSTANCE}.inet6.0 / static / route ::/0 / next-hop <gateway>",

@@ -115,7 +115,7 @@ def control_plane_of(tables: Rows, config: DeviceConfig) -> ControlPlane | None:
             prefixes = [prefix_of(row.text(name)) for name in _SOURCES if name in row.fields]
             managers.update({manager: None for manager in prefixes if manager is not None})
     for row in (*tables.rows("ACL_TABLE"), *tables.rows("ACL_RULE")):
-        row.taken.clear()
+        row.understood.clear()
     if not managers:
         return None
     rules = protection.control_plane(
@@ -133,7 +133,7 @@ def _compare(tables: Rows, table: str, wanted: dict[str, Row]) -> int:
         row = tables.row(table, key)
         for name, value in fields.items():
             if row.fields.get(name) == value:
-                row.taken.add(name)
+                row.understood.add(name)
             else:
                 missing += 1
     return missing

@@ -112,7 +112,7 @@ def management_of(system: System, interfaces: Sequence[Interface], reader: Table
     grpc = system.features.get("gnmi", False) and system.grpc_port is not None
     login = read.login()
     if login and system.console_idle != login.idle:
-        reader.leave_field("SERIAL_CONSOLE POLICIES", "inactivity_timeout")
+        reader.mark_field_unknown("SERIAL_CONSOLE POLICIES", "inactivity_timeout")
     security = Security(login, _aaa(system, reader), _edge_ports(system, interfaces, reader))
     services = Services(netconf=False, grpc_certificate="secret:?" if grpc else None)
     return replace(
@@ -131,7 +131,7 @@ def _aaa(system: System, reader: TableReader) -> Aaa | None:
         radius=_servers(system.radius, system.radius_key, _RADIUS),
     )
     if system.asked and system.asked.split(",") != [*aaa.groups(), "local"]:
-        reader.leave_field("AAA authentication", "login")
+        reader.mark_field_unknown("AAA authentication", "login")
     return aaa if aaa.groups() else None
 
 
@@ -155,7 +155,7 @@ def _edge_ports(system: System, interfaces: Sequence[Interface], reader: TableRe
     for name, limit in system.storms.items():
         speed = speeds.get(name.partition(" ")[0])
         if not speed:
-            reader.leave_field(f"PORT_STORM_CONTROL {name}", "kbps")
+            reader.mark_field_unknown(f"PORT_STORM_CONTROL {name}", "kbps")
         elif limit != MOST_KBPS:
             percents[name] = limit // (speed * 10_000)
     if not percents:
@@ -163,5 +163,5 @@ def _edge_ports(system: System, interfaces: Sequence[Interface], reader: TableRe
     most = Counter(percents.values()).most_common(1)[0][0]
     for name, percent in percents.items():
         if percent != most:
-            reader.leave_field(f"PORT_STORM_CONTROL {name}", "kbps")
+            reader.mark_field_unknown(f"PORT_STORM_CONTROL {name}", "kbps")
     return EdgePorts(bpdu_guard=False, storm_control=most)

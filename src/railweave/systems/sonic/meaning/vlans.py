@@ -86,7 +86,7 @@ def members(vlans: Vlans, reader: TableReader) -> dict[str, Membership]:
         if has_tag and vlan is not None:
             tagged.setdefault(port, {})[name] = vlan
         else:
-            reader.leave_field(f"VLAN_MEMBER {member}", "tagging_mode")
+            reader.mark_field_unknown(f"VLAN_MEMBER {member}", "tagging_mode")
     return {
         port: Membership(
             untagged[port] if port in untagged else next(iter(tagged[port])), tuple(tagged.get(port, {}).values())
@@ -128,7 +128,7 @@ def designed_names(vlans: Vlans, vxlan: Tunnels, reader: TableReader) -> dict[st
     """
     for vlan, vrf in vxlan.transit.items():
         if vlans.gateways.get(vlan, Gateway()).vrf != vrf:
-            reader.leave_field(f"VLAN_INTERFACE {vlan}", "vrf_name")
+            reader.mark_field_unknown(f"VLAN_INTERFACE {vlan}", "vrf_name")
     about = {vrf: vlans.vlans[vlan].description for vlan, vrf in vxlan.transit.items() if vlan in vlans.vlans}
     return {
         vrf: text.removeprefix(_TRANSIT) if text.startswith(_TRANSIT) else vrf.removeprefix(VRF)
@@ -143,9 +143,9 @@ def gateways(
     for name, vlan in vlans.vlans.items():
         gateway = vlans.gateways.get(name)
         if vlan.up is False and (name in vxlan.transit or gateway is None):
-            reader.leave_field(f"VLAN {name}", "admin_status")
+            reader.mark_field_unknown(f"VLAN {name}", "admin_status")
         if name in vxlan.transit or vlan.number is None or gateway is None or vlan.up is False:
-            reader.leave_field(f"VLAN {name}", "mtu")
+            reader.mark_field_unknown(f"VLAN {name}", "mtu")
             continue
         port = ports.get(name, Port(name))
         if not port.shut:

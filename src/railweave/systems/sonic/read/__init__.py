@@ -66,16 +66,16 @@ def read(texts: Mapping[str, str]) -> Reading:
         for name, table in file_rows.tables.items():
             every.tables.setdefault(name, {}).update(table)
     files = any(lines for file, lines in routing if file not in tables)
-    config, taking, made = _config(every, [section for _, lines in routing for section in lines], files=files)
+    config, reader, made = _config(every, [section for _, lines in routing for section in lines], files=files)
     if made is not None:
-        made.understood(taking)
+        made.understood(reader)
         routing.append(("", made.sections))
     irrelevant = catalog().systems["sonic"].reads.irrelevant
     spoken: list[ReadStatement] = []
     for file, file_rows in tables.items():
         spoken += classify_statements(file, file_rows.statements(), irrelevant)
     aliases = {row.key: alias for row in every.rows("PORT") if (alias := row.text("alias"))}
-    return Reading(config, (*spoken, *statements(taking, routing)), aliases)
+    return Reading(config, (*spoken, *statements(reader, routing)), aliases)
 
 
 def parsed(file: str, text: str) -> ConfigTree:
@@ -136,14 +136,14 @@ def _config(
     known = INTERFACES.read(lines, of_lines).ports
     addressed(tables, known)
     made = None
-    taking = of_lines
+    line_reader = of_lines
     if not any(section.line.startswith("router bgp ") for section in lines):
         made = bgp_tables.lines(tables, known)
-        taking = SectionReader([*lines, *made.sections])
-        INTERFACES.read(lines, taking)
+        line_reader = SectionReader([*lines, *made.sections])
+        INTERFACES.read(lines, line_reader)
     loopbacks = [row.key for row in tables.rows("LOOPBACK_INTERFACE") if "|" not in row.key]
     loopbacks += [port_name for port_name in known if port_name.startswith("Loopback") and port_name not in loopbacks]
-    routing = Routing(taking, known, loopbacks)
+    routing = Routing(line_reader, known, loopbacks)
     reader = TableReader(tables, SYSTEM.begins | VLANS.begins)
     system = SYSTEM.read(reader.sections, reader)
     model = model_of(system.sku)
@@ -151,7 +151,7 @@ def _config(
     tunnels = meaning.tunnels(vlans)
     for name, tunnel in vlans.endpoints.items():
         if tunnel not in vlans.tunnels:
-            reader.leave_field(f"VXLAN_EVPN_NVO {name}", "source_vtep")
+            reader.mark_field_unknown(f"VXLAN_EVPN_NVO {name}", "source_vtep")
     outside = _outside(tables, routing)
     on_vlans = meaning.members(vlans, reader)
     fabric = routing.on_fabric()
@@ -174,7 +174,7 @@ def _config(
             ("bgp_router_id", system.router_id, bgp.router_id),
         ):
             if of_lines != value:
-                reader.leave_field(_METADATA, field)
+                reader.mark_field_unknown(_METADATA, field)
     names = meaning.designed_names(vlans, tunnels, reader)
     switch = catalog().switches.get(model)
     address, gateway_address = management.management_port(system)
@@ -209,13 +209,13 @@ def _config(
     for name in fabric:
         row = tables.row("INTERFACE", name)
         if row.field_is("ipv6_use_link_local_only", "disable") and not known[name].addresses:
-            row.leave("ipv6_use_link_local_only")
+            row.mark_unknown("ipv6_use_link_local_only")
     if not system.features.get("bgp", True):
         config = _without_sessions(config)
     if tables.has("DEVICE_METADATA") and system.framework != "true":
         config = _without_bfd(config)
     reader.note()
-    return replace(config, protection=control_plane_of(tables, config)), taking, made
+    return replace(config, protection=control_plane_of(tables, config)), line_reader, made
 
 
 def _without_sessions(config: DeviceConfig) -> DeviceConfig:
@@ -286,7 +286,7 @@ def _vrf(
     """Return a VRF with the name that it has in the design, the VNI from its row, and the ports in place of their routed interfaces."""
     vni = vlans.vrfs.get(vrf.name)
     if vni is not None and vrf.vni and vni != vrf.vni:
-        reader.leave_field(f"VRF {vrf.name}", "vni")
+        reader.mark_field_unknown(f"VRF {vrf.name}", "vni")
     units = {name: f"{port}.{tag or 0}" for port, parts in outside.items() for name, tag in parts}
 
     def called(peer: ExternalPeer) -> ExternalPeer:
@@ -322,10 +322,10 @@ def _common(system: System, tables: Rows, reader: TableReader, *, files: bool, l
     framework, plain = tables.has("BGP_GLOBALS"), tables.has("BGP_NEIGHBOR")
     owners = {(False, True, True): ("true",), (False, True, False): ("true",), (False, False, True): ("false",)}
     if system.mode not in (kept if files and lines else (*kept, "separated", "unified")):
-        reader.leave_field(_METADATA, "docker_routing_config_mode")
+        reader.mark_field_unknown(_METADATA, "docker_routing_config_mode")
     if system.framework not in owners.get((lines, framework, plain), ("true", "false")):
-        reader.leave_field(_METADATA, "frr_mgmt_framework_config")
+        reader.mark_field_unknown(_METADATA, "frr_mgmt_framework_config")
     if system.features.get("macsec") is False and any("macsec" in port.fields for port in tables.rows("PORT")):
-        reader.leave_field("FEATURE macsec", "state")
+        reader.mark_field_unknown("FEATURE macsec", "state")
     if system.counters.get("PFCWD") is False:
-        reader.leave_field("FLEX_COUNTER_TABLE PFCWD", "FLEX_COUNTER_STATUS")  # no counts
+        reader.mark_field_unknown("FLEX_COUNTER_TABLE PFCWD", "FLEX_COUNTER_STATUS")  # no counts

@@ -36,13 +36,13 @@ class Lines:
         self.sources.append((made, row, fields))
         return made
 
-    def understood(self, taking: SectionReader) -> None:
-        """Mark the fields as understood whose lines the reader ``taking`` understood."""
-        known = {id(section) for section, _, understood in taking.lines() if understood}
+    def understood(self, reader: SectionReader) -> None:
+        """Mark the fields as understood whose lines ``reader`` understood."""
+        known = {id(section) for section, _, understood in reader.lines() if understood}
         for section, row, fields in self.sources:
             if id(section) in known:
                 row.known = True
-                row.taken.update(name for name in fields if name in row.fields)
+                row.understood.update(name for name in fields if name in row.fields)
 
     def fields(self, below: list[Section], row: Row, forms: Mapping[str, Form], name: str = "") -> None:
         """Add the lines for the fields of a row. ``name`` is the name of the neighbor."""
@@ -70,7 +70,7 @@ OTHER = "*"
 def peek(row: Row, name: str) -> str:
     """Return the value of a field without marking the field as understood. Its mark depends on the line that is made from the value."""
     text = row.text(name)
-    row.leave(name)
+    row.mark_unknown(name)
     return text
 
 
@@ -106,14 +106,14 @@ def _prefix_sets(tables: Rows, frr_lines: Lines) -> None:
         text = f"{word} prefix-list {name} seq {place} {action} {entry}"
         if lengths != "exact":
             text += (f" ge {low}" if at and low != str(at.length) else "") + f" le {high or low}"
-        row.leave("action")
+        row.mark_unknown("action")
         frr_lines.add(frr_lines.sections, text, row, "action")
 
 
 def _community_sets(tables: Rows, frr_lines: Lines) -> None:
     for row in tables.rows("COMMUNITY_SET"):
         members = row.words("community_member")
-        row.leave("community_member")
+        row.mark_unknown("community_member")
         kind = "large-community" if members and members[0].count(":") == 2 else "community"
         form = "standard" if row.field_is("set_type", "standard", "") else "expanded"
         action = peek(row, "action").casefold() or "permit"
@@ -151,7 +151,7 @@ def _route_maps(tables: Rows, frr_lines: Lines) -> None:
                 continue
             if field_name == "set_community_inline":
                 value = " ".join(row.words(field_name))
-                row.leave(field_name)
+                row.mark_unknown(field_name)
             six = field_name == "match_prefix_set" and value in of_six
             words = _SETS.get("match_prefix_set_ipv6" if six else field_name, field_name)
             frr_lines.add(body, f"{words} {value}", row, field_name)
@@ -216,7 +216,7 @@ def _plain_neighbor(frr_lines: Lines, body: list[Section], row: Row, group: str,
     """Add a neighbor of bgpcfgd. ``down`` is True if a neighbor without a status is shut down (``default_bgp_status``)."""
     name = row.parts()[-1]
     frr_lines.add(body, f"neighbor {name} remote-as {row.text('asn')}", row, "asn")
-    row.leave("asn")
+    row.mark_unknown("asn")
     body.append(Section(f"neighbor {name} peer-group {group}"))
     if "name" in row.fields:
         frr_lines.add(body, f"neighbor {name} description {row.text('name')}", row, "name")
@@ -244,7 +244,7 @@ def _framework(tables: Rows, frr_lines: Lines) -> None:
     """Add the lines that frrcfgd writes from the tables, one VRF after another."""
     for row in tables.rows("BGP_GLOBALS"):
         asn = row.text("local_asn")
-        row.leave("local_asn")
+        row.mark_unknown("local_asn")
         vrf = "" if row.key == "default" else f" vrf {row.key}"
         router = frr_lines.add(frr_lines.sections, f"router bgp {asn}{vrf}", row, "local_asn")
         body: list[Section] = []
@@ -355,7 +355,7 @@ def _vnis(tables: Rows, frr_lines: Lines, body: list[Section], vrf: str) -> None
             for name, text in _VNI:
                 for word in row.words(name):
                     frr_lines.add(section.body, f"{text} {word}", row, name)
-                row.leave(name)
+                row.mark_unknown(name)
 
 
 _VNI = (

@@ -63,7 +63,7 @@ def splits(tables: Rows, model: SwitchModel | None) -> tuple[Split, ...]:
     for place, row in enumerate(tables.rows("BREAKOUT_CFG")):
         mode = _MODE.fullmatch(row.text("brkout_mode"))
         if mode is None:
-            row.leave("brkout_mode")
+            row.mark_unknown("brkout_mode")
             continue
         index = tables.row("PORT", row.key).number("index")
         physical = (index - 1 if index else place) + first
@@ -91,7 +91,7 @@ def used(row: Row, uses: Uses) -> bool:
     """Return True if a port is cabled: it has a description, is up, or is in use."""
     described, up = bool(row.text("description")), row.text("admin_status")
     if up not in {"up", "down", ""}:
-        row.leave("admin_status")
+        row.mark_unknown("admin_status")
     if row.key in uses.fabric or row.key in uses.outside or row.key in uses.routed or row.key in uses.vlans:
         return True
     return described or up == "up"
@@ -132,10 +132,10 @@ def _interface(
         peer = neighbor_of(neighbor.text("name"))
         far = neighbor.text("port") if peer and not outside else ""
         if not peer:
-            neighbor.leave("name")
+            neighbor.mark_unknown("name")
     speed = row.number("speed") or 0
     if speed % 1000:
-        row.leave("speed")
+        row.mark_unknown("speed")
     mtu = row.number("mtu")
     member = uses.vlans.get(name)
     return Interface(
@@ -167,7 +167,7 @@ def _fec(row: Row) -> Fec:
     """Return the forward error correction of a port. A port without this field leaves the choice to the platform."""
     fec = _FECS.get(row.text("fec"))
     if fec is None:
-        row.leave("fec")
+        row.mark_unknown("fec")
     return fec or ""
 
 
@@ -178,7 +178,7 @@ def _lengths(tables: Rows) -> dict[str, int]:
         for name in row.fields:
             length = number(row.text(name).removesuffix("m"))
             if length is None:
-                row.leave(name)
+                row.mark_unknown(name)
             else:
                 lengths[name] = length
     return lengths
@@ -196,7 +196,7 @@ def _macsec(tables: Rows, row: Row) -> Macsec | None:
     profile.field_is("policy", "security")
     cipher: Cipher | None = next((known for known in _CIPHERS if known == suite), None)
     if cipher is None:
-        profile.leave("cipher_suite")
+        profile.mark_unknown("cipher_suite")
     return Macsec(name, reference(profile.text("primary_cak")), cipher or "gcm-aes-128")
 
 

@@ -54,9 +54,9 @@ def _pools(tables: Rows, model: SwitchModel | None) -> Buffers:
     pool = {name: tables.row("BUFFER_POOL", name) for name in (LOSSLESS, LOSSY, EGRESS_LOSSLESS, EGRESS_LOSSY)}
     for name, row in pool.items():
         if not row.field_is("type", name.partition("_")[0]):
-            row.leave("type")
+            row.mark_unknown("type")
         if not row.field_is("mode", "static" if name == EGRESS_LOSSLESS else "dynamic"):
-            row.leave("mode")
+            row.mark_unknown("mode")
     headroom = _percent(pool[LOSSLESS], "xoff", model) if "xoff" in pool[LOSSLESS].fields else 0
     with_headroom = _percent(pool[LOSSLESS], "size", model)
     lossy, lossless = _percent(pool[LOSSY], "size", model), _percent(pool[EGRESS_LOSSLESS], "size", model)
@@ -75,12 +75,12 @@ def _pools(tables: Rows, model: SwitchModel | None) -> Buffers:
 def _percent(row: Row, name: str, model: SwitchModel | None) -> int | None:
     size = row.number(name)
     if size is None or model is None:
-        row.leave(name)
+        row.mark_unknown(name)
         return None
     total, cell = model.buffer.shared_mb * 1e6, model.buffer.cell_bytes
     percent = round(100 * size / total)
     if int(total * percent / 100) // cell * cell != size or percent > _MOST_PERCENT:
-        row.leave(name)
+        row.mark_unknown(name)
     return percent
 
 
@@ -89,7 +89,7 @@ def _threshold(row: Row) -> int | None:
     try:
         return int(row.text("dynamic_th")) + NO_OFFSET if "dynamic_th" in row.fields else None
     except ValueError:
-        row.leave("dynamic_th")
+        row.mark_unknown("dynamic_th")
         return None
 
 
@@ -113,7 +113,7 @@ def _usual(rows: Iterable[Row], *fields: str) -> tuple[str, ...]:
     for value, row in values:
         for name, word, usual in zip(fields, value, most, strict=True):
             if word != usual:
-                row.leave(name)
+                row.mark_unknown(name)
     return most
 
 
@@ -132,10 +132,10 @@ def _by_queue(tables: Rows, table: str) -> list[tuple[int, list[Row]]]:
 def _plain(row: Row) -> None:
     """Mark as understood those fields of a buffer profile that hold no setting of their own: its pool, the static threshold, and a size of 0."""
     if _name(row.text("pool")) not in {LOSSY, EGRESS_LOSSLESS, EGRESS_LOSSY, LOSSLESS}:
-        row.leave("pool")
+        row.mark_unknown("pool")
     row.text("static_th")
     if row.text("size") not in {"0", ""}:
-        row.leave("size")
+        row.mark_unknown("size")
 
 
 def _name(text: str) -> str:
@@ -162,7 +162,7 @@ def _groups(tables: Rows, interfaces: Sequence[Interface], model: SwitchModel | 
         port = by_name.get(row.parts()[0])
         if named is None or port is None or int(named[1]) != port.speed_gbps * 1000:
             if "xoff" in profile.fields or named is not None or not profile.line:
-                row.leave("profile")
+                row.mark_unknown("profile")
             else:
                 _plain(profile)
                 profile.text("dynamic_th")
@@ -195,7 +195,7 @@ def _mru(row: Row, port: Interface, length: int, interfaces: Sequence[Interface]
 def _lossless(row: Row, mru: int, model: SwitchModel | None, buffers: Buffering, group: _Group) -> None:
     """Read a lossless profile and its headroom."""
     if _name(row.text("pool")) != LOSSLESS:
-        row.leave("pool")
+        row.mark_unknown("pool")
     row.text("xon")
     size, xoff, offset = row.number("size"), row.number("xoff"), row.number("xon_offset")
     index = _threshold(row)
@@ -206,7 +206,7 @@ def _lossless(row: Row, mru: int, model: SwitchModel | None, buffers: Buffering,
         return
     platform, cell = model.sonic, model.buffer.cell_bytes
     if size != reserve_bytes(mru, model):
-        row.leave("size")
+        row.mark_unknown("size")
     if offset is not None and offset != (platform.xon_offset_bytes if platform else 0):
         buffers.xon_offset_cells = offset // cell
 
@@ -311,7 +311,7 @@ def _priorities(bound: dict[str, Row], maps: dict[str, dict[int, int]], buffers:
         row,
     ) in bound.items():  # a class has one priority on all ports; ports with a different one are not understood
         if listed[name] and (listed[name] != usual or not listed[name] <= _PRIORITIES):
-            row.leave("pfc_enable")
+            row.mark_unknown("pfc_enable")
     pausing = {int(text) for text in usual & _PRIORITIES}
     to_queue = maps["MAP_PFC_PRIORITY_TO_QUEUE"]
     groups = maps["TC_TO_PRIORITY_GROUP_MAP"]
@@ -336,7 +336,7 @@ def _classes(
         dscps.setdefault(queue, []).append(dscp)
         if queue not in queues:
             for row in tables.rows("DSCP_TO_TC_MAP"):
-                row.leave(str(dscp))
+                row.mark_unknown(str(dscp))
     default = to_queue.get(maps["DSCP_TO_TC_MAP"].get(0, 0), 0)
     of_name = {
         name: queue for queue, of_queue in queues.items() if (name := of_queue.scheduler) and shared.count(name) == 1
@@ -349,7 +349,7 @@ def _classes(
         name, row = names[queue], tables.row("SCHEDULER", queues[queue].scheduler)
         strict = row.field_is("type", "strict")
         if not row.field_is("type", "strict", "dwrr", "wrr", ""):
-            row.leave("type")
+            row.mark_unknown("type")
         weight = row.number("weight") if "weight" in row.fields else None
         marked = _marking(tables.row("WRED_PROFILE", queues[queue].marking)) if queues[queue].marking else None
         if marked:
@@ -371,7 +371,7 @@ def _marking(row: Row) -> Marking | None:
     """Return the ECN marking of green packets, or None if green packets are not marked."""
     if not row.field_is("ecn", "ecn_green", "ecn_all") or not row.field_is("wred_green_enable", "true"):
         for name in row.fields:
-            row.leave(name)
+            row.mark_unknown(name)
         return None
     values = [row.number(f"green_{name}") for name in ("min_threshold", "max_threshold", "drop_probability")]
     first, last, probability = (value or 0 for value in values)
@@ -384,7 +384,7 @@ def _watchdog(tables: Rows, bound: dict[str, Row]) -> Watchdog | None:
     rows = [row for row in tables.rows("PFC_WD") if row.key != "GLOBAL"]
     for row in bound.values():
         if row.text("pfcwd_sw_enable") != row.fields.get("pfc_enable", ""):
-            row.leave("pfcwd_sw_enable")
+            row.mark_unknown("pfcwd_sw_enable")
     if poll is None or not rows:
         return None
     action, *times = _usual(rows, "action", "detection_time", "restoration_time")

@@ -36,15 +36,15 @@ _Pairs = list[tuple[str, object]]
 
 @dataclass(slots=True)
 class Row:
-    """A row of a table. The parts of ``key`` are separated by ``|``. ``taken`` are the fields that were understood."""
+    """A row of a table. The parts of ``key`` are separated by ``|``. ``understood`` are the fields that were understood."""
 
     table: str
     key: str
     line: int
     fields: dict[str, Value]
     lines: dict[str, int]
-    taken: set[str] = field(default_factory=set[str])
-    passed: set[str] = field(default_factory=set[str])
+    understood: set[str] = field(default_factory=set[str])
+    irrelevant: set[str] = field(default_factory=set[str])
     known: bool = False
     """True if the row itself was understood. This is used for rows without fields."""
 
@@ -52,14 +52,14 @@ class Row:
         """Return the value of a field, and mark the field as understood. The result is empty if the field is missing."""
         value = self.fields.get(name, "")
         self.known = True
-        self.taken.add(name)
+        self.understood.add(name)
         return value if isinstance(value, str) else ",".join(value)
 
     def number(self, name: str) -> int | None:
         """Return the number in a field. For any other value, mark the field as not understood and return None."""
         value = number(self.text(name))
         if value is None:
-            self.taken.discard(name)
+            self.understood.discard(name)
         return value
 
     def words(self, name: str) -> list[str]:
@@ -70,9 +70,9 @@ class Row:
         """Return True if a field has one of these values. The comparison ignores case."""
         return self.text(name).casefold() in words
 
-    def leave(self, name: str) -> None:
+    def mark_unknown(self, name: str) -> None:
         """Mark a field, which was already read, as not understood because of its value."""
-        self.taken.discard(name)
+        self.understood.discard(name)
 
     def parts(self) -> list[str]:
         """Return the parts of the row's key."""
@@ -117,7 +117,7 @@ class Rows:
                 if not row.fields:
                     yield row.line, table, here, row.known
                 for name, value in row.fields.items():
-                    known = "irrelevant" if name in row.passed else name in row.taken
+                    known = "irrelevant" if name in row.irrelevant else name in row.understood
                     text = value if isinstance(value, str) else ",".join(value)
                     yield row.lines[name], table, f"{here} {name} {_shown(name, text)}".rstrip(), known
         for line, name in self.strange:
@@ -135,14 +135,14 @@ class TableReader(SectionReader):
             self._of[section.line] = row, section
         super().__init__([section for _, section in self._of.values()])
 
-    def leave_field(self, header: str, name: str) -> None:
+    def mark_field_unknown(self, header: str, name: str) -> None:
         """Mark a field of a row, which was already read, as not understood because of its value. ``header`` is the row's line as a statement."""
         row, section = self._of.get(header, (None, None))
         if row is not None and section is not None:
-            row.leave(name)
+            row.mark_unknown(name)
             for field_line in section.body or ():
                 if field_line.line.partition(" ")[0] == name:
-                    self.give_back(field_line)
+                    self.mark_unknown(field_line)
 
     def note(self) -> None:
         """Record in the rows which fields were understood."""
@@ -151,9 +151,9 @@ class TableReader(SectionReader):
             for name, field_line in zip(row.fields, section.body or (), strict=True):
                 known = self.known(field_line)
                 if known:
-                    row.taken.add(name)
+                    row.understood.add(name)
                 if known == "irrelevant":
-                    row.passed.add(name)
+                    row.irrelevant.add(name)
 
 
 @lru_cache(maxsize=512)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from railweave.model.config.addresses import Address
 from railweave.model.config.codecs import choice, number
-from railweave.model.config.statements import Codec, Row, Statements, fixed, line, part, passed
+from railweave.model.config.statements import Codec, Row, Statements, fixed, ignored, line, part
 from railweave.model.device.balancing import Hash
 from railweave.model.device.management import Login, Management, Security, Snmp, SnmpUser, Syslog
 from railweave.systems.frr.statements import SECRET
@@ -114,9 +114,9 @@ PORT = "eth0"
 IDLE = number(0, 35000)
 LEAST_ATTEMPTS = 3
 """The smallest value that hostcfgd accepts for the number of wrong passwords before a disconnect (sonic-host-services, ``SSH_MIN_VALUES``)."""
-IN_VRF = passed("vrf <_vrf>", "the VRF in which the switch reaches a server", _vrf=WORD)
+IN_VRF = ignored("vrf <_vrf>", "the VRF in which the switch reaches a server", _vrf=WORD)
 ASKED_FROM = fixed(f"src_intf {PORT}", statements.MODELS, when=lambda system: bool(system.tacacs))
-FROM_PORT = passed("src_intf <_port>", "the port from which the switch asks", _port=WORD)
+FROM_PORT = ignored("src_intf <_port>", "the port from which the switch asks", _port=WORD)
 
 
 def _named(names: Iterable[str]) -> Codec:
