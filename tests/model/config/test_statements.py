@@ -12,7 +12,7 @@ from railweave.model.config.compare import compare
 from railweave.model.config.row_changes import with_rows
 from railweave.model.config.section_tree import LineRules, section_tree
 from railweave.model.config.sections import SectionReader, flat, parse
-from railweave.model.config.statements import Codec, Statements, each, fixed, line, part, passed
+from railweave.model.config.statements import Codec, Statements, each, fixed, ignored, line, part
 from railweave.model.config.tree import Disruption
 
 
@@ -72,7 +72,7 @@ TABLE = Statements(
                 line("shutdown", "manual", sets={"shut": True}),
                 line("no shutdown", "manual", sets={"shut": False}, prints=False),
                 each("tag <it>", "tags", "manual", it=NUMBER),
-                passed("description[ <_text>]", "a name", _text=WORD),
+                ignored("description[ <_text>]", "a name", _text=WORD),
             ),
             by="port",
             port=WORD,
