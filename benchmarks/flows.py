@@ -25,7 +25,7 @@ from railweave._sim import FlowEngine
 from railweave.prediction.collectives.job import Job
 from railweave.prediction.collectives.nccl import parameters
 from railweave.prediction.collectives.queue_pairs import split, waits
-from railweave.prediction.collectives.whole import whole
+from railweave.prediction.collectives.single_message import single_message_program
 
 ROOT = Path(__file__).parents[1]
 RUNS = 5
@@ -79,7 +79,7 @@ def all_reduce(algorithm: str) -> dict[str, float]:
     clock = Clock()
     job = Job.of_servers(4096, gpu="H100")
     nccl = parameters({"NCCL_ALGO": algorithm, "NCCL_PROTO": "Simple", "NCCL_IB_QPS_PER_CONNECTION": "4"})
-    program = whole(job, "all-reduce", 8 << 30, nccl)
+    program = single_message_program(job, "all-reduce", 8 << 30, nccl)
     parts = split(program, 4, split_data=True)
     wanted = parts.connection.astype(np.int64) * 4 + parts.queue_pair
     ends = program.connections[wanted // 4, :2]

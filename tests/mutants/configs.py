@@ -20,7 +20,7 @@ from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from railweave.analysis.checks.checks import checks
-from railweave.analysis.checks.devices import stands
+from railweave.analysis.checks.devices import compare_device
 from railweave.analysis.checks.lints import LINTS
 from railweave.analysis.checks.subject import Subject
 from railweave.analysis.routing.headers import walk
@@ -339,7 +339,7 @@ def _of_network(
                 was = here.files(configs[device])
                 texts = {file: was[file] for file in here.configurations(configs[device])}
                 found = {file: (file, files[file]) for file in texts if file in files}
-                stood = stands(configs[device], texts, found, why=draw.random() < 0.1)
+                stood = compare_device(configs[device], texts, found, why=draw.random() < 0.1)
                 read |= {device: stood.config} if stood.config else {}
         except RenderError:  # on purpose: a value that the system has no form for; `verify` has a finding of it
             pass
@@ -365,7 +365,7 @@ def _of_texts(
         shown = tuple(f"{device}/{file}: {one}" for one in edits)
         every += shown
         try:
-            stood = stands(config, texts, {file: (file, text)}, why=draw.random() < 0.2)
+            stood = compare_device(config, texts, {file: (file, text)}, why=draw.random() < 0.2)
         except Exception as error:  # noqa: BLE001 - any is what is looked for
             yield _crash(label, "read", error, shown)
             continue

@@ -6,7 +6,7 @@ import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from railweave.analysis.checks.devices import stands
+from railweave.analysis.checks.devices import compare_device
 from railweave.systems import system
 from tests.mutants import EXAMPLES, NAMED_BY, Mutant, configs_of, designed_files, mutants, network_of
 
@@ -60,7 +60,7 @@ def _findings(mutant: Mutant, name: str) -> list[tuple[str, Finding]] | None:
         changed = {file: (file, text) for (of, file), text in mutant.edits.items() if of == device and file in own}
         read = read or bool(changed)
         if changed:
-            findings += [(device, one) for one in stands(config, own, changed).findings]
+            findings += [(device, one) for one in compare_device(config, own, changed).findings]
     return findings if read else None
 
 

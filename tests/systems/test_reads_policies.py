@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from railweave.analysis.checks.checks import run_checks
-from railweave.analysis.checks.devices import stands
+from railweave.analysis.checks.devices import compare_device
 from railweave.analysis.checks.subject import Subject
 from railweave.analysis.routing.attributes import NONE, Attributes, AttributeTable
 from railweave.analysis.routing.policy import PolicyEngine
@@ -128,7 +128,7 @@ def test_it_is_found_with_its_line_and_routes_are_not_known(nos: str) -> None:
     rendered = system(nos).files(config)
     line = 1 + next(at for at, text in enumerate(texts[FILES[nos]].splitlines()) if text.endswith(statement))
     file = "junos.conf" if nos == "junos" else FILES[nos]
-    result = stands(config, rendered, {file: (f"x/{file}", texts[FILES[nos]])})
+    result = compare_device(config, rendered, {file: (f"x/{file}", texts[FILES[nos]])})
     assert [(one.id, one.line) for one in result.findings] == [("policy-differs", line)]
     assert result.config is not None
     network = example("h100-rlb") if nos == "junos" else retargeted("h100-rlb", nos)

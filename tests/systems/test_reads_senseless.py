@@ -7,7 +7,7 @@ from functools import cache
 
 import pytest
 
-from railweave.analysis.checks.devices import DeviceCheck, attributed, stands
+from railweave.analysis.checks.devices import DeviceCheck, attributed, compare_device
 from railweave.analysis.checks.incomplete import incomplete_config
 from railweave.analysis.checks.senseless import BOUNDS, senseless_statement, senseless_value
 from railweave.analysis.checks.subject import Subject
@@ -33,7 +33,7 @@ def _checked(nos: str, old: str, new: str) -> tuple[DeviceCheck, int]:
     file, text = next((file, text) for file, text in _files(nos).items() if old in text)
     line = text[: text.index(old)].count("\n") + new.rstrip("\n").count("\n") + 1
     with in_force(network.catalog):
-        return stands(configs[LEAF], _files(nos), {file: (file, text.replace(old, new, 1))}), line
+        return compare_device(configs[LEAF], _files(nos), {file: (file, text.replace(old, new, 1))}), line
 
 
 def _found(nos: str, old: str, new: str) -> tuple[list[Finding], int]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from railweave.analysis.checks.devices import stands
+from railweave.analysis.checks.devices import compare_device
 from railweave.analysis.routing.control_plane import ControlPlane, unlike_links
 from railweave.model.catalog import in_force
 from railweave.model.device.bgp_model import ways_to_one_as
@@ -619,7 +619,7 @@ def links(found: DeviceConfig) -> set[str]:
 def test_routes_do_without_a_shut_session(nos: str) -> None:
     designed = system(nos).files(config(nos))
     files = {file: (f"devices/{DEVICE}/{file}", text) for file, text in changed(nos, *DOWN[nos]).items()}
-    found = stands(config(nos), {file: designed[file] for file in files}, files).config
+    found = compare_device(config(nos), {file: designed[file] for file in files}, files).config
     assert found is not None
     before, after = links(config(nos)), links(found)
     lost = before - after

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from railweave.analysis.checks.devices import stands
+from railweave.analysis.checks.devices import compare_device
 from railweave.analysis.routing.control_plane import ControlPlane
 from railweave.model.device.build import device_config
 from railweave.systems import system
@@ -74,7 +74,7 @@ def check_shut(nos: str, kind: str) -> None:
     files = system(nos).files(config)
     found = system(nos).files(with_port(config, port, enabled=False))
     found = {file: (f"devices/x/{file}", found[file]) for file in system(nos).configurations(config)}
-    result = stands(config, files, found)
+    result = compare_device(config, files, found)
     assert result.config is not None
     assert [one.name for one in result.config.interfaces if not one.enabled] == [port]
     assert {one.id for one in result.findings} == {"port-differs"}

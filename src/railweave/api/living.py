@@ -70,7 +70,7 @@ def collect(options: Collect) -> CollectResult:
         fix = "name the folder for the answers: -o CAPTURE"
         raise InputError([Problem(Option("--output"), "it is missing", fix)])
     if options.lab:
-        from railweave.live.lab.asking import ask as ask_lab
+        from railweave.live.lab.capture import collect_lab as ask_lab
 
         if isinstance(options.source, Network) or options.access is not None:
             fix = "give the fabric file that the lab was started from (`railweave lab up`), and no access.yaml"

@@ -76,8 +76,10 @@ def asking_of(
         life.need_root("watch --lab", fabric)
         if access is not None:
             raise InputError([Problem(Option("--access"), "a lab's devices are reached here", "leave it out")])
-        return in_lab.asking(fabric, only=only, servers=servers)
+        return in_lab.lab_devices(fabric, only=only, servers=servers)
     from railweave.live.site import site as by_access
 
     network = load(fabric, device=device, hardware=hardware)
-    return by_access.asking(network, read_access(path_of(access)), only=only, servers=servers, progress=progress)
+    return by_access.network_devices(
+        network, read_access(path_of(access)), only=only, servers=servers, progress=progress
+    )

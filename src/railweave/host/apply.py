@@ -111,7 +111,7 @@ def by_exception() -> None:
 
 
 @contextmanager
-def held() -> Generator[Callable[[], None], None, None]:
+def delayed_interrupts() -> Generator[Callable[[], None], None, None]:
     """Delay SIGINT and SIGTERM while the context lasts. Yield a function that raises InterruptedRunError if one of these signals has arrived."""
     came: list[int] = []
 
@@ -174,7 +174,7 @@ def apply(plan: HostFile, places: Places, lock: int, skip: Collection[str] = ())
         if wanted.after != old:
             journal.save(places.journal, wanted.after)
         return wanted
-    with held() as check:
+    with delayed_interrupts() as check:
         try:
             journal.save(places.journal, wanted.during)
             _change(wanted, places, lock, check)
@@ -199,7 +199,7 @@ def undo(state_file: Path, lock: int) -> int | None:
     if old == steps:
         journal.save(state_file, old)
         return None
-    with held() as check:
+    with delayed_interrupts() as check:
         commands = changes.to_before(kernel.read(), old)
         failed = kernel.attempt(commands, lock)
         left = changes.to_before(kernel.read(), old) if commands else ()

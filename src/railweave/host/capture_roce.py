@@ -23,7 +23,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from . import files, host_file, journal, options, packets, setup_run
-from .apply import held
+from .apply import delayed_interrupts
 from .checks.nics import nvm_option
 from .checks.outcome import pci_of
 from .checks.server import server
@@ -120,7 +120,7 @@ def prepare(asked: Namespace, machine: Machine, nic: Port) -> int:
         nvm = ("niccli", "--dev", nic.pci, "nvm", "--setoption")
         needed = _nvm(nic)
         inverse = [("", *nvm, name, *needed[name][1], "--value", str(number)) for name, (_, number) in wrong.items()]
-        with held() as check:
+        with delayed_interrupts() as check:
             _record(asked, journal.StepRecord(f"prepare {nic.netdev}", tuple(inverse)))
             for name in wrong:
                 value, scope = needed[name]
@@ -198,14 +198,14 @@ def _sniffing(asked: Namespace, nic: Port, flag: str) -> Generator[None, None, N
     words = ("ethtool", "--set-priv-flags", nic.netdev, flag)
     with journal.locked(_book(asked.state_file)) as lock:
         record = journal.StepRecord(f"{flag} {nic.netdev}", (("", *words, "off"),))
-        with held() as check:
+        with delayed_interrupts() as check:
             _record(asked, record)
         try:
             check()
             setup_run.run_command(_book(asked.state_file), None, lock, setup_run.Command((*words, "on")))
             yield
         finally:
-            with held():
+            with delayed_interrupts():
                 setup_run.undo(_book(asked.state_file), None, lock, lambda _: None, lambda other: other == record)
 
 
@@ -258,7 +258,7 @@ def _tcpdump(asked: Namespace, source: str) -> bool:
         except KeyboardInterrupt:
             stopped = True
         finally:
-            with held():
+            with delayed_interrupts():
                 _end(dump)
         message = dump.stderr.read() if dump.stderr else ""
     if dump.returncode:

@@ -27,7 +27,7 @@ _PROBE = {socket.AF_INET: (socket.IPPROTO_IP, 10, 3), socket.AF_INET6: (socket.I
 """The socket options IP_MTU_DISCOVER and IPV6_MTU_DISCOVER with the value PROBE. Packets are not fragmented, and a learned path MTU is ignored."""
 
 
-class Asked(NamedTuple):
+class LossyPair(NamedTuple):
     """Two addresses between which packets of ``size`` bytes (including the IP header) are lost, although small packets arrive."""
 
     source: str
@@ -35,10 +35,10 @@ class Asked(NamedTuple):
     size: int
 
 
-def directions(asked: Iterable[Asked], small: int) -> dict[Asked, str]:
+def directions(asked: Iterable[LossyPair], small: int) -> dict[LossyPair, str]:
     """Return a sentence about the direction of each loss. ``small`` is the size in bytes of packets that are answered."""
     pairs = list(dict.fromkeys(asked))
-    sentences: dict[Asked, str] = {}
+    sentences: dict[LossyPair, str] = {}
     for first in range(0, len(pairs), _AT_ONCE):
         some = pairs[first : first + _AT_ONCE]
         reporting = _reported(dict.fromkeys(some, small))
@@ -57,9 +57,9 @@ def directions(asked: Iterable[Asked], small: int) -> dict[Asked, str]:
     return sentences
 
 
-def _reported(sizes: dict[Asked, int]) -> set[Asked]:
+def _reported(sizes: dict[LossyPair, int]) -> set[LossyPair]:
     """Return the pairs whose target reports that a packet of this size reached a closed port."""
-    reported: set[Asked] = set()
+    reported: set[LossyPair] = set()
     for attempt in range(_TRIES):
         left = {pair: size for pair, size in sizes.items() if pair not in reported}
         if not left:
@@ -68,10 +68,10 @@ def _reported(sizes: dict[Asked, int]) -> set[Asked]:
     return reported
 
 
-def _round(sizes: dict[Asked, int], port: int) -> set[Asked]:
+def _round(sizes: dict[LossyPair, int], port: int) -> set[LossyPair]:
     poll = select.poll()
-    waiting: dict[int, tuple[socket.socket, Asked]] = {}
-    reported: set[Asked] = set()
+    waiting: dict[int, tuple[socket.socket, LossyPair]] = {}
+    reported: set[LossyPair] = set()
     try:
         for pair, size in sizes.items():
             family = socket.AF_INET6 if ":" in pair.source else socket.AF_INET

@@ -23,7 +23,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-from .directions import Asked, directions
+from .directions import LossyPair, directions
 from .failure import HostInputError
 
 PROGRAM = "railweave-rdma-ping"
@@ -183,7 +183,7 @@ def probed(probes: list[_Probe]) -> str:
 def _tell_directions(probes: list[_Probe]) -> None:
     """Add the direction of the loss to each probe of which only small packets came back, if no router has sent an error about it."""
     lost = {
-        id(probe): Asked(probe.source, probe.target, probe.size)
+        id(probe): LossyPair(probe.source, probe.target, probe.size)
         for probe in probes
         if probe.outcome.outcome == SIZE and probe.outcome.ms is not None and not probe.outcome.by
     }

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Callable
 
 from . import checking, files, host_file, journal, options, show
-from .apply import held
+from .apply import delayed_interrupts
 from .checks import server as running
 from .checks.outcome import FAILED, VERDICTS
 from .checks.server import server
@@ -270,7 +270,7 @@ def apply(asked: Namespace) -> int:
 
 def _carry_out(asked: Namespace, lock: int, steps: list[SetupStep], say: Callable[[str], None]) -> bool:
     """Carry out the steps that are to do. Return True if a restart must come before the next step."""
-    with held() as interrupted:
+    with delayed_interrupts() as interrupted:
         for step in steps:
             bare, book = look(asked), journal.load(asked.state_file)
             row = _row(step, bare, book)
@@ -418,7 +418,7 @@ def undo(
     can continue.
     """
     undone: list[str] = []
-    with held() as interrupted:
+    with delayed_interrupts() as interrupted:
         while True:
             book = journal.load(state_file)
             record = next((record for record in reversed(book.steps) if chosen(record)), None)

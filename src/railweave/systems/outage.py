@@ -61,4 +61,4 @@ class Commands:
         await self._enter(session, self.stop.format(self.DAEMONS[daemon]))
 
     async def _enter(self, session: Session, command: str) -> None:
-        await (script(session, command) if self.in_shell else session.tell(command))
+        await (script(session, command) if self.in_shell else session.execute(command))

@@ -37,7 +37,7 @@ class RefusedError(RailweaveError):
 class Session(Protocol):
     """An open connection to one device, through which the device can be changed."""
 
-    async def tell(self, words: str, given: str = "") -> str:
+    async def execute(self, words: str, given: str = "") -> str:
         """Send ``words`` to the device and return its answer. The meaning of ``words`` and ``given`` depends on the protocol:
 
         - SSH, and in a lab: ``words`` is a command, and ``given`` is its input.
@@ -54,7 +54,7 @@ class Session(Protocol):
 
 
 @dataclass(frozen=True)
-class Given:
+class ChangeRequest:
     """A change for a device.
 
     - ``label``: the name of the change on the device: one word that begins with ``railweave-``.
@@ -106,11 +106,11 @@ class Transaction(Protocol):
         """Return the texts of the running configuration, by the file names of the renderer."""
         ...
 
-    async def rehearse(self, session: Session, given: Given) -> str:
+    async def rehearse(self, session: Session, given: ChangeRequest) -> str:
         """Let the device check a change without applying it. Return the differences that the device reports."""
         ...
 
-    async def commit(self, session: Session, given: Given, seconds: int) -> None:
+    async def commit(self, session: Session, given: ChangeRequest, seconds: int) -> None:
         """Apply a change and start its rollback timer. The device reverts the change on its own after ``seconds`` unless it is confirmed before then."""
         ...
 
@@ -126,7 +126,7 @@ class Transaction(Protocol):
         """Revert the pending change now."""
         ...
 
-    async def restore(self, session: Session, given: Given) -> None:
+    async def restore(self, session: Session, given: ChangeRequest) -> None:
         """Apply the configuration ``given.before``, whatever configuration the device runs now. This repairs a change that was applied only in part."""
         ...
 
@@ -182,7 +182,7 @@ async def script(session: Session, text: str, label: str = "-", *more: object, g
 
     Raises ``RefusedError`` if the script fails, and ``ReachError`` if the connection is lost.
     """
-    return await session.tell(shlex.join(["sh", "-c", ROOT, text, "railweave", label, *map(str, more)]), given)
+    return await session.execute(shlex.join(["sh", "-c", ROOT, text, "railweave", label, *map(str, more)]), given)
 
 
 async def put(session: Session, start: str, label: str, name: str, text: str) -> None:

@@ -11,7 +11,7 @@ from tests.retarget import retargeted
 
 from railweave.analysis.checks.causes import EACH_ALONE
 from railweave.analysis.checks.checks import run_checks
-from railweave.analysis.checks.devices import saved, stand, stands
+from railweave.analysis.checks.devices import compare_device, compare_devices, saved
 from railweave.analysis.checks.subject import Subject
 from railweave.systems import system
 
@@ -33,7 +33,7 @@ def _designed() -> str:
 
 
 def _stands(text: str) -> DeviceCheck:
-    return stands(_subject().configs[LEAF], {FILE: _designed()}, {FILE: (FILE, text)})
+    return compare_device(_subject().configs[LEAF], {FILE: _designed()}, {FILE: (FILE, text)})
 
 
 def _changed(old: str, new: str) -> str:
@@ -50,7 +50,7 @@ def test_the_designed_text_is_the_designed_configuration() -> None:
 
 def test_values_in_the_place_of_secrets_are_counted_where_nothing_else_differs() -> None:
     designed, found = (f"{_designed()}enable password {word}\n" for word in ("<secret:enable>", "hashed"))
-    stood = stands(_subject().configs[LEAF], {FILE: designed}, {FILE: (FILE, found)})
+    stood = compare_device(_subject().configs[LEAF], {FILE: designed}, {FILE: (FILE, found)})
     assert (stood.findings, stood.not_compared) == ([], ("enable password <secret:enable>",))
 
 
@@ -59,7 +59,7 @@ def test_a_login_that_nobody_designed_is_an_error_where_it_is_no_field_that_is_r
     designed = {file: system("junos").files(config)[file] for file in system("junos").configurations(config)}
     key = 'root-authentication {\n        ssh-rsa "AAAA";\n    }\n'
     text = designed["junos.conf"].replace("system {\n", "system {\n    " + key, 1)
-    [finding] = stands(config, designed, {"junos.conf": ("junos.conf", text)}).findings
+    [finding] = compare_device(config, designed, {"junos.conf": ("junos.conf", text)}).findings
     assert (finding.id, finding.severity) == ("login-differs", "error")
 
 
@@ -68,7 +68,7 @@ def test_of_a_statement_that_differs_in_what_stands_in_it_that_is_named() -> Non
     config = Subject.of(retargeted("h100-rlb", "junos")).configs[LEAF]
     designed = {file: system("junos").files(config)[file] for file in system("junos").configurations(config)}
     text = re.sub(r" {8}ecmp-dlb \{.*?\n {8}\}\n", "", designed["junos.conf"], flags=re.DOTALL)
-    [(cause, finding)] = stands(config, designed, {"junos.conf": ("junos.conf", text)}).causes
+    [(cause, finding)] = compare_device(config, designed, {"junos.conf": ("junos.conf", text)}).causes
     assert cause.designed == f"{cause.found} / ecmp-dlb"
     assert "`forwarding-options / enhanced-hash-key / ecmp-dlb` is missing" in finding.what
 
@@ -147,7 +147,7 @@ def test_values_in_the_place_of_secrets_are_no_difference() -> None:
     designed = {file: system("eos").files(config)[file] for file in system("eos").trees(config)}
     text = re.sub(r"<secret:[^>]*>", "$6$salt$hash", designed["eos.conf"])
     assert text != designed["eos.conf"]
-    assert not stands(config, designed, {"eos.conf": ("eos.conf", text)}).findings
+    assert not compare_device(config, designed, {"eos.conf": ("eos.conf", text)}).findings
 
 
 def test_texts_are_of_the_files_that_they_look_like() -> None:
@@ -174,7 +174,7 @@ def test_every_device_is_read() -> None:
         }
         for name in subject.configs
     }
-    found = stand(subject.configs, rendered, texts)
+    found = compare_devices(subject.configs, rendered, texts)
     assert all(one.findings for one in found.values())
 
 

@@ -10,7 +10,7 @@ import pytest
 from tests.mutants.configs import designed, networks
 
 from railweave.analysis.checks.checks import checks, run_checks
-from railweave.analysis.checks.devices import stands
+from railweave.analysis.checks.devices import compare_device
 from railweave.analysis.checks.incomplete import incomplete_config
 from railweave.analysis.checks.subject import Subject
 from railweave.analysis.drift.drift import drift
@@ -50,7 +50,7 @@ def _edited(nos: str, old: str, new: str, *, every: bool = False) -> tuple[str, 
 def _found(nos: str, file: str, text: str) -> list[Finding]:
     """What is wrong with the text of a leaf, and what its configuration lacks."""
     network, configs = designed(EXAMPLE, nos)
-    stood = stands(configs[LEAF], _files(nos), {file: (file, text)})
+    stood = compare_device(configs[LEAF], _files(nos), {file: (file, text)})
     assert stood.config is not None
     return [*stood.findings, *incomplete_config.run(Subject(network, {LEAF: stood.config}))]
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from tests.mutants.configs import designed
 
-from railweave.analysis.checks.devices import DeviceCheck, stands
+from railweave.analysis.checks.devices import DeviceCheck, compare_device
 from railweave.model.catalog import in_force
 from railweave.outputs.folder.verify import beyond_statements, standing
 from railweave.systems import system
@@ -34,7 +34,7 @@ def test_what_stands_in_a_second_section_is_named_on_its_line(
         own = {name: files[name] for name in system(nos).configurations(configs[LEAF])}
         text = own[file].replace(old, new, 1) if old else own[file] + new
         line = text[: text.rindex(words)].count("\n") + 1
-        (finding,) = stands(configs[LEAF], own, {file: (file, text)}).findings
+        (finding,) = compare_device(configs[LEAF], own, {file: (file, text)}).findings
     assert (finding.file, finding.line) == (file, line)
 
 

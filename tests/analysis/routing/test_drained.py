@@ -13,7 +13,7 @@ from railweave.model.intent.status import with_drained
 from railweave.model.network.model import Network
 from railweave.model.network.status import reachable
 from railweave.operations.deploy.drain import by_hand, named, ports
-from railweave.operations.deploy.left import capacity, gone, still_used
+from railweave.operations.deploy.remaining import capacity, lost_parts, still_used
 from railweave.outputs.folder.sources import designed_as
 from tests.analysis.routing.test_isis import TIERS
 
@@ -70,11 +70,13 @@ def test_a_far_leaf_that_goes_on_is_found_though_its_own_links_are_not_drained(t
 
 def test_what_is_left_and_what_is_lost(tmp_path: Path) -> None:
     whole, after, subject, _ = drained(tmp_path, FORMS["frr"], "spine2")
-    lines, lost = list(capacity(whole, after)), list(gone(whole, after, subject.configs))
+    lines, lost = list(capacity(whole, after)), list(lost_parts(whole, after, subject.configs))
     assert any("4 of 4 leaves lose uplinks" in one and "75%" in one for one in lines)
     assert [one for one in lost if one.startswith("path color")]
     whole, after, subject, _ = drained(tmp_path, FORMS["frr"], "spine1", "spine2", "spine3", "spine4")
-    assert any("every uplink would be gone on stripe1-leaf1" in one for one in gone(whole, after, subject.configs))
+    assert any(
+        "every uplink would be gone on stripe1-leaf1" in one for one in lost_parts(whole, after, subject.configs)
+    )
 
 
 def test_ports_are_measured_at_the_drained_switch_and_at_leaves_of_a_server(tmp_path: Path) -> None:

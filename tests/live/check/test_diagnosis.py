@@ -11,7 +11,7 @@ from railweave.analysis.checks.subject import Subject
 from railweave.analysis.expect import Expected, expected
 from railweave.live.check import NetworkStates, diagnose
 from railweave.model.findings import Finding
-from railweave.model.intent.reading.source import Asked
+from railweave.model.intent.reading.source import FieldSource
 from railweave.model.state.device_state import DeviceState
 from railweave.model.state.ports import Lane, PfcCounters, PortQueues, Queue
 from railweave.model.state.protocols import BgpSession, LldpNeighbor, NextHop, Route
@@ -249,7 +249,7 @@ def test_light_and_what_follows() -> None:
 def test_a_finding_ends_at_the_field_of_the_fabric_file() -> None:
     one = living()
     without = replace(one, states={device: state for device, state in one.states.items() if device != "spine4"})
-    [finding] = diagnose(without, lambda fields: Asked("h100-rlb.yaml", 10, ".".join(fields[-1].keys)))
+    [finding] = diagnose(without, lambda fields: FieldSource("h100-rlb.yaml", 10, ".".join(fields[-1].keys)))
     assert finding.place == "h100-rlb.yaml:10 fabrics.backend.topology.spines"
 
 

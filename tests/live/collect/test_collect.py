@@ -19,7 +19,7 @@ from railweave.analysis.expect.prefixes import example_routes
 from railweave.analysis.routing.control_plane import ControlPlane
 from railweave.cli.app import app
 from railweave.errors import InputError, SpecError
-from railweave.live.collect import asking
+from railweave.live.collect import queries
 from railweave.live.collect.access_file import read_access
 from railweave.live.collect.plan import example_prefixes, plan
 from railweave.live.reach.failure import ReachError
@@ -337,10 +337,10 @@ def test_a_server_that_is_down_is_tried_once(system, tries, monkeypatch) -> None
     async def at_once(_):
         return None
 
-    monkeypatch.setattr(asking.asyncio, "sleep", at_once)
+    monkeypatch.setattr(queries.asyncio, "sleep", at_once)
     device = next(one for one in plan(example("h100-rlb"), read_access(None), servers=True) if one.system == "")
     device = replace(device, system=system)
-    outcome = asyncio.run(asking.ask(device, lambda *_: None, attempts=3, open_by=opened))
+    outcome = asyncio.run(queries.query_device(device, lambda *_: None, attempts=3, open_by=opened))
     assert (outcome.status, outcome.kind, len(logins)) == ("failed", "unreachable", tries)
 
 

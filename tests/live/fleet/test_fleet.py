@@ -21,8 +21,8 @@ from railweave.cli.app import app
 from railweave.errors import InputError
 from railweave.live.collect.access_file import read_access
 from railweave.live.fleet import rdma
-from railweave.live.fleet.alike import unlike
 from railweave.live.fleet.checked import Place, checked
+from railweave.live.fleet.comparison import unlike
 from railweave.live.fleet.meshed import meshed
 from railweave.live.fleet.page import page
 from railweave.live.fleet.probes import plan

@@ -24,7 +24,7 @@ from railweave.analysis.drift.drift import drift
 from railweave.analysis.drift.running import captured_texts
 from railweave.live.check.check import Criteria
 from railweave.live.lab import hosts, life
-from railweave.live.lab.asking import ask
+from railweave.live.lab.capture import collect_lab
 from railweave.live.lab.check import compared
 from railweave.live.lab.frr import held_sessions
 from railweave.model.findings import Finding, Severity
@@ -114,7 +114,7 @@ class Trial:
         """A capture of what every device says now."""
         self.number += 1
         folder = self.place / f"capture-{self.number}"
-        ask(self.fabric, folder, tables=True)
+        collect_lab(self.fabric, folder, tables=True)
         return read_capture(folder)
 
     def findings(self, capture: Capture) -> list[Finding]:

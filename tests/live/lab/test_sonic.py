@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 from railweave.live.lab import assertions, life
-from railweave.live.lab.asking import ask
+from railweave.live.lab.capture import collect_lab
 from railweave.live.lab.check import check_capture
 from railweave.model.device.build import device_config
 from railweave.model.state.capture import read_capture
@@ -36,7 +36,7 @@ def test_the_rendered_file_behaves_as_designed(tmp_path: Path) -> None:
             assert outcomes["path-colors"].checked > 0
             assert outcomes["slaac-addresses"].checked > 0
         capture = tmp_path / "capture"
-        ask(fabric, capture)
+        collect_lab(fabric, capture)
         heard = (capture / "spine1" / "lldp-neighbors.json").read_text()
         assert re.search(r'"local",\s*"value": "Eth1/\d+(/\d+)?"', heard), heard[:2000]
         seen = check_capture(network, read_capture(capture))

@@ -15,8 +15,8 @@ from railweave.analysis.routing.table import Routes
 from railweave.api import drift
 from railweave.errors import LabError
 from railweave.live.lab import assertions, life
-from railweave.live.lab.asking import ask
 from railweave.live.lab.assertions.tenants import isolated
+from railweave.live.lab.capture import collect_lab
 from railweave.live.lab.faults import sweep as matrix
 from railweave.live.lab.faults.scenario import play
 from railweave.live.lab.faults.sweep import sweep
@@ -121,7 +121,7 @@ def test_tenants_reach_over_super_spines(tmp_path: Path) -> None:
 def _differing(fabric: Path, network: Network) -> list[str]:
     """Switches of which `drift` says that they run something else than designed."""
     capture = fabric.with_name("capture")
-    ask(fabric, capture, servers=False)
+    collect_lab(fabric, capture, servers=False)
     return [one.device for one in drift(network, capture).devices]
 
 

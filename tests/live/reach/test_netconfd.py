@@ -21,9 +21,9 @@ from pathlib import Path
 import asyncssh
 import pytest
 
+from railweave.live.reach.change_session import NetconfShell, opened
 from railweave.live.reach.failure import ReachError
 from railweave.live.reach.target import MachineLogin, Target
-from railweave.live.reach.telling import NetconfShell, opened
 from railweave.systems.transaction import RefusedError
 
 SSHD = shutil.which("sshd") or "/usr/sbin/sshd"
@@ -137,7 +137,7 @@ async def answering(server: Server) -> NetconfShell:
         session = await opened(server.target, "netconf")
         assert isinstance(session, NetconfShell)
         try:
-            await session.tell(READ)
+            await session.execute(READ)
         except ReachError:
             await session.close()
         else:
@@ -161,27 +161,27 @@ def told(server: Server, work: Callable[[NetconfShell], Awaitable[None]]) -> Non
 def test_a_change_is_checked_committed_for_a_time_and_kept(server: Server) -> None:
     async def work(session: NetconfShell) -> None:
         for one in (LOCK, EDIT.format(9000)):
-            assert "<ok/>" in await session.tell(one)
-        await session.tell("<commit><confirmed/><confirm-timeout>600</confirm-timeout></commit>")
-        assert "<mtu>9000</mtu>" in await session.tell(READ)
-        await session.tell("<commit/>")
-        await session.tell(UNLOCK)
+            assert "<ok/>" in await session.execute(one)
+        await session.execute("<commit><confirmed/><confirm-timeout>600</confirm-timeout></commit>")
+        assert "<mtu>9000</mtu>" in await session.execute(READ)
+        await session.execute("<commit/>")
+        await session.execute(UNLOCK)
 
     told(server, work)
 
     async def later(session: NetconfShell) -> None:
-        assert "<mtu>9000</mtu>" in await session.tell(READ)
+        assert "<mtu>9000</mtu>" in await session.execute(READ)
 
     told(server, later)
 
 
 def test_what_nobody_confirms_goes_back_by_itself(server: Server) -> None:
     async def work(session: NetconfShell) -> None:
-        await session.tell(EDIT.format(9000))
-        await session.tell("<commit><confirmed/><confirm-timeout>1</confirm-timeout></commit>")
+        await session.execute(EDIT.format(9000))
+        await session.execute("<commit><confirmed/><confirm-timeout>1</confirm-timeout></commit>")
         for _ in range(30):
             await asyncio.sleep(1.5)  # its timers run only while nobody asks it anything
-            if "<mtu>" not in await session.tell(READ):
+            if "<mtu>" not in await session.execute(READ):
                 return
         raise AssertionError
 
@@ -191,21 +191,21 @@ def test_what_nobody_confirms_goes_back_by_itself(server: Server) -> None:
 def test_what_it_refuses_is_told_in_its_words(server: Server) -> None:
     async def work(session: NetconfShell) -> None:
         with pytest.raises(RefusedError, match=r"(?i)range|value"):
-            await session.tell(EDIT.format(99))
+            await session.execute(EDIT.format(99))
         with pytest.raises(RefusedError):
-            await session.tell("<no-such-call/>")
-        assert "<ok/>" in await session.tell(LOCK)  # the session goes on
+            await session.execute("<no-such-call/>")
+        assert "<ok/>" in await session.execute(LOCK)  # the session goes on
 
     told(server, work)
 
 
 def test_a_lock_is_held_against_another_session(server: Server) -> None:
     async def work(session: NetconfShell) -> None:
-        await session.tell(LOCK)
+        await session.execute(LOCK)
         other = await answering(server)
         try:
             with pytest.raises(RefusedError, match=r"(?i)lock"):
-                await other.tell(LOCK)
+                await other.execute(LOCK)
         finally:
             await other.close()
 
@@ -214,11 +214,11 @@ def test_a_lock_is_held_against_another_session(server: Server) -> None:
 
 def test_a_server_that_dies_is_lost_and_not_waited_for(server: Server) -> None:
     async def work(session: NetconfShell) -> None:
-        await session.tell(READ)
+        await session.execute(READ)
         server.process.send_signal(signal.SIGKILL)
         server.process.wait()
         with pytest.raises(ReachError) as caught:
-            await session.tell(READ)
+            await session.execute(READ)
         assert caught.value.kind == "lost"
 
     told(server, work)

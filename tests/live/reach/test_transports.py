@@ -17,7 +17,7 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
-from railweave.live.reach import failure, telling
+from railweave.live.reach import change_session, failure
 from railweave.live.reach.command import Command
 from railweave.live.reach.failure import ReachError
 from railweave.live.reach.opening import opened
@@ -89,9 +89,9 @@ def test_a_command_that_ends_before_its_input_comes_has_answered(devices, secret
     monkeypatch.setattr(asyncssh.SSHClientConnection, "create_process", ended)
 
     async def run() -> str:
-        session = await telling.opened(target(device, trusting(tmp_path, device), secret), "ssh")
+        session = await change_session.opened(target(device, trusting(tmp_path, device), secret), "ssh")
         try:
-            return await session.tell("show version", "input")
+            return await session.execute("show version", "input")
         finally:
             await session.close()
 

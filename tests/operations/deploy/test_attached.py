@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from railweave.analysis.drift.running import running_configs
-from railweave.operations.deploy.attached import attached, lost
+from railweave.operations.deploy.attached import attached, lost_attachments
 from railweave.operations.deploy.making import Answers, make_plan
 from railweave.operations.deploy.plan import Plan, plan_of
 from railweave.operations.deploy.waves import UNUSED, PlanLimits
@@ -159,14 +159,14 @@ def test_a_server_that_moves_to_another_vlan_loses_its_own(tmp_path: Path) -> No
         interfaces=tuple(replace(each, vlan="vn9") if each == port else each for each in before.interfaces),
     )
     ends = attached(network, {before.name: before})
-    rows = list(lost(network, before.name, before, after, ends))
+    rows = list(lost_attachments(network, before.name, before, after, ends))
     assert [(row.port, row.loses) for row in rows] == [(port.name, (f"VLAN {gateway.vlan}",))]
     renumbered = replace(before, gateways=(replace(gateway, vlan=9, vlan_name="vn9"),))
     renumbered = replace(
         renumbered,
         interfaces=tuple(replace(each, vlan="vn9") if each.vlan else each for each in before.interfaces),
     )
-    assert not list(lost(network, before.name, before, renumbered, ends))
+    assert not list(lost_attachments(network, before.name, before, renumbered, ends))
 
 
 def test_the_routes_that_are_gone_meanwhile_are_those_of_the_running_network(tmp_path: Path) -> None:

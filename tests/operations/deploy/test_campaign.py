@@ -268,7 +268,7 @@ class Recorder:
     def __init__(self) -> None:
         self.told: list[str] = []
 
-    async def tell(self, words: str, given: str = "") -> str:
+    async def execute(self, words: str, given: str = "") -> str:
         self.told.append(words + given)
         return ""
 

@@ -12,13 +12,13 @@ import pytest
 
 from railweave import api
 from railweave.analysis.checks.devices import saved
+from railweave.live.reach.change_session import opened
 from railweave.live.reach.target import PORTS, MachineLogin, Password, Target
-from railweave.live.reach.telling import opened
 from railweave.model.device.build import device_config
 from railweave.operations.deploy.changes import change
 from railweave.systems import system
 from railweave.systems.eos import transaction
-from railweave.systems.transaction import Given, RefusedError, Session
+from railweave.systems.transaction import ChangeRequest, RefusedError, Session
 from tests.live.reach.stand_ins import PASSWORD, USER, stand_ins
 from tests.operations.deploy.eos_box import EosBox, lines_of
 from tests.operations.deploy.test_rollout import OTHER, SMALL
@@ -34,7 +34,7 @@ def text_of(folder: Path, fabric: str) -> str:
 
 
 @pytest.fixture
-def given(tmp_path: Path) -> Given:
+def given(tmp_path: Path) -> ChangeRequest:
     """What turns a leaf of one design into that of another."""
     before, wanted = text_of(tmp_path, OTHER), text_of(tmp_path, SMALL)
     network = api.load(tmp_path / "fabric.yaml")
@@ -42,11 +42,11 @@ def given(tmp_path: Path) -> Given:
     made = change(LEAF, "eos", {"eos.conf": before}, {"eos.conf": wanted}, lambda: own[LEAF])
     assert made.commands["eos.conf"]
     assert not made.refused
-    return Given(LABEL, made.commands, made.target, {"eos.conf": before})
+    return ChangeRequest(LABEL, made.commands, made.target, {"eos.conf": before})
 
 
 @contextmanager
-def leaf(given: Given, monkeypatch: pytest.MonkeyPatch, scale: float = 1) -> Iterator[tuple[EosBox, Target]]:
+def leaf(given: ChangeRequest, monkeypatch: pytest.MonkeyPatch, scale: float = 1) -> Iterator[tuple[EosBox, Target]]:
     monkeypatch.setenv("READER", PASSWORD)
     with stand_ins() as devices:
         box = EosBox(given.before["eos.conf"], scale=scale)
@@ -66,7 +66,7 @@ def tell(target: Target, work: Callable[[Session], Awaitable[object]]) -> object
     return asyncio.run(run())
 
 
-def test_a_rehearsal_shows_the_change_and_leaves_nothing(given: Given, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_rehearsal_shows_the_change_and_leaves_nothing(given: ChangeRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     with leaf(given, monkeypatch) as (box, target):
         said = tell(target, lambda session: transaction.rehearse(session, given))
         assert "fd00:" in str(said)
@@ -76,7 +76,7 @@ def test_a_rehearsal_shows_the_change_and_leaves_nothing(given: Given, monkeypat
 
 
 def test_a_change_is_kept_when_it_is_confirmed_from_another_login(
-    given: Given, monkeypatch: pytest.MonkeyPatch
+    given: ChangeRequest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with leaf(given, monkeypatch) as (box, target):
         tell(target, lambda session: transaction.commit(session, given, 600))
@@ -89,7 +89,7 @@ def test_a_change_is_kept_when_it_is_confirmed_from_another_login(
         assert lines_of(box.saved) == lines_of(given.target["eos.conf"])
 
 
-def test_a_change_that_waits_is_taken_back(given: Given, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_change_that_waits_is_taken_back(given: ChangeRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     with leaf(given, monkeypatch) as (box, target):
         tell(target, lambda session: transaction.commit(session, given, 600))
         tell(target, lambda session: transaction.revert(session, LABEL))
@@ -99,7 +99,9 @@ def test_a_change_that_waits_is_taken_back(given: Given, monkeypatch: pytest.Mon
             tell(target, lambda session: transaction.confirm(session, LABEL))
 
 
-def test_a_change_that_nobody_confirms_goes_back_by_itself(given: Given, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_change_that_nobody_confirms_goes_back_by_itself(
+    given: ChangeRequest, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with leaf(given, monkeypatch, scale=0.001) as (box, target):
         tell(target, lambda session: transaction.commit(session, given, 600))
         end = time.monotonic() + 60
@@ -108,8 +110,8 @@ def test_a_change_that_nobody_confirms_goes_back_by_itself(given: Given, monkeyp
         assert box.running == given.before["eos.conf"]
 
 
-def test_a_line_that_is_refused_leaves_no_session(given: Given, monkeypatch: pytest.MonkeyPatch) -> None:
-    wrong = Given(LABEL, {"eos.conf": ["nonsense that EOS does not know"]}, given.target, given.before)
+def test_a_line_that_is_refused_leaves_no_session(given: ChangeRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    wrong = ChangeRequest(LABEL, {"eos.conf": ["nonsense that EOS does not know"]}, given.target, given.before)
     with leaf(given, monkeypatch) as (box, target):
         for verb in (
             lambda session: transaction.rehearse(session, wrong),
@@ -121,7 +123,7 @@ def test_a_line_that_is_refused_leaves_no_session(given: Given, monkeypatch: pyt
         assert box.running == given.before["eos.conf"]
 
 
-def test_a_second_change_is_refused_while_one_waits(given: Given, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_second_change_is_refused_while_one_waits(given: ChangeRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     with leaf(given, monkeypatch) as (_, target):
         tell(target, lambda session: transaction.commit(session, given, 600))
         with pytest.raises(RefusedError, match=f"waits to be confirmed there already .{LABEL}"):

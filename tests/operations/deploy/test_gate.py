@@ -10,7 +10,7 @@ from railweave.model.device.build import device_config
 from railweave.operations.deploy.gate import two_sided
 from railweave.systems import system
 from railweave.systems.frr import transaction
-from railweave.systems.transaction import Given
+from railweave.systems.transaction import ChangeRequest
 from tests.conftest import example
 
 
@@ -57,7 +57,7 @@ class Told:
     def __init__(self) -> None:
         self.given: dict[str, str] = {}
 
-    async def tell(self, words: str, given: str = "") -> str:
+    async def execute(self, words: str, given: str = "") -> str:
         """Nothing is answered."""
         if given:
             self.given[words.rpartition(" ")[2]] = given
@@ -71,7 +71,7 @@ def test_a_new_switch_goes_back_without_taking_interfaces_away() -> None:
     """``frr-reload.py`` fails on ``no interface lo``, and left the switch with its timer armed for good."""
     before = "hostname spine4\n"
     target = "hostname spine4\ninterface lo\n ip address 10.0.0.1/32\nexit\ninterface et-0-0\nexit\n"
-    given = Given("label", {"frr.conf": ()}, {"frr.conf": target}, {"frr.conf": before})
+    given = ChangeRequest("label", {"frr.conf": ()}, {"frr.conf": target}, {"frr.conf": before})
     told = Told()
     asyncio.run(transaction.commit(told, given, 60))
     assert told.given["before.conf"] == f"{before}interface lo\nexit\ninterface et-0-0\nexit\n"
@@ -92,7 +92,7 @@ def test_the_instance_of_a_vrf_goes_last_and_the_way_back_is_typed_before_it_is_
     assert reader is not None
     lines = compare(reader.parsed("frr.conf", before), reader.parsed("frr.conf", target)).commands
     told = Told()
-    given = Given("railweave-x-1", {"frr.conf": lines}, {"frr.conf": target}, {"frr.conf": before})
+    given = ChangeRequest("railweave-x-1", {"frr.conf": lines}, {"frr.conf": target}, {"frr.conf": before})
     asyncio.run(transaction.commit(told, given, 60))
     assert told.given["last.conf"] == "no router bgp 65001 vrf green\n"
     assert told.given["change.conf"].split("\n") == ["vrf green", " no vni 7", "exit", ""]

@@ -17,15 +17,15 @@ from railweave import api
 from railweave.analysis.checks.devices import saved
 from railweave.api.deploying import deploy_apply
 from railweave.errors import InputError
+from railweave.live.reach.change_session import opened
 from railweave.live.reach.target import PORTS, MachineLogin, Password, Target
-from railweave.live.reach.telling import opened
 from railweave.model.device.build import device_config
 from railweave.model.device.model import DeviceConfig
 from railweave.operations.deploy.changes import DeviceChange, change
 from railweave.operations.deploy.making import Answers, make_plan
 from railweave.systems import system
 from railweave.systems.sonic import transaction
-from railweave.systems.transaction import Given, Pending, RefusedError, Session
+from railweave.systems.transaction import ChangeRequest, Pending, RefusedError, Session
 from railweave.writing import write_file
 from tests.live.reach.stand_ins import PASSWORD, USER, stand_ins
 from tests.operations.deploy.sonic_box import SonicBox
@@ -77,13 +77,13 @@ def changed(tmp_path_factory: pytest.TempPathFactory) -> tuple[DeviceChange, dic
 
 
 @pytest.fixture
-def given(changed: tuple[DeviceChange, dict[str, str]]) -> Given:
+def given(changed: tuple[DeviceChange, dict[str, str]]) -> ChangeRequest:
     made, before = changed
-    return Given(LABEL, made.commands, made.target, before)
+    return ChangeRequest(LABEL, made.commands, made.target, before)
 
 
 @contextmanager
-def leaf(given: Given, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[SonicBox, Target]]:
+def leaf(given: ChangeRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[SonicBox, Target]]:
     monkeypatch.setenv("READER", PASSWORD)
     with stand_ins() as devices:
         box = SonicBox(json.loads(given.before[TABLES]), given.before[ROUTING])
@@ -110,11 +110,11 @@ def tell(target: Target, work: Callable[[Session], Awaitable[object]]) -> object
     return asyncio.run(run())
 
 
-def commits(given: Given, seconds: int = 600) -> Callable[[Session], Awaitable[object]]:
+def commits(given: ChangeRequest, seconds: int = 600) -> Callable[[Session], Awaitable[object]]:
     return lambda session: transaction.commit(session, given, seconds)
 
 
-def wanted(given: Given) -> tuple[str, str]:
+def wanted(given: ChangeRequest) -> tuple[str, str]:
     box = SonicBox(json.loads(given.target[TABLES]), given.target[ROUTING])
     try:
         return box.running
@@ -133,7 +133,7 @@ def test_rows_of_the_switchs_own_stay(changed: tuple[DeviceChange, dict[str, str
     assert made.target[ROUTING].count("fpm ") == 2
 
 
-def test_a_rehearsal_shows_the_change_and_leaves_nothing(given: Given, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_rehearsal_shows_the_change_and_leaves_nothing(given: ChangeRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     with leaf(given, monkeypatch) as (box, target):
         was = box.running
         said = str(tell(target, lambda session: transaction.rehearse(session, given)))
@@ -145,7 +145,7 @@ def test_a_rehearsal_shows_the_change_and_leaves_nothing(given: Given, monkeypat
 
 
 def test_a_change_is_kept_when_it_is_confirmed_from_another_login(
-    given: Given, monkeypatch: pytest.MonkeyPatch
+    given: ChangeRequest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with leaf(given, monkeypatch) as (box, target):
         was = box.running
@@ -165,7 +165,7 @@ def test_a_change_is_kept_when_it_is_confirmed_from_another_login(
         assert not box.left
 
 
-def test_a_change_that_waits_is_taken_back(given: Given, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_change_that_waits_is_taken_back(given: ChangeRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     with leaf(given, monkeypatch) as (box, target):
         was = box.running
         tell(target, commits(given))
@@ -180,7 +180,7 @@ def test_a_change_that_waits_is_taken_back(given: Given, monkeypatch: pytest.Mon
         assert not box.left
 
 
-def test_nothing_waits_after_a_restart(given: Given, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nothing_waits_after_a_restart(given: ChangeRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     with leaf(given, monkeypatch) as (box, target):
         was = box.running
         tell(target, commits(given))
@@ -193,7 +193,9 @@ def test_nothing_waits_after_a_restart(given: Given, monkeypatch: pytest.MonkeyP
         assert not box.left
 
 
-def test_a_change_that_nobody_confirms_goes_back_by_itself(given: Given, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_change_that_nobody_confirms_goes_back_by_itself(
+    given: ChangeRequest, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with leaf(given, monkeypatch) as (box, target):
         was = box.running
         box.scale = 0.005
@@ -207,7 +209,7 @@ def test_a_change_that_nobody_confirms_goes_back_by_itself(given: Given, monkeyp
 
 
 @pytest.mark.parametrize("file", [TABLES, ROUTING])
-def test_what_is_refused_leaves_nothing(given: Given, monkeypatch: pytest.MonkeyPatch, file: str) -> None:
+def test_what_is_refused_leaves_nothing(given: ChangeRequest, monkeypatch: pytest.MonkeyPatch, file: str) -> None:
     with leaf(given, monkeypatch) as (box, target):
         box.refuses = "/VLAN_INTERFACE" if file == TABLES else "ipv6 nd prefix"
         was = box.running
@@ -219,7 +221,7 @@ def test_what_is_refused_leaves_nothing(given: Given, monkeypatch: pytest.Monkey
             assert box.running == box.saved == was
 
 
-def test_a_patch_that_breaks_half_way_is_taken_back(given: Given, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_patch_that_breaks_half_way_is_taken_back(given: ChangeRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     with leaf(given, monkeypatch) as (box, target):
         was = box.running
         box.breaks_after = 2
@@ -230,7 +232,7 @@ def test_a_patch_that_breaks_half_way_is_taken_back(given: Given, monkeypatch: p
         assert not box.waits
 
 
-def test_tables_go_back_where_routing_is_not_taken(given: Given, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_tables_go_back_where_routing_is_not_taken(given: ChangeRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     with leaf(given, monkeypatch) as (box, target):
         was = box.running
         box.late = "ipv6 prefix-list own-blue"
@@ -241,7 +243,9 @@ def test_tables_go_back_where_routing_is_not_taken(given: Given, monkeypatch: py
         assert not box.waits
 
 
-def test_routing_starts_anew_where_its_lines_cannot_be_undone(given: Given, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_routing_starts_anew_where_its_lines_cannot_be_undone(
+    given: ChangeRequest, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with leaf(given, monkeypatch) as (box, target):
         was = box.running
         tell(target, commits(given))
@@ -251,7 +255,9 @@ def test_routing_starts_anew_where_its_lines_cannot_be_undone(given: Given, monk
         assert box.running == box.saved == was
 
 
-def test_what_the_patch_tool_does_not_take_goes_in_by_a_reload(given: Given, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_the_patch_tool_does_not_take_goes_in_by_a_reload(
+    given: ChangeRequest, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """``change`` plans it, and says that it disrupts everything."""
     new = json.loads(given.target[TABLES])
     name = next(iter(new["BUFFER_POOL"]))
@@ -281,7 +287,7 @@ def test_what_the_patch_tool_does_not_take_goes_in_by_a_reload(given: Given, mon
 
 
 def test_a_reload_that_loses_the_routing_goes_back_and_says_what_to_do(
-    given: Given, monkeypatch: pytest.MonkeyPatch
+    given: ChangeRequest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A switch that comes up without ``frr.conf``, or whose FRRouting starts without it, once."""
     whole = replace(
@@ -308,7 +314,7 @@ def test_a_reload_that_loses_the_routing_goes_back_and_says_what_to_do(
 
 
 def test_a_confirmation_that_broke_off_goes_back_with_what_it_wrote(
-    given: Given, monkeypatch: pytest.MonkeyPatch
+    given: ChangeRequest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with leaf(given, monkeypatch) as (box, target):
         was = box.running
@@ -327,7 +333,7 @@ def test_a_confirmation_that_broke_off_goes_back_with_what_it_wrote(
         assert box.running == box.saved == was
 
 
-def test_lines_that_would_not_last_are_refused(given: Given, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_lines_that_would_not_last_are_refused(given: ChangeRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     tables = json.loads(given.before[TABLES])
     tables["DEVICE_METADATA"]["localhost"]["docker_routing_config_mode"] = "unified"
     before = {**given.before, TABLES: json.dumps(tables)}
@@ -339,7 +345,7 @@ def test_lines_that_would_not_last_are_refused(given: Given, monkeypatch: pytest
         assert not box.left
 
 
-def test_what_is_half_done_is_restored(given: Given, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_half_done_is_restored(given: ChangeRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     with leaf(given, monkeypatch) as (box, target):
         was = box.running
         box.frr = given.target[ROUTING]

@@ -16,7 +16,7 @@ import pytest
 
 from railweave.model.device.build import device_config
 from railweave.model.findings import Finding
-from railweave.model.intent.reading.source import Asked
+from railweave.model.intent.reading.source import FieldSource
 from railweave.model.state.device_state import Commit, DeviceState
 from railweave.operations.deploy import journal
 from railweave.operations.watch.anomalies import Anomalies, Anomaly
@@ -94,7 +94,7 @@ def test_neighbors_are_told_apart_by_name_and_address() -> None:
 def validator_and_states() -> tuple[Validator, dict[str, DeviceState]]:
     network = example("h100-rlb")
     configs = {one.name: device_config(network, one.name) for one in network.switches}
-    validator = Validator(network, configs, window_s=30, line=lambda fields: Asked("h100-rlb.yaml", len(fields)))
+    validator = Validator(network, configs, window_s=30, line=lambda fields: FieldSource("h100-rlb.yaml", len(fields)))
     asked = validator._questions
     return validator, {
         name: replace(perfect(one), answered=frozenset(question.name for question in asked[name]))

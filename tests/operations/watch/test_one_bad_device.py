@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from railweave.errors import RailweaveError
-from railweave.live.collect.asking import ask_all
 from railweave.live.collect.plan import CollectTarget
+from railweave.live.collect.queries import ask_all
 from railweave.live.fleet.running import Answer, _take
 from railweave.live.reach import command, failure
 from railweave.live.reach.command import Command

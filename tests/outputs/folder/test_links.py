@@ -13,7 +13,7 @@ import pytest
 from railweave.errors import OutputError
 from railweave.manifest import HELD
 from railweave.outputs.folder.steps import build
-from railweave.outputs.folder.write import held
+from railweave.outputs.folder.write import locked
 from railweave.writing import write_file
 from tests.outputs.folder.fabrics import CHANGED, content, fabric
 
@@ -109,7 +109,7 @@ def test_the_second_build_is_told_who_writes(tmp_path: Path) -> None:
     build(file, out)
     before = content(tmp_path)
     with (
-        held(out),
+        locked(out),
         pytest.raises(
             OutputError, match=rf"another build is writing .*: process {os.getpid()} of \S+ on \S+, for \d+ s"
         ),

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from railweave.analysis.checks.subject import Subject
-from railweave.analysis.routing.paths import queue_pair_paths, ways
+from railweave.analysis.routing.paths import path_hops, queue_pair_paths
 from railweave.live.check.counting import COLUMNS as SUBJECTS
 from railweave.model.findings import Finding
 from railweave.model.network.model import Network
@@ -525,7 +525,7 @@ def test_tenants_reach_each_other_on_the_page_as_in_the_tables(
         cells = ask(page, *names, 1)
         family = network.job_family(source[1].fabric, source[1].tenant) or source[1].addresses[0].family
         address = next(one for one in target[1].addresses if one.family == family).address
-        reached = bool(ways(network, routes, source, target, address))
+        reached = bool(path_hops(network, routes, source, target, address))
         assert (cells != [[]]) == reached, names
         other = source[1].tenant != target[1].tenant
         note = page.evaluate("document.querySelector('#path-result p').textContent")

@@ -11,8 +11,8 @@ from railweave.prediction.collectives.channels import Collective, channel_count
 from railweave.prediction.collectives.collective import loads, program
 from railweave.prediction.collectives.job import Job
 from railweave.prediction.collectives.nccl import parameters
+from railweave.prediction.collectives.single_message import single_message_program
 from railweave.prediction.collectives.tuning import choose
-from railweave.prediction.collectives.whole import whole
 from tests.prediction.collectives.plain import check, received_by_nic, seconds, sent_by_nic
 
 MIB = 1 << 20
@@ -66,7 +66,7 @@ def test_few_chunks_go_far() -> None:
     assert carried == {1: 8 * 4 * MIB, 2: 8 * 2 * MIB, 4: 8 * MIB}
     messages = program(job, "all-gather", 8 * MIB, PAT)
     assert found.bytes.tolist() == np.bincount(messages.connection, messages.bytes, len(found.bytes)).tolist()
-    assert whole(job, "reduce-scatter", 8 * MIB, PAT).bytes.sum() == 8 * 7 * MIB
+    assert single_message_program(job, "reduce-scatter", 8 * MIB, PAT).bytes.sum() == 8 * 7 * MIB
 
 
 def test_small_ones_are_quicker_than_rings_and_large_ones_are_not_chosen() -> None:
@@ -115,5 +115,5 @@ def test_trees_of_switches_have_one_step_inside() -> None:
     check(job, switched)
     assert (sent_by_nic(job, switched) == sent_by_nic(job, tree)).all()
     assert switched.floor_ps < tree.floor_ps
-    large = whole(job, "all-reduce", 1 << 30, parameters({**words, "NCCL_ALGO": "NVLSTree"}))
+    large = single_message_program(job, "all-reduce", 1 << 30, parameters({**words, "NCCL_ALGO": "NVLSTree"}))
     assert large.algorithm == "NVLSTree"

@@ -65,7 +65,7 @@ class DeviceCheck:
         return [*self.unreadable, *(finding for _, finding in self.causes)]
 
 
-def stands(
+def compare_device(
     config: DeviceConfig, designed: Mapping[str, str], actual: Mapping[str, tuple[str, str]], *, why: bool = True
 ) -> DeviceCheck:
     """Read a device's texts, and return their comparison with the ``designed`` texts.
@@ -196,7 +196,7 @@ def _cabled(actual: DeviceConfig, designed: DeviceConfig) -> DeviceConfig:
     return replace(actual, interfaces=tuple(interfaces), bgp=bgp, isis=isis, ospf=ospf)
 
 
-def stand(
+def compare_devices(
     configs: Mapping[str, DeviceConfig], designed: Mapping[str, str], texts: Mapping[str, Mapping[str, tuple[str, str]]]
 ) -> dict[str, DeviceCheck]:
     """Return the comparison of each device that has texts with its design. Devices are processed in parallel.
@@ -210,7 +210,7 @@ def stand(
         designed_texts = {
             file: designed[f"devices/{name}/{file}"] for file in system(configs[name].nos).configurations(configs[name])
         }
-        return stands(configs[name], designed_texts, texts[name])
+        return compare_device(configs[name], designed_texts, texts[name])
 
     return dict(zip(texts, spread(check_device, list(texts)), strict=True))
 
@@ -222,7 +222,7 @@ def saved(
     why: bool = True,
     rendered: Mapping[str, Texts] | None = None,
 ) -> dict[str, DeviceCheck]:
-    """Return the comparison of each switch that has texts with its design. Texts of other devices are ignored. For ``why``, see ``stands``.
+    """Return the comparison of each switch that has texts with its design. Texts of other devices are ignored. For ``why``, see ``compare_device``.
 
     ``rendered``: the designed texts of devices (``System.files`` and ``System.beneath``), if they are known; rendering takes time.
 
@@ -241,7 +241,7 @@ def saved(
         designed_texts = {file: gate.text(name, files[file]) for file in nos.configurations(config)}
         beneath = known or nos.beneath(config)
         designed_texts |= {file: beneath[file] for file in nos.beneath(config) if file in texts[name]}
-        return stands(config, *_matched(designed_texts, config, texts[name]), why=why)
+        return compare_device(config, *_matched(designed_texts, config, texts[name]), why=why)
 
     names = [name for name in designed if captured.get(name)]
     texts = {name: {path: gate.text(name, text) for path, text in captured[name].items()} for name in names}

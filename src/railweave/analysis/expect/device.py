@@ -131,7 +131,7 @@ def adjacencies(network: Network, config: DeviceConfig, routes: Routes) -> list[
     ]
 
 
-def there(config: DeviceConfig, down: Collection[str]) -> list[Interface]:
+def present_ports(config: DeviceConfig, down: Collection[str]) -> list[Interface]:
     """Return the ports of a switch whose cable and far end are not down.
 
     A switch may still have ports for cables that are no longer in the design. Such ports are left out.
@@ -149,7 +149,7 @@ def ports(network: Network, config: DeviceConfig, down: Collection[str]) -> list
     routed = {gateway.port: gateway.mtu for gateway in config.gateways if gateway.port}
     edges = {edge_port.link for edge_port in network.fabric(fabric).edge_ports}
     expected_ports: list[Port] = []
-    for interface in there(config, down):
+    for interface in present_ports(config, down):
         optic = ""
         kind = "external" if interface.link in edges else interface.kind
         if kind != "external":
@@ -210,7 +210,7 @@ def queues(network: Network, config: DeviceConfig, down: Collection[str]) -> lis
             buffers=qos.buffers,
             watchdog=qos.watchdog if interface.pauses else None,
         )
-        for interface in there(config, down)
+        for interface in present_ports(config, down)
         if interface.name in bound
     ]
 

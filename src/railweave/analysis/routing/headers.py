@@ -21,9 +21,9 @@ from railweave.analysis.routing.paths import (
     LinkShare,
     QueuePairPath,
     find_ports,
+    path_hops,
     ports_without_path,
     queue_pair_paths,
-    ways,
 )
 from railweave.json_values import JsonObject
 from railweave.model.device.build import device_config
@@ -277,7 +277,7 @@ def walk(
     answers = next(host_qos for host_qos in host_config(network, target[0]).qos if host_qos.fabric == target[1].fabric)
     color_dscp = _own_dscp(network, source[0], here)
     data = scene.walk(source, target, (here, there), path.hops, qos.dscp if color_dscp is None else color_dscp, qos)
-    back = ways(network, routes, target, source, here)
+    back = path_hops(network, routes, target, source, here)
     return Walk(data, scene.walk(target, source, (there, here), back, answers.cnp_dscp, answers) if data else ())
 
 

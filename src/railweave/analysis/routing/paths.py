@@ -342,7 +342,7 @@ def _second(network: Network, nic: Nic) -> str:
     return "give the fabric `dual_stack:`"
 
 
-def ways(
+def path_hops(
     network: Network, routes: Routes, source: tuple[str, Nic], target: tuple[str, Nic], address: str
 ) -> tuple[tuple[LinkShare, ...], ...]:
     """Return the hops from a NIC to an address of another NIC. Return an empty tuple if there is no path.

@@ -33,7 +33,7 @@ from railweave.live.check.subjects import SUBJECTS
 from railweave.live.collect.plan import asks_tables, questions
 from railweave.model.device.build import device_config
 from railweave.model.findings.registry import Rule, rules_of
-from railweave.model.intent.reading.source import Asked
+from railweave.model.intent.reading.source import FieldSource
 from railweave.model.state.host_state import HOST, read_hosts
 from railweave.pages.table import Cell, Column, Table
 from railweave.systems.reading import read_states
@@ -326,7 +326,7 @@ class Criteria:
     only: Sequence[str] = ()
     all_routes: bool = False
     allow_unseen: Sequence[str] = ()
-    line: Callable[[Sequence[Field]], Asked] = lambda _: Asked()
+    line: Callable[[Sequence[Field]], FieldSource] = lambda _: FieldSource()
 
 
 USUAL = Criteria()

@@ -22,7 +22,7 @@ from railweave.live.check.subjects import (
 )
 from railweave.live.check.tenants import traced
 from railweave.model.findings.registry import Rule
-from railweave.model.intent.reading.source import Asked
+from railweave.model.intent.reading.source import FieldSource
 from railweave.model.state.question import not_running
 from railweave.pages.table import Column, Table
 from railweave.systems import system
@@ -149,7 +149,7 @@ def compared(
     living: NetworkStates,
     left_out: Mapping[str, Collection[str]],
     allowed: Collection[str] = (),
-    line: Callable[[Sequence[Field]], Asked] = lambda _: Asked(),
+    line: Callable[[Sequence[Field]], FieldSource] = lambda _: FieldSource(),
 ) -> tuple[list[Finding], list[SubjectCount]]:
     """Return the findings about everything that is wrong or not seen, and the counts of every subject.
 

@@ -13,7 +13,7 @@ from railweave.live.check.ports import same_port, short
 from railweave.live.check.sessions import bfd_as_designed, by_daemons, by_end, carried, far_end, rests_on
 from railweave.model.findings import SEVERITIES, Finding
 from railweave.model.findings.registry import Rule
-from railweave.model.intent.reading.source import Asked
+from railweave.model.intent.reading.source import FieldSource
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -277,13 +277,15 @@ def _configured(living: NetworkStates, deviation: Deviation) -> Deviation:
     return replace(deviation, needs=deviation.needs | needs, breaks=breaks)
 
 
-def diagnose(living: NetworkStates, line: Callable[[Sequence[Field]], Asked] = lambda _: Asked()) -> list[Finding]:
+def diagnose(
+    living: NetworkStates, line: Callable[[Sequence[Field]], FieldSource] = lambda _: FieldSource()
+) -> list[Finding]:
     """Return the findings about everything that differs from the design. ``line`` is the parameter ``asked`` of ``explained``."""
     return explained(deviations(living), lambda deviation: line(asked_by(living, deviation)))
 
 
 def explained(
-    differences: Iterable[Deviation], asked: Callable[[Deviation], Asked] = lambda _: Asked()
+    differences: Iterable[Deviation], asked: Callable[[Deviation], FieldSource] = lambda _: FieldSource()
 ) -> list[Finding]:
     """Return deviations as findings, with the most severe first.
 
@@ -363,7 +365,7 @@ def _roots(seen: list[Deviation]) -> dict[int, int]:
 
 def _finding(
     deviation: Deviation,
-    asked: Callable[[Deviation], Asked],
+    asked: Callable[[Deviation], FieldSource],
     explains: Iterable[Deviation] = (),
     cause: Deviation | None = None,
 ) -> Finding:

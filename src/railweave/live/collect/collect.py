@@ -13,7 +13,7 @@ from pathlib import Path  # noqa: TC003 - dataclasses read it
 from typing import TYPE_CHECKING, Any, Self
 
 from railweave.errors import FileLine, InputError, OutputError, Problem
-from railweave.live.collect.asking import ask_all
+from railweave.live.collect.queries import ask_all
 from railweave.live.reach.opening import opened
 from railweave.model.config.gate import redacted
 from railweave.model.state.capture import META, LabEntry, is_collected
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from railweave.live.collect.access_file import AccessFile
-    from railweave.live.collect.asking import Open, Outcome
     from railweave.live.collect.plan import CollectTarget
+    from railweave.live.collect.queries import Open, Outcome
     from railweave.model.network.model import Network
     from railweave.model.state.question import Question
 

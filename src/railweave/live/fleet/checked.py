@@ -15,7 +15,7 @@ from railweave.host.checks.outcome import NOT_SEEN
 from railweave.host.checks.server import chosen
 from railweave.host.failure import HostInputError
 from railweave.junit import document, suite, suites
-from railweave.live.fleet.alike import odd, shared_addresses, unlike
+from railweave.live.fleet.comparison import shared_addresses, unlike, unusual_servers
 from railweave.live.fleet.running import check as run_checks
 from railweave.model.catalog import in_force
 from railweave.outputs.rendering.host.host_json import host_json
@@ -25,7 +25,7 @@ from railweave.pages.table import Cell, Table, columns
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from railweave.live.fleet.alike import OddServer, SharedAddress
+    from railweave.live.fleet.comparison import OddServer, SharedAddress
     from railweave.live.fleet.running import Answer, Fleet, Reply, Task, Verdict
 
 
@@ -425,7 +425,9 @@ def checked(
     """
     common = tuple(shared(answers, places, tables, racks))
     addresses = tuple(shared_addresses(answers))
-    return FleetCheckResult(network, tuple(answers), common, tuple(odd(answers, models)), subjects, addresses=addresses)
+    return FleetCheckResult(
+        network, tuple(answers), common, tuple(unusual_servers(answers, models)), subjects, addresses=addresses
+    )
 
 
 def _odd(result: FleetCheckResult) -> list[str]:

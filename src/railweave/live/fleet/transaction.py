@@ -22,7 +22,7 @@ from railweave.host import files
 from railweave.live.fleet.host_tree import AMISS, FILE, without_amiss
 from railweave.reading import parse_json
 from railweave.systems import transaction
-from railweave.systems.transaction import FUNCTIONS, Given, RefusedError, Session, put, script
+from railweave.systems.transaction import FUNCTIONS, ChangeRequest, RefusedError, Session, put, script
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -131,7 +131,7 @@ def _with_amiss(plan: dict[str, Any], plan_answer: dict[str, Any]) -> dict[str, 
     return {**plan, AMISS: amiss} if amiss else plan
 
 
-async def rehearse(session: Session, given: Given) -> str:
+async def rehearse(session: Session, given: ChangeRequest) -> str:
     """Test a change: return the output of ``host plan`` on the server for the new file. Raises ``RefusedError`` if a NIC is not ready."""
     await _script(session, _PUT_PROGRAM, given.label, given=_program())
     await put(session, _START, given.label, "rehearsed.json", given.target[FILE])
@@ -141,7 +141,7 @@ async def rehearse(session: Session, given: Given) -> str:
         await clear(session, given.label)
 
 
-async def commit(session: Session, given: Given, seconds: int) -> None:
+async def commit(session: Session, given: ChangeRequest, seconds: int) -> None:
     """Start the rollback timer, then apply the new file. If the server refuses the change, revert at once.
 
     ``seconds`` is the time until the rollback. Raises ``RefusedError`` if the server refuses the change.
@@ -170,7 +170,7 @@ async def revert(session: Session, label: str) -> None:
     await _script(session, _REVERT, label)
 
 
-async def restore(session: Session, given: Given) -> None:
+async def restore(session: Session, given: ChangeRequest) -> None:
     """Apply and install the file from before the change (``given.before``), regardless of the plan in use."""
     await _script(session, _PUT_PROGRAM, given.label, given=_program())
     await put(session, _START, given.label, "before.json", without_amiss(given.before)[FILE])

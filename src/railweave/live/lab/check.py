@@ -11,7 +11,7 @@ from railweave.errors import FileLine, InputError, LabError, Problem
 from railweave.live.check import check as live
 from railweave.live.check.living import Visibility
 from railweave.live.lab import life, slicing
-from railweave.live.lab.asking import ask
+from railweave.live.lab.capture import collect_lab
 from railweave.live.lab.overlay import Overlay
 from railweave.live.lab.plan import Plan, make_plan
 from railweave.model.network.status import present
@@ -59,7 +59,7 @@ def check(
     """
     with TemporaryDirectory() as place:
         folder = Path(place) / "capture"
-        ask(fabric, folder, servers=servers, tables=criteria.all_routes or None, progress=progress)
+        collect_lab(fabric, folder, servers=servers, tables=criteria.all_routes or None, progress=progress)
         with life.attach(fabric)[1] as lab:
             return compared(lab.plan, read_capture(folder), criteria, progress=progress)
 

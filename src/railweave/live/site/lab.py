@@ -21,7 +21,7 @@ from railweave.live.collect.access_file import AccessFile, read_access
 from railweave.live.collect.plan import plan
 from railweave.live.fleet.running import Fleet, fleet_of
 from railweave.live.lab import life, slicing, state
-from railweave.live.lab.asking import changer, opener
+from railweave.live.lab.capture import changer, opener
 from railweave.live.lab.check import IN_A_LAB
 from railweave.live.lab.faults.kinds import effect
 from railweave.live.lab.faults.measure import Prober
@@ -30,10 +30,10 @@ from railweave.live.lab.frr import held_sessions, rootfs, routers
 from railweave.live.lab.kernel.processes import alive
 from railweave.live.lab.names import namespace
 from railweave.live.lab.plan import make_plan
+from railweave.live.reach.change_session import opened as opened_to_change
 from railweave.live.reach.command import Command
 from railweave.live.reach.failure import ReachError
 from railweave.live.reach.opening import opened as opened_to_ask
-from railweave.live.reach.telling import opened as opened_to_change
 from railweave.live.site.protocol import PacketLoss
 from railweave.live.site.site import RunningDevices, Site, listed
 from railweave.model.network.devices import InactivePart
@@ -171,7 +171,7 @@ RARELY_S = 10.0
 """The seconds between rare queries to a router of a lab. The interval is short, because queries to a lab have no cost."""
 
 
-def asking(fabric: Path, *, only: Collection[str] = (), servers: bool | None = None) -> RunningDevices:
+def lab_devices(fabric: Path, *, only: Collection[str] = (), servers: bool | None = None) -> RunningDevices:
     """Return the devices of a running lab, with its servers unless ``servers`` is False. Raises ``LabError`` if the lab is not running.
 
     ``only`` names the devices to keep; empty keeps all.

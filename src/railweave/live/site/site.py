@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 from railweave.counting import counted
 from railweave.live.check.living import EVERYTHING, Visibility
-from railweave.live.collect.asking import ask_all
 from railweave.live.collect.plan import CollectTarget, plan
+from railweave.live.collect.queries import ask_all
+from railweave.live.reach.change_session import opened as opened_to_change
 from railweave.live.reach.failure import ReachError
 from railweave.live.reach.opening import opened as opened_to_ask
-from railweave.live.reach.telling import opened as opened_to_change
 from railweave.model.device.build import device_config
 from railweave.model.device.host import host_config
 from railweave.model.network.status import reachable
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Collection, Mapping
 
     from railweave.live.collect.access_file import AccessFile
-    from railweave.live.collect.asking import Open, Outcome
+    from railweave.live.collect.queries import Open, Outcome
     from railweave.live.reach.target import Target
     from railweave.live.site.protocol import Emulation, Machine
     from railweave.model.device.model import DeviceConfig
@@ -126,7 +126,7 @@ class Site(RunningDevices):
         return {name: files for name, files in texts.items() if name not in silent}, silent
 
 
-def asking(
+def network_devices(
     network: Network,
     access: AccessFile,
     *,

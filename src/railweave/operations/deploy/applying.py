@@ -26,7 +26,7 @@ from railweave.operations.deploy.traffic import IdleLimit, still
 from railweave.operations.deploy.upgrading import UpgradeTimeouts, Upgrading
 from railweave.outputs.folder.rendering import with_secrets
 from railweave.outputs.folder.sources import designed_with
-from railweave.systems.transaction import Given
+from railweave.systems.transaction import ChangeRequest
 from railweave.writing import write_file
 
 if TYPE_CHECKING:
@@ -107,7 +107,9 @@ def _written(change: FileChange, text: str) -> None:
         change.path.unlink()
 
 
-def given(change: DeviceChange, label: str, secrets: Mapping[str, str], before: Mapping[str, str]) -> Given:
+def change_request(
+    change: DeviceChange, label: str, secrets: Mapping[str, str], before: Mapping[str, str]
+) -> ChangeRequest:
     """Return the change to send to a device, with secrets filled in.
 
     ``before`` has the present texts of the device. Raises ``InputError`` for a secret whose value cannot be written in
@@ -124,7 +126,7 @@ def given(change: DeviceChange, label: str, secrets: Mapping[str, str], before: 
             else json.loads(filled("patch.json", json.dumps(statement)))
         )
 
-    return Given(
+    return ChangeRequest(
         label,
         {file: [command(file, line) for line in lines] for file, lines in change.commands.items()},
         {file: filled(file, text) for file, text in change.target.items()},
@@ -304,7 +306,7 @@ def devices(rows: Journal, revision: Revision, site: Site, secrets: Mapping[str,
     return {
         name: Device(
             change,
-            given(change, revision.label, secrets, rows.kept(revision.number, name, "before")),
+            change_request(change, revision.label, secrets, rows.kept(revision.number, name, "before")),
             site.open_to_change,
             site.attempts,
         )

@@ -161,7 +161,7 @@ def _uses(config: DeviceConfig) -> dict[str, tuple[str, ...]]:
     return {name: tuple(words) for name, words in uses.items()}
 
 
-def lost(
+def lost_attachments(
     network: Network,
     device: str,
     before: DeviceConfig,

@@ -11,7 +11,7 @@ from railweave.live.reach.failure import ReachError
 from railweave.model.config.compare import compare
 from railweave.operations.deploy import changes
 from railweave.operations.deploy.changes import DeviceChange, digest, innermost, statements
-from railweave.systems.transaction import Given, Pending, RefusedError, Session, Spoken, Transaction
+from railweave.systems.transaction import ChangeRequest, Pending, RefusedError, Session, Spoken, Transaction
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
@@ -36,7 +36,7 @@ class Device:
     """
 
     change: DeviceChange
-    given: Given
+    given: ChangeRequest
     open_by: Open
     attempts: int = 3
     untouched: bool = False

@@ -17,9 +17,9 @@ from railweave.model.catalog import in_force
 from railweave.model.config.compare import compare
 from railweave.model.intent.status import with_active, with_drained, without_drained
 from railweave.operations.deploy.changes import transaction
-from railweave.operations.deploy.left import capacity, gone, still_used
 from railweave.operations.deploy.making import Answers, make_plan
 from railweave.operations.deploy.plan import Drain
+from railweave.operations.deploy.remaining import capacity, lost_parts, still_used
 from railweave.systems import system
 
 if TYPE_CHECKING:
@@ -256,7 +256,7 @@ def _planned(
         if not back:
             fabric.say("working out what is left")
             lines += capacity(before, after)
-            lost = list(gone(before, after, site.configs))
+            lost = list(lost_parts(before, after, site.configs))
             lines += [f"forced: {loss}" for loss in lost] if force else []
             refused += [] if force else [f"{loss} (--force takes it out all the same)" for loss in lost]
             refused += still_used(after, site.configs, links)

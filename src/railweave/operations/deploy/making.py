@@ -21,7 +21,7 @@ from railweave.model.catalog import catalog
 from railweave.model.config.naming import target_value
 from railweave.model.config.tree import UNKNOWN_DISRUPTION
 from railweave.model.network.status import reachable
-from railweave.operations.deploy.attached import attached, designed_ends, lines, lost, with_running_cables
+from railweave.operations.deploy.attached import attached, designed_ends, lines, lost_attachments, with_running_cables
 from railweave.operations.deploy.changes import SERVER, DeviceChange, change, partial_change, server_change
 from railweave.operations.deploy.moments import STAGES, Moments, stages
 from railweave.operations.deploy.plan import Plan
@@ -157,7 +157,7 @@ class PlanConfigs:
                 port
                 for name in wave.devices
                 if name in self._target
-                for port in lost(
+                for port in lost_attachments(
                     self.network, name, self.before[name], self.after[name], self.attached, self._designed_ends
                 )
             )
@@ -669,7 +669,7 @@ def _taken_by_hand(network: Network, config: DeviceConfig, running: DeviceConfig
     """
     if running is not None:
         ends = attached(network, {config.name: running})
-        for line in lines(list(lost(network, config.name, running, config, ends))):
+        for line in lines(list(lost_attachments(network, config.name, running, config, ends))):
             yield f"its differences from the design take ports from devices. {line}"
 
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-def held(
+def with_plan_applied(
     rows: Journal, plan: Plan, site: Site, how: ApplySettings, secrets: Mapping[str, str], work: Callable[[], T]
 ) -> T:
     """Apply a plan on all its devices, run ``work``, roll the plan back, and return the result of ``work``.

@@ -18,9 +18,9 @@ from railweave.model.config.compare import compare
 from railweave.model.device.build import device_config
 from railweave.model.intent.status import with_drained
 from railweave.operations.deploy.changes import DeviceChange, Disruptive, statements
-from railweave.operations.deploy.left import gone
 from railweave.operations.deploy.plan import Plan, Upgrade
 from railweave.operations.deploy.recovery import states
+from railweave.operations.deploy.remaining import lost_parts
 from railweave.operations.deploy.waves import waves
 from railweave.systems import system
 from railweave.systems.installation import Image
@@ -241,7 +241,7 @@ def _losses(
         seen.add(wave.why)
         after = fabric.designed_as(with_drained(text, names))
         configs = {switch.name: device_config(after, switch.name) for switch in after.switches}
-        for loss in gone(network, after, configs):
+        for loss in lost_parts(network, after, configs):
             if force:
                 lines.append(f"wave {number}: forced: {loss}")
             else:

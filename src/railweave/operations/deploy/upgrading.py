@@ -68,7 +68,7 @@ class Switch:
         Raises ``RefusedError`` if the file has changed since the plan was made, or if the switch refuses the image.
         """
         if image.file:
-            from railweave.live.reach.telling import copied
+            from railweave.live.reach.change_session import copied
             from railweave.operations.deploy.upgrade import digests
 
             if digests(Path(image.file)) != (image.sha256, image.sha512):
@@ -134,7 +134,7 @@ class SwitchCondition(JsonObject):
         )
 
 
-def stood(state: DeviceState, boot: str) -> SwitchCondition:
+def switch_condition(state: DeviceState, boot: str) -> SwitchCondition:
     """Return the current state of a switch, for comparison before and after its restart."""
     sessions = {
         f"{session.vrf or 'default'} {session.interface or session.peer}": {
@@ -315,7 +315,7 @@ class Upgrading:
             if silent:
                 raise StoppedError(_named("not reached, and nothing was installed", silent), number, back=False)
             boots = await asyncio.gather(*(self._machine(name).boot() for name in names))
-            return {name: stood(device_states[name], boot) for name, boot in zip(names, boots, strict=True)}
+            return {name: switch_condition(device_states[name], boot) for name, boot in zip(names, boots, strict=True)}
 
         if not names:
             return
@@ -412,7 +412,7 @@ class Upgrading:
         """Return the current state of a device, or None if the device does not report it."""
         boot = await cast("Awaitable[str]", self._machine(name).boot())
         device_states, _ = await states(self.site, [name])
-        return stood(device_states[name], boot) if name in device_states else None
+        return switch_condition(device_states[name], boot) if name in device_states else None
 
     def _done(self, number: int, verb: Verb) -> set[str]:
         """Return the devices that have completed a stage of a wave without failure."""

@@ -38,7 +38,7 @@ from railweave.operations.deploy.journal import at_work
 from railweave.operations.deploy.making import Answers, make_plan
 from railweave.operations.deploy.planning import host_files, with_wanted
 from railweave.operations.deploy.rollout import StoppedError
-from railweave.operations.deploy.trial import held
+from railweave.operations.deploy.trial import with_plan_applied
 from railweave.operations.deploy.waves import PlanLimits
 from railweave.operations.tune.measuring import (
     FailedCombination,
@@ -408,7 +408,7 @@ class HardwareEvaluator:
         """Run benchmarks while a trial's values are in force. If no device needs a change, only run the benchmarks.
 
         ``words`` has the values as text. Raises ``GuardrailError`` if a guardrail is exceeded, and ``StoppedError`` as
-        ``operations.deploy.trial.held`` does.
+        ``operations.deploy.trial.with_plan_applied`` does.
         """
         site = self._way.site(network)
         change = self._change(site, words)
@@ -423,7 +423,9 @@ class HardwareEvaluator:
         deploying = (len(change.waves) + 1) * (how.settle + DEPLOY_S)
         lasts = int(len(plan.runs) * (how.timeout + RANKS_START_S) + deploying)
         given = ApplySettings(lasts, how.settle, self._way.say)
-        return held(self._rows, change, site, given, self._way.secrets, lambda: self._runs(network, plan, seeds))
+        return with_plan_applied(
+            self._rows, change, site, given, self._way.secrets, lambda: self._runs(network, plan, seeds)
+        )
 
     def _failed(
         self, wanted: Sequence[TrialRequest], words: str, why: str

@@ -15,7 +15,7 @@ from railweave.operations.tune.page import tuning_html
 from railweave.operations.tune.result import PAGE, PATCH, result_of
 from railweave.operations.tune.run import digest_of, run_study
 from railweave.operations.tune.simulated import InProcessSimulator, ParallelSimulator, Task, placed
-from railweave.outputs.folder.write import held
+from railweave.outputs.folder.write import locked
 from railweave.writing import write_below, write_file
 
 if TYPE_CHECKING:
@@ -225,7 +225,7 @@ def study_in(
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise OutputError(f"cannot write {folder}: {error.strerror or error}") from error
-    with held(folder):
+    with locked(folder):
         if fresh:
             for end in ("", "-wal", "-shm"):
                 (folder / f"{DATABASE}{end}").unlink(missing_ok=True)

@@ -10,8 +10,8 @@ from time import monotonic, time
 from typing import TYPE_CHECKING, Any
 
 from railweave.errors import RailweaveError
-from railweave.live.collect.asking import ask
 from railweave.live.collect.plan import CollectTarget
+from railweave.live.collect.queries import query_device
 from railweave.live.reach.failure import ReachError
 from railweave.live.reach.opening import opened
 from railweave.model.config.gate import Gate
@@ -29,7 +29,7 @@ from railweave.systems.reading import read_state
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 
-    from railweave.live.collect.asking import Open
+    from railweave.live.collect.queries import Open
     from railweave.live.reach.target import Target
     from railweave.systems.protocol import Telemetry
 
@@ -251,7 +251,7 @@ class Poller:
             self._texts.pop(question.name, None)
         async with self._gate:
             begun = time()
-            outcome = await ask(
+            outcome = await query_device(
                 CollectTarget(self._asked.target, self._asked.system, questions), kept, attempts=1, open_by=self._open
             )
         if not outcome.answered:

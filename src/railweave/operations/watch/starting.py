@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from railweave.live.site.site import RunningDevices
-    from railweave.model.intent.reading.source import Asked, Field
+    from railweave.model.intent.reading.source import Field, FieldSource
 
 _HEADER = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
 """The syntax of an HTTP header name (RFC 9110)."""
@@ -62,7 +62,7 @@ def watching_of(
     wanted: WatchSettings,
     *,
     fabric: Path | None,
-    line: Callable[[Sequence[Field]], Asked],
+    line: Callable[[Sequence[Field]], FieldSource],
     say: Callable[[str], None],
 ) -> WatchedNetwork:
     """Return the watched network of a site. Raises ``InputError`` if the site has no devices, and ``OutputError`` if the store cannot be used.

@@ -17,7 +17,7 @@ from railweave.live.check.living import EVERYTHING, Deviation, NetworkStates, Vi
 from railweave.live.collect.plan import asks_tables
 from railweave.live.reach.failure import cause
 from railweave.model.findings.registry import Rule
-from railweave.model.intent.reading.source import Asked
+from railweave.model.intent.reading.source import FieldSource
 from railweave.model.state.device_state import DeviceState
 from railweave.model.state.question import CONFIGURATION
 from railweave.operations.watch import storms
@@ -148,7 +148,7 @@ class Validator:
         devices: Collection[str] | None = None,
         servers: Collection[str] = (),
         visible: Visibility = EVERYTHING,
-        line: Callable[[Sequence[Field]], Asked] = lambda _: Asked(),
+        line: Callable[[Sequence[Field]], FieldSource] = lambda _: FieldSource(),
     ) -> None:
         self.network = network
         self.routes = ControlPlane(configs.values(), network.absent).routes()

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from railweave.errors import FileLine, InputError, Option, Problem
 from railweave.model.intent.lock import Lock, read_lock
-from railweave.model.intent.reading.source import Asked, Fields, companion
+from railweave.model.intent.reading.source import Fields, FieldSource, companion
 from railweave.model.network.model import Network
 from railweave.outputs.folder.designing import LOCK, design_file
 from railweave.writing import write_file
@@ -145,11 +145,11 @@ def designed_with(fabric: Path, inventory: str, hardware: Path | str | None) -> 
         return design_file(place, lock, hardware=path_of(hardware))[0]
 
 
-def fields_of(source: Network | Path | str) -> Callable[[Sequence[Field]], Asked]:
+def fields_of(source: Network | Path | str) -> Callable[[Sequence[Field]], FieldSource]:
     """Return a function that finds the field of the fabric file from which a required value follows.
 
     For a network or a build folder, the function finds no field.
     """
     if isinstance(source, Network) or Path(source).is_dir():
-        return lambda _: Asked()
+        return lambda _: FieldSource()
     return Fields(Path(source))

@@ -22,7 +22,7 @@ from railweave.model.intent.reading.source import companion
 from railweave.nearest import nearest
 from railweave.outputs.folder.designing import LOCK, design_file
 from railweave.outputs.folder.rendering import joined, read_secrets, rendering_servers, rendering_switches
-from railweave.outputs.folder.write import held, making, reading_earlier, write_folder
+from railweave.outputs.folder.write import locked, making, reading_earlier, write_folder
 from railweave.outputs.rendering.tables import tables_of
 from railweave.outputs.report.body import Body, body_of
 from railweave.outputs.report.bom import Prices, read_prices
@@ -272,7 +272,7 @@ def _to_be_written(out: Path) -> Generator[None]:
                 raise OutputError(
                     f"cannot write {out}: {error.strerror or error}; what was there is unchanged"
                 ) from error
-            stack.enter_context(held(out))
+            stack.enter_context(locked(out))
         yield
 
 

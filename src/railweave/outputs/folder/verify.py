@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from railweave.analysis.checks import located
 from railweave.analysis.checks.checks import checks, config_differences, run_checks
-from railweave.analysis.checks.devices import DeviceCheck, Texts, attributed, configurations, saved, stand
+from railweave.analysis.checks.devices import DeviceCheck, Texts, attributed, compare_devices, configurations, saved
 from railweave.analysis.checks.servers.comparison import compared
 from railweave.analysis.checks.servers.second import SECOND, changed_by, drop_in_folder
 from railweave.analysis.checks.subject import Subject
@@ -344,7 +344,7 @@ def verify(
         progress("reading the files of the folder")
         texts = configurations(subject.configs)
         present, wrong = standing(folder, network, rendered, apart=texts)
-        stood = stand(subject.configs, rendered, _by_device(texts, present))
+        stood = compare_devices(subject.configs, rendered, _by_device(texts, present))
         findings += [*wrong, *beyond_statements(texts, rendered, present, stood)]
         rendered = present
     elif running is not None:

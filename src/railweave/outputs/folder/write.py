@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 @contextlib.contextmanager
-def held(folder: Path) -> Generator[None]:
+def locked(folder: Path) -> Generator[None]:
     """Lock an existing folder during a ``with`` statement.
 
     Raises ``OutputError`` with the owner and age of the lock if another build has locked the folder.

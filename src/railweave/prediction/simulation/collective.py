@@ -17,7 +17,7 @@ from railweave.prediction.collectives.channels import FITTED_QPS, Collective
 from railweave.prediction.collectives.collective import program
 from railweave.prediction.collectives.nccl import Parameters, parameters
 from railweave.prediction.collectives.queue_pairs import Split, split
-from railweave.prediction.collectives.whole import messages, whole
+from railweave.prediction.collectives.single_message import messages, single_message_program
 from railweave.prediction.simulation.background import NOTE as BACKGROUND_NOTE
 from railweave.prediction.simulation.background import with_background
 from railweave.prediction.simulation.bottleneck import Ideal, Load, bottleneck
@@ -86,7 +86,7 @@ Such a run takes some seconds.
 MOST_FLOW_MESSAGES = 4_000_000
 """The largest number of messages that are run as separate flows. More messages would take gigabytes.
 
-With more messages, there is one flow for each connection and queue pair (``prediction.collectives.whole``).
+With more messages, there is one flow for each connection and queue pair (``prediction.collectives.single_message``).
 """
 
 
@@ -286,7 +286,7 @@ def _workload(request: _Request) -> _Workload:
     count = messages(job, request.collective, request.size_bytes, request.nccl)
     merged = request.engine != "packet" and count > MOST_FLOW_MESSAGES and background is None
     if merged:
-        planned = whole(job, request.collective, request.size_bytes, request.nccl)
+        planned = single_message_program(job, request.collective, request.size_bytes, request.nccl)
     else:
         # What can be under way is what receivers' buffers hold: without credit all of an all-to-all would be at once.
         planned = program(job, request.collective, request.size_bytes, request.nccl, credit=True)

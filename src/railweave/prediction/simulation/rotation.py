@@ -120,7 +120,7 @@ class PlacementRows:
         return self.ends_ps + np.bincount(self.row, step * self.part, len(self.source)).astype(np.int64)
 
 
-def ways(
+def placement_paths(
     wiring: Wiring,
     arguments: FlowArguments,
     addresses: Addresses,
@@ -287,7 +287,7 @@ def rotation(
     counts = np.bincount(placed)
     if len(np.unique(counts)) > 1:
         return "switches have different numbers of servers"
-    pair_ways = ways(wiring, arguments, bed.fabric.addresses, hosts, placed, _carried(program, parts, nics))
+    pair_ways = placement_paths(wiring, arguments, bed.fabric.addresses, hosts, placed, _carried(program, parts, nics))
     if isinstance(pair_ways, str):
         return pair_ways
     crowded = pair_ways.crowded(wiring, counts, ROUNDING)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, cast
 
-from railweave.systems.transaction import Given, Pending, RefusedError, Session, must_wait
+from railweave.systems.transaction import ChangeRequest, Pending, RefusedError, Session, must_wait
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -31,7 +31,7 @@ async def running(session: Session) -> dict[str, str]:
     return {_FILE: (await _run(session, ["show running-config"]))[-1]}
 
 
-async def rehearse(session: Session, given: Given) -> str:
+async def rehearse(session: Session, given: ChangeRequest) -> str:
     """Enter the lines into a configuration session, which checks each line, and abort the session. Return the session's differences."""
     name = f"{given.label}-rehearsal"
     try:
@@ -41,7 +41,7 @@ async def rehearse(session: Session, given: Given) -> str:
         await _abort(session, name)
 
 
-async def commit(session: Session, given: Given, seconds: int) -> None:
+async def commit(session: Session, given: ChangeRequest, seconds: int) -> None:
     """Enter the lines into a session with railweave's name and commit it with a timer of ``seconds``.
 
     Raises ``RefusedError`` if EOS refuses a line, or if another session waits for confirmation.
@@ -61,7 +61,7 @@ async def pending(session: Session) -> Pending | None:
 
     Answers of EOS 4.32 and later and those of earlier releases are understood.
     """
-    answer: object = json.loads(await session.tell("show configuration sessions detail", "json"))[-1]
+    answer: object = json.loads(await session.execute("show configuration sessions detail", "json"))[-1]
     detail = cast("dict[str, object]", answer) if isinstance(answer, dict) else {}
     name = detail.get("commitTimerSessionName")
     if isinstance(name, str) and name:
@@ -91,7 +91,7 @@ async def revert(session: Session, label: str) -> None:
     await _run(session, [f"configure session {label} abort"])
 
 
-async def restore(session: Session, given: Given) -> None:
+async def restore(session: Session, given: ChangeRequest) -> None:
     """Replace the whole configuration by ``given.before``, and save it."""
     name = f"{given.label}-restore"
     lines = [f"configure session {name}", "rollback clean-config", *_typed(given.before[_FILE].splitlines()), "commit"]
@@ -104,7 +104,7 @@ async def clear(session: Session, label: str) -> None:
     await _abort(session, f"{label}-rehearsal")
 
 
-async def _enter(session: Session, name: str, given: Given) -> None:
+async def _enter(session: Session, name: str, given: ChangeRequest) -> None:
     await _run(session, [f"configure session {name}", *_typed(given.commands[_FILE]), "end"])
 
 
@@ -120,7 +120,7 @@ async def _abort(session: Session, name: str) -> None:
 
 
 async def _run(session: Session, lines: list[str]) -> list[str]:
-    return cast("list[str]", json.loads(await session.tell("\n".join(lines))))
+    return cast("list[str]", json.loads(await session.execute("\n".join(lines))))
 
 
 def _clock(seconds: int) -> str:

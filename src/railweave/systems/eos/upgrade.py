@@ -32,7 +32,7 @@ async def boot(session: Session) -> str:
 
     Raises ``RefusedError`` if the device does not report the time.
     """
-    answer = cast("object", json.loads(await session.tell("show version", "json"))[-1])
+    answer = cast("object", json.loads(await session.execute("show version", "json"))[-1])
     booted = cast("dict[str, object]", answer).get("bootupTimestamp") if isinstance(answer, dict) else None
     if not isinstance(booted, int | float):
         raise RefusedError("it does not say when it was started")
@@ -45,7 +45,7 @@ async def install(session: Session, image: Image) -> None:
     Raises ``RefusedError`` if the checksum differs, if the download fails, or if the next start would not boot the image.
     """
     fetch, *rest = commands(image)[:-1]
-    answer = cast("list[str]", json.loads(await session.tell(fetch)))[-1]
+    answer = cast("list[str]", json.loads(await session.execute(fetch)))[-1]
     if image.file:
         match = _SHA512.search(answer)
         if match is None or match[0] != image.sha512:
@@ -54,12 +54,12 @@ async def install(session: Session, image: Image) -> None:
             )
     elif "%" in answer or "error" in answer.lower():
         raise RefusedError(f"{image.source} was not fetched: {answer}")
-    await session.tell("\n".join(rest))
-    shown = cast("list[str]", json.loads(await session.tell("show boot-config")))[-1]
+    await session.execute("\n".join(rest))
+    shown = cast("list[str]", json.loads(await session.execute("show boot-config")))[-1]
     if image.name not in shown:
         raise RefusedError(f"it would not boot {image.name}: {shown}")
 
 
 async def restart(session: Session) -> None:
     """Restart the switch without asking for confirmation (``reload now``)."""
-    await session.tell("reload now")
+    await session.execute("reload now")

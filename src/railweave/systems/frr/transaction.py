@@ -20,7 +20,7 @@ from railweave.model.config.compare import compare
 from railweave.systems import transaction
 from railweave.systems.frr import host
 from railweave.systems.frr.idle_sessions import WAKE
-from railweave.systems.transaction import FUNCTIONS, Given, Pending, RefusedError, Session, put, script
+from railweave.systems.transaction import FUNCTIONS, ChangeRequest, Pending, RefusedError, Session, put, script
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -97,7 +97,7 @@ def _lines(commands: Iterable[Command]) -> str:
     return "".join(f"{command}\n" for command in commands)
 
 
-def _before(given: Given) -> str:
+def _before(given: ChangeRequest) -> str:
     """Return the earlier FRR configuration, with an empty section for each interface that the change adds.
 
     FRR keeps the section of an existing interface, and ``frr-reload.py`` fails if it has to remove the section ("only
@@ -122,7 +122,7 @@ def _in_turn(commands: Mapping[str, Iterable[Command]]) -> tuple[str, str]:
     return _lines(first), _lines(then)
 
 
-async def _put_way_back(session: Session, given: Given, now: Mapping[str, str]) -> None:
+async def _put_way_back(session: Session, given: ChangeRequest, now: Mapping[str, str]) -> None:
     """Write the files for the rollback to the machine.
 
     They contain FRR's earlier configuration, the lines that restore it from the configuration ``now``, and the commands
@@ -162,13 +162,13 @@ async def _put(session: Session, label: str, name: str, text: str) -> None:
 async def running(session: Session) -> dict[str, str]:
     """Return FRR's running configuration and the settings of the host, by file name. FRR's heading, which FRR cannot read, is left out."""
     return {
-        _FILE: await session.tell("vtysh -c 'show running-config no-header'"),
-        host.LINKS: await session.tell(f"vtysh -c '{host.QUERIES[host.LINKS]} json'"),
-        host.PARAMETERS: await session.tell(host.QUERIES[host.PARAMETERS]),
+        _FILE: await session.execute("vtysh -c 'show running-config no-header'"),
+        host.LINKS: await session.execute(f"vtysh -c '{host.QUERIES[host.LINKS]} json'"),
+        host.PARAMETERS: await session.execute(host.QUERIES[host.PARAMETERS]),
     }
 
 
-async def rehearse(session: Session, given: Given) -> str:
+async def rehearse(session: Session, given: ChangeRequest) -> str:
     """Let ``vtysh`` check every line of the change without applying it. Return the lines as the difference."""
     lines = _lines(given.commands.get(_FILE, ()))
     await _put(session, given.label, "rehearsed.conf", lines)
@@ -179,7 +179,7 @@ async def rehearse(session: Session, given: Given) -> str:
     return lines + "".join(_in_turn(given.commands))
 
 
-async def commit(session: Session, given: Given, seconds: int) -> None:
+async def commit(session: Session, given: ChangeRequest, seconds: int) -> None:
     """Start the rollback timer, then enter the lines one after another. If FRR refuses a line, restore the earlier configuration."""
     await _put_way_back(session, given, {**given.before, **given.target})
     lines = [str(line) for line in given.commands.get(_FILE, ())]
@@ -230,7 +230,7 @@ async def revert(session: Session, label: str) -> None:
     await _script(session, _REVERT, label)
 
 
-async def restore(session: Session, given: Given) -> None:
+async def restore(session: Session, given: ChangeRequest) -> None:
     """Load the configuration in ``given.before`` and save it."""
     await _put_way_back(session, given, await running(session))
     await _tried(session, given.label, "before.conf")

@@ -28,12 +28,12 @@ def commands(image: Image) -> list[str]:
 
 
 async def _script(session: Session, text: str) -> str:
-    return await session.tell(shlex.join(["sh", "-c", ROOT, text, "railweave"]))
+    return await session.execute(shlex.join(["sh", "-c", ROOT, text, "railweave"]))
 
 
 async def boot(session: Session) -> str:
     """Return systemd's identifier for the current run of the service. Raises ``RefusedError`` if the service does not run under systemd."""
-    boot_id = (await session.tell("systemctl show --property=InvocationID --value frr")).strip()
+    boot_id = (await session.execute("systemctl show --property=InvocationID --value frr")).strip()
     if not boot_id:
         raise RefusedError("its service frr does not run under systemd")
     return boot_id
@@ -48,7 +48,7 @@ async def install(session: Session, image: Image) -> None:
         raise RefusedError("apt-get installs no URL: give the package as a file, or the release alone")
     if image.sha256:
         line = f"{image.sha256}  {image.source}\n"
-        await session.tell("sha256sum --check --status", line)
+        await session.execute("sha256sum --check --status", line)
     await _script(session, commands(image)[0])
 
 

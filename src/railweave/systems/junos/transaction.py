@@ -15,7 +15,7 @@ from contextlib import asynccontextmanager
 from html import escape
 from typing import TYPE_CHECKING
 
-from railweave.systems.transaction import Given, Pending, RefusedError, Session, must_wait
+from railweave.systems.transaction import ChangeRequest, Pending, RefusedError, Session, must_wait
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Iterable, Mapping
@@ -42,22 +42,22 @@ _NOW = re.compile(r'<current-time>.*?\bseconds="(\d+)"', re.DOTALL)
 
 async def running(session: Session) -> dict[str, str]:
     """Return the committed configuration as ``set`` lines, by file name."""
-    return {_FILE: await session.tell(_COMMITTED, "text")}
+    return {_FILE: await session.execute(_COMMITTED, "text")}
 
 
-async def rehearse(session: Session, given: Given) -> str:
+async def rehearse(session: Session, given: ChangeRequest) -> str:
     """Load the change into the candidate, check it, and discard it. Return the difference from the running configuration.
 
     Raises ``RefusedError`` if Junos refuses the change.
     """
     async with _locked(session):
         await _load(session, given.commands[_FILE])
-        difference = await session.tell(_COMPARE, "text")
-        await session.tell("<commit-configuration><check/></commit-configuration>")
+        difference = await session.execute(_COMPARE, "text")
+        await session.execute("<commit-configuration><check/></commit-configuration>")
     return difference
 
 
-async def commit(session: Session, given: Given, seconds: int) -> None:
+async def commit(session: Session, given: ChangeRequest, seconds: int) -> None:
     """Make a confirmed commit with a rollback time of ``seconds``, rounded up to whole minutes.
 
     Raises ``RefusedError`` if another commit waits for confirmation, or if the device refuses the change.
@@ -68,17 +68,17 @@ async def commit(session: Session, given: Given, seconds: int) -> None:
     async with _locked(session):
         await _load(session, given.commands[_FILE])
         times = f"<confirmed/><confirm-timeout>{minutes}</confirm-timeout>"
-        await session.tell(f"<commit-configuration>{times}<log>{escape(given.label)}</log></commit-configuration>")
+        await session.execute(f"<commit-configuration>{times}<log>{escape(given.label)}</log></commit-configuration>")
 
 
 async def pending(session: Session) -> Pending | None:
     """Return the newest commit if it waits for confirmation, or None if it does not."""
-    match = _ENTRY.search(await session.tell(_HISTORY))
+    match = _ENTRY.search(await session.execute(_HISTORY))
     waits = _WAITS.search(match[0]) if match else None
     if match is None or waits is None:
         return None
     label, begun = _LABEL.search(match[0]), _SECONDS.search(match[0])
-    now = _NOW.search(await session.tell("<get-system-uptime-information/>"))
+    now = _NOW.search(await session.execute("<get-system-uptime-information/>"))
     left = int(begun[1]) + 60 * int(waits[1]) - int(now[1]) if begun and now else None
     return Pending(label[0] if label else "", left)
 
@@ -87,28 +87,28 @@ async def confirm(session: Session, label: str) -> None:
     """Commit again, which confirms the change. Raises ``RefusedError`` if this change does not wait for confirmation."""
     must_wait(await pending(session), label)
     async with _locked(session):
-        await session.tell(f"<commit-configuration><log>{escape(label)} confirmed</log></commit-configuration>")
+        await session.execute(f"<commit-configuration><log>{escape(label)} confirmed</log></commit-configuration>")
 
 
 async def revert(session: Session, label: str) -> None:
     """Commit the earlier configuration. Raises ``RefusedError`` if this change does not wait for confirmation."""
     must_wait(await pending(session), label)
     async with _locked(session):
-        await session.tell('<load-configuration rollback="1"/>')
-        await session.tell(f"<commit-configuration><log>{escape(label)} taken back</log></commit-configuration>")
+        await session.execute('<load-configuration rollback="1"/>')
+        await session.execute(f"<commit-configuration><log>{escape(label)} taken back</log></commit-configuration>")
 
 
-async def restore(session: Session, given: Given) -> None:
+async def restore(session: Session, given: ChangeRequest) -> None:
     """Replace the whole configuration by ``given.before``, and commit it."""
     from railweave.systems.junos.read import parsed, printed
 
     text = printed("junos.conf", parsed(_FILE, given.before[_FILE]).nodes)
     async with _locked(session):
-        await session.tell(
+        await session.execute(
             '<load-configuration action="override" format="text">'
             f"<configuration-text>{escape(text)}</configuration-text></load-configuration>"
         )
-        await session.tell(f"<commit-configuration><log>{escape(given.label)} restored</log></commit-configuration>")
+        await session.execute(f"<commit-configuration><log>{escape(given.label)} restored</log></commit-configuration>")
 
 
 async def clear(session: Session, label: str) -> None:
@@ -120,14 +120,14 @@ async def clear(session: Session, label: str) -> None:
 async def _locked(session: Session) -> AsyncGenerator[None]:
     """Lock the candidate configuration for this session, after discarding other logins' changes. At the end, discard all uncommitted changes."""
     try:
-        await session.tell("<lock-configuration/>")
+        await session.execute("<lock-configuration/>")
     except RefusedError as error:
         if "modified" not in str(error):
             raise
-        await session.tell(_DISCARD)
-        await session.tell("<lock-configuration/>")
+        await session.execute(_DISCARD)
+        await session.execute("<lock-configuration/>")
     try:
-        await session.tell(_DISCARD)
+        await session.execute(_DISCARD)
         yield
     except RefusedError:
         await _unlocked(session)
@@ -136,13 +136,13 @@ async def _locked(session: Session) -> AsyncGenerator[None]:
 
 
 async def _unlocked(session: Session) -> None:
-    await session.tell(_DISCARD)
-    await session.tell("<unlock-configuration/>")
+    await session.execute(_DISCARD)
+    await session.execute("<unlock-configuration/>")
 
 
 async def _load(session: Session, commands: Iterable[Command]) -> None:
     lines = escape("".join(f"{command}\n" for command in commands))
-    answer = await session.tell(
+    answer = await session.execute(
         '<load-configuration action="set" format="text">'
         f"<configuration-set>{lines}</configuration-set></load-configuration>"
     )

@@ -33,7 +33,7 @@ def commands(image: Image) -> list[str]:
 
 async def boot(session: Session) -> str:
     """Return the time of the last boot. Raises ``RefusedError`` if the device does not report it."""
-    match = _BOOTED.search(await session.tell("<get-system-uptime-information/>"))
+    match = _BOOTED.search(await session.execute("<get-system-uptime-information/>"))
     if match is None:
         raise RefusedError("it does not say when it was started")
     return match[1]
@@ -48,13 +48,13 @@ async def install(session: Session, image: Image) -> None:
         asked = (
             f"<get-sha256-checksum-information><path>{escape(image.source)}</path></get-sha256-checksum-information>"
         )
-        match = _CHECKSUM.search(await session.tell(asked))
+        match = _CHECKSUM.search(await session.execute(asked))
         if match is None or match[1] != image.sha256:
             raise RefusedError(
                 f"the SHA-256 of {image.source} there is {match[1] if match else 'not said'}, not {image.sha256}"
             )
     source = escape(image.source)
-    answer = await session.tell(f"<request-package-add><package-name>{source}</package-name></request-package-add>")
+    answer = await session.execute(f"<request-package-add><package-name>{source}</package-name></request-package-add>")
     result = _RESULT.search(answer)
     if result is None or result[1] != "0":
         match = _SAID.search(answer)
@@ -63,4 +63,4 @@ async def install(session: Session, image: Image) -> None:
 
 async def restart(session: Session) -> None:
     """Restart the device now."""
-    await session.tell("<request-shutdown-reboot/>")
+    await session.execute("<request-shutdown-reboot/>")

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, cast
 from railweave.model.config.compare import compare
 from railweave.systems import transaction
 from railweave.systems.frr.idle_sessions import WAKE
-from railweave.systems.transaction import FUNCTIONS, Given, RefusedError, Session, put, script
+from railweave.systems.transaction import FUNCTIONS, ChangeRequest, RefusedError, Session, put, script
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -170,7 +170,7 @@ async def _done(session: Session, label: str, name: str, text: str, seconds: int
             raise RefusedError(f"it has not ended after {seconds} s, and goes on: see {name}.log of {label} there")
 
 
-async def _given(session: Session, given: Given) -> None:
+async def _given(session: Session, given: ChangeRequest) -> None:
     """Copy the files of a change to the switch: a patch or whole tables, FRRouting lines, and the lines that undo them."""
     tables, routing = given.commands.get(TABLES, ()), given.commands.get(ROUTING, ())
     if any(isinstance(table, str) for table in tables):
@@ -205,7 +205,7 @@ def _mode(text: str) -> str:
     return parsed.get("DEVICE_METADATA", {}).get("localhost", {}).get("docker_routing_config_mode", "separated")
 
 
-def _must_last(given: Given) -> None:
+def _must_last(given: ChangeRequest) -> None:
     """Raise ``RefusedError`` if FRRouting would not read ``frr.conf`` at its next start, so that changes to its lines would be lost.
 
     Source: sonic-buildimage, ``dockers/docker-fpm-frr/docker_init.sh``.
@@ -220,11 +220,11 @@ def _must_last(given: Given) -> None:
 
 async def running(session: Session) -> dict[str, str]:
     """Return the tables of CONFIG_DB, and FRRouting's running configuration, by file name."""
-    tables = await session.tell("sonic-cfggen -d --print-data")
-    return {TABLES: tables, ROUTING: await session.tell("vtysh -c 'show running-config'")}
+    tables = await session.execute("sonic-cfggen -d --print-data")
+    return {TABLES: tables, ROUTING: await session.execute("vtysh -c 'show running-config'")}
 
 
-async def rehearse(session: Session, given: Given) -> str:
+async def rehearse(session: Session, given: ChangeRequest) -> str:
     """Let the patch tool and ``vtysh`` check the change without applying it, and return its operations and lines.
 
     Raises ``RefusedError`` if the patch tool or ``vtysh`` refuses the change.
@@ -244,7 +244,7 @@ async def rehearse(session: Session, given: Given) -> str:
     return _lines(shown)
 
 
-async def commit(session: Session, given: Given, seconds: int) -> None:
+async def commit(session: Session, given: ChangeRequest, seconds: int) -> None:
     """Make a checkpoint, start the rollback timer, then change tables and routing.
 
     If a part of the change is refused, the whole change is reverted. Raises ``RefusedError``:
@@ -282,7 +282,7 @@ async def revert(session: Session, label: str) -> None:
     await _script(session, _DISARM, label)
 
 
-async def restore(session: Session, given: Given) -> None:
+async def restore(session: Session, given: ChangeRequest) -> None:
     """Restore the configuration from before the change by ``config replace`` or, if that is refused, by ``config reload``, and save it.
 
     Raises ``RefusedError`` if both fail.

@@ -34,12 +34,12 @@ def commands(image: Image) -> list[str]:
 
 
 async def _script(session: Session, text: str, *more: str) -> str:
-    return await session.tell(shlex.join(["sh", "-c", ROOT, text, "railweave", *more]))
+    return await session.execute(shlex.join(["sh", "-c", ROOT, text, "railweave", *more]))
 
 
 async def boot(session: Session) -> str:
     """Return the Linux kernel's identifier of the current boot. Raises ``RefusedError`` if the device does not report it."""
-    boot_id = (await session.tell("cat /proc/sys/kernel/random/boot_id")).strip()
+    boot_id = (await session.execute("cat /proc/sys/kernel/random/boot_id")).strip()
     if not boot_id:
         raise RefusedError("it does not say which boot this is")
     return boot_id

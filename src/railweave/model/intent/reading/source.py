@@ -111,7 +111,7 @@ class Field(NamedTuple):
     when: tuple[str, ...] = ()
 
 
-class Asked(NamedTuple):
+class FieldSource(NamedTuple):
     """The place that requires a value: the file, its line, and the field with its value.
 
     Line 0 means that the file does not contain the field.
@@ -136,7 +136,7 @@ class Fields:
     def _inventory(self) -> Inventory:
         return read_inventory(companion(self._path, "inventory.csv"))
 
-    def __call__(self, fields: Sequence[Field]) -> Asked:
+    def __call__(self, fields: Sequence[Field]) -> FieldSource:
         """Return the place of the first field whose ``when`` is in the file, or else of the last field.
 
         Without fields, return an empty place.
@@ -144,11 +144,11 @@ class Fields:
         for each in fields:
             if each is fields[-1] or self._found(each.when)[1] == len(each.when):
                 return self._cell(*each.keys[1:]) if each.keys[0] == "inventory" else self._asked(each.keys)
-        return Asked()
+        return FieldSource()
 
-    def _cell(self, column: str, device: str, interface: str = "") -> Asked:
+    def _cell(self, column: str, device: str, interface: str = "") -> FieldSource:
         item = self._inventory.get(device, interface)
-        return Asked(companion(self._path, "inventory.csv").name, item.line, f"{column}: {getattr(item, column)}")
+        return FieldSource(companion(self._path, "inventory.csv").name, item.line, f"{column}: {getattr(item, column)}")
 
     def _found(self, keys: Sequence[str]) -> tuple[tuple[str | int, ...], int]:
         """Return (the part of a path that the file has, as the file's own keys; its length)."""
@@ -161,17 +161,17 @@ class Fields:
             at = at[part]
         return tuple(path), len(path)
 
-    def _asked(self, keys: tuple[str, ...]) -> Asked:
+    def _asked(self, keys: tuple[str, ...]) -> FieldSource:
         path, length = self._found(keys)
         if length == len(keys):
             value = _at(self._document.value, path)
-            return Asked(self._path.name, self._document.line(path), f"{_short(keys)}: {_text(value)}")
+            return FieldSource(self._path.name, self._document.line(path), f"{_short(keys)}: {_text(value)}")
         for depth in range(length, 0, -1):
             name = _at(self._document.value, (*path[:depth], "profile"))
             profile = None if name is None else {**LOAD_BALANCING, **QOS}.get(str(name))
             if profile is not None and _at(profile.values, keys[depth:]) is not None:
-                return Asked(self._path.name, self._document.line((*path[:depth], "profile")), f"profile: {name}")
-        return Asked(self._path.name, 0, f"{'.'.join(keys)}: {_default(path, keys[length:])}")
+                return FieldSource(self._path.name, self._document.line((*path[:depth], "profile")), f"profile: {name}")
+        return FieldSource(self._path.name, 0, f"{'.'.join(keys)}: {_default(path, keys[length:])}")
 
 
 def _at(value: Any, path: Sequence[str | int]) -> Any:  # noqa: ANN401 - what a file holds

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from railweave.counting import counted
 from railweave.operations.bench.plan import Memory, Perftest, RunRequest
-from railweave.operations.bench.planning.places import PairPath, Place, Routed, memory_of, parts, way
+from railweave.operations.bench.planning.places import PairPath, Place, Routed, memory_of, pair_path, parts
 from railweave.progress import silent
 
 if TYPE_CHECKING:
@@ -157,7 +157,7 @@ class Pairs:
         for number, (place, other, at) in enumerate(pairs):
             if number and number % PROGRESS_EVERY == 0:
                 self.progress(f"planning: paths found for {number:,} of {len(pairs):,} pairs of {part}")
-            led = way(self.routed, place, other, at)
+            led = pair_path(self.routed, place, other, at)
             if led is not None:
                 turn = given.first({place.name, other.name, *led.possible})
                 made.append(self._run(part, place, other, at, led, turn, method))

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, get_args
 
 from railweave.analysis.routing.control_plane import ControlPlane
-from railweave.analysis.routing.paths import ways
+from railweave.analysis.routing.paths import path_hops
 from railweave.errors import InputError, Option, Problem
 from railweave.model.catalog import catalog
 from railweave.model.device.build import device_config
@@ -194,7 +194,7 @@ class PairPath:
     far: bool
 
 
-def way(routed: Routed, place: Place, other: Place, places: tuple[int, int]) -> PairPath | None:
+def pair_path(routed: Routed, place: Place, other: Place, places: tuple[int, int]) -> PairPath | None:
     """Return the path between two NICs, or None if packets are lost in either direction.
 
     ``places`` has the index of the address to use, for each NIC.
@@ -202,7 +202,7 @@ def way(routed: Routed, place: Place, other: Place, places: tuple[int, int]) -> 
     network, routes = routed.network, routed.routes
     here, there = (place.server.name, place.nic), (other.server.name, other.nic)
     to, back = other.nic.addresses[places[1]].address, place.nic.addresses[places[0]].address
-    both = ways(network, routes, here, there, to), ways(network, routes, there, here, back)
+    both = path_hops(network, routes, here, there, to), path_hops(network, routes, there, here, back)
     if not all(both):
         return None
     hops = [hop for hops in both for hop in hops]

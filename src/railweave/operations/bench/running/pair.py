@@ -15,9 +15,9 @@ from railweave.operations.bench.running.scripts import (
     NO_GID,
     NO_PORT,
     SCRIPT_PREFIX,
-    asking,
+    client_script,
     guarded,
-    serving,
+    server_script,
 )
 from railweave.operations.bench.running.shells import HERE, ScriptOutput, Shells
 
@@ -115,7 +115,7 @@ async def measured(test: Perftest, shells: Shells, *, number: int, limit_s: floa
     """
     came, port = RunResult(), asyncio.get_running_loop().create_future()
     first = FIRST_PORT + number % 512 * 64
-    serve = serving(
+    serve = server_script(
         test.server.address, test.server.device, perftest_words(test, test.server.gpu, folder), first=first,
         limit_s=limit_s + START_S,
     )  # fmt: skip
@@ -130,7 +130,7 @@ async def measured(test: Perftest, shells: Shells, *, number: int, limit_s: floa
         if not port.done():
             await _did_not_listen(test, listening, came)
             return came
-        ask = asking(
+        ask = client_script(
             test.client.address, test.client.device, perftest_words(test, test.client.gpu, folder),
             port=port.result(), peer=peer_of(test), limit_s=limit_s,
         )  # fmt: skip

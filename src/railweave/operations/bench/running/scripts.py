@@ -89,7 +89,7 @@ exit $s
 """
 
 
-def serving(address: str, device: str, words: Sequence[str], *, first: int, limit_s: float) -> str:
+def server_script(address: str, device: str, words: Sequence[str], *, first: int, limit_s: float) -> str:
     """Return the script of perftest's server end.
 
     The script finds the GID, selects a free TCP port starting at ``first``, and reports when perftest listens.
@@ -105,7 +105,7 @@ def serving(address: str, device: str, words: Sequence[str], *, first: int, limi
     )
 
 
-def asking(address: str, device: str, words: Sequence[str], *, port: int, peer: str, limit_s: float) -> str:
+def client_script(address: str, device: str, words: Sequence[str], *, port: int, peer: str, limit_s: float) -> str:
     """Return the script of perftest's client end, which connects to ``peer`` and prints the result."""
     line = f"$near {shlex.join(words)} -d $d -i $n -x $g -p {port} {shlex.quote(peer)}"
     return _BEGIN + _found(address, device) + _guarded(line, limit_s) + _AWAITED

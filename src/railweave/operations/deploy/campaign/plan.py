@@ -20,8 +20,8 @@ from railweave.errors import FileLine, InputError, Option, Problem
 from railweave.model.catalog import in_force
 from railweave.model.intent.scenario import read_scenario
 from railweave.model.intent.status import with_drained
-from railweave.operations.deploy.left import gone
 from railweave.operations.deploy.making import Answers, make_plan
+from railweave.operations.deploy.remaining import lost_parts
 from railweave.operations.deploy.waves import PlanLimits
 from railweave.systems import system
 
@@ -465,7 +465,7 @@ def _planned(
     changed = broken(site.network, site.configs, turn.targets)
     reached = touched(site.network, site.configs, turn)
     after = fabric.designed_as(with_drained(fabric.text(), patterns(site.configs, site.network, turn)))
-    lost = list(gone(network, after, site.configs))
+    lost = list(lost_parts(network, after, site.configs))
     beyond = Radius.of(blast_radius, network).beyond(reached)
     refused = [beyond] if beyond else []
     refused += [f"{loss} (--force NAME accepts it)" for loss in unforced(lost, [*force])]

@@ -19,8 +19,8 @@ from railweave.prediction.collectives.job import Job, Server
 from railweave.prediction.collectives.nccl import Parameters, parameters
 from railweave.prediction.collectives.program import Program
 from railweave.prediction.collectives.queue_pairs import split
+from railweave.prediction.collectives.single_message import messages, single_message_program
 from railweave.prediction.collectives.tuning import choose
-from railweave.prediction.collectives.whole import messages, whole
 from railweave.prediction.simulation.engines.run import run_flows
 from railweave.prediction.simulation.engines.traffic import Traffic, traffic_of
 from railweave.prediction.simulation.model.ports import check_planes, usable
@@ -108,7 +108,7 @@ def between(job: Job, collective: Collective, size_bytes: int, nccl: Parameters)
     For ``send-recv``, only the first of two ranks sends. It sends to the second.
     """
     if collective in RINGS:
-        return whole(job, collective, size_bytes, nccl)
+        return single_message_program(job, collective, size_bytes, nccl)
     load = loads(job, collective, size_bytes, nccl)
     pace = Pace.of(job, choose(job, nccl, collective, size_bytes, channel_count(job, nccl)))
     kept = load.connections[:, 0] == 0 if collective == "send-recv" else np.ones(len(load.bytes), np.bool_)

@@ -22,12 +22,12 @@ from railweave.systems.junos.statements.management import (
     NEIGHBORS,
     Account,
     Agent,
-    Asker,
     Clients,
     Community,
     Edge,
     Key,
     Server,
+    SnmpV3User,
     System,
 )
 from railweave.systems.junos.words import NO_ADDRESS, address, unprinted
@@ -88,7 +88,7 @@ def _server(server: LoginServer) -> Server:
 def _agent(snmp: Snmp) -> Agent:
     inside = {MANAGEMENT_INSTANCE: Clients(snmp.clients)}
     communities = (Community(snmp.community, "read-only", snmp.clients, inside),) if snmp.community else ()
-    users = {name: Asker(user.auth, user.privacy) for name, user in snmp.users.items()}
+    users = {name: SnmpV3User(user.auth, user.privacy) for name, user in snmp.users.items()}
     return Agent(snmp.location, snmp.contact, communities, users, snmp.trap_targets)
 
 

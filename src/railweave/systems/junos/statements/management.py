@@ -102,7 +102,7 @@ class Community:
 
 
 @dataclass(frozen=True, slots=True)
-class Asker:
+class SnmpV3User:
     """A user of SNMP version 3, with authentication and privacy keys."""
 
     auth: str | None = None
@@ -117,7 +117,7 @@ class Agent:
     location: str = ""
     contact: str = ""
     communities: tuple[Community, ...] = ()
-    users: dict[str, Asker] = field(default_factory=dict[str, Asker])
+    users: dict[str, SnmpV3User] = field(default_factory=dict[str, SnmpV3User])
     trap_targets: tuple[str, ...] = ()
 
 
@@ -202,7 +202,7 @@ SNMP = (
         "v3 / usm local-engine / user <name>",
         "users",
         MODEL,
-        Asker,
+        SnmpV3User,
         (
             line("authentication-sha256 / authentication-key <auth>", MODEL, auth=SECRET),
             line("privacy-aes128 / privacy-key <privacy>", MODEL, privacy=SECRET),
@@ -214,7 +214,7 @@ SNMP = (
         "v3 / vacm / security-to-group / security-model usm / security-name <name> / group = railweave",
         "users",
         "",
-        Asker,
+        SnmpV3User,
         by="name",
         prints=True,
         name=WORD,

@@ -60,7 +60,7 @@ class Shell:
         self._inside = inside
         self._limit = limit
 
-    async def tell(self, words: str, given: str = "") -> str:
+    async def execute(self, words: str, given: str = "") -> str:
         """Run a command with an input, and return its output.
 
         Raises ``RefusedError`` if the command fails, and ``ReachError`` if the connection ends or the answer is late.
@@ -89,7 +89,7 @@ class NetconfShell:
     def __init__(self, inside: Netconf) -> None:
         self._inside = inside
 
-    async def tell(self, words: str, given: str = "") -> str:
+    async def execute(self, words: str, given: str = "") -> str:
         """Call the remote procedure ``words`` and return its reply, or only the text in the reply if ``given`` is "text".
 
         Raises ``RefusedError`` if the reply has an error other than a warning.
@@ -112,7 +112,7 @@ class Commands:
     def __init__(self, inside: Eapi) -> None:
         self._inside = inside
 
-    async def tell(self, words: str, given: str = "") -> str:
+    async def execute(self, words: str, given: str = "") -> str:
         """Run the lines of ``words`` as commands, and return a JSON list with the output of each.
 
         An output is text or, if ``given`` is "json", JSON. Raises ``RefusedError`` for a line that the device refuses;

@@ -16,9 +16,9 @@ from railweave.live.lab.frr import routers
 from railweave.live.lab.frr.routers import daemon_pid, running_root
 from railweave.live.lab.kernel.namespace import RUN, existing
 from railweave.live.lab.names import namespace
+from railweave.live.reach.change_session import Shell
 from railweave.live.reach.command import Command
 from railweave.live.reach.failure import ReachError
-from railweave.live.reach.telling import Shell
 from railweave.model.state.capture import LabEntry
 from railweave.progress import silent
 
@@ -36,7 +36,7 @@ _HOST = 'shift; exec "$0" -m railweave.host "$@"'
 """A shell command that runs ``railweave-host`` from the installed railweave."""
 
 
-def ask(
+def collect_lab(
     fabric: Path,
     folder: Path,
     *,

@@ -51,7 +51,7 @@ class OddServer:
         return f"{self.server} differs: {self.check} is {self.seen}, and {self.usual} on {self.agree} of {self.of}"
 
 
-def odd(answers: Sequence[Answer], models: Mapping[str, str]) -> list[OddServer]:
+def unusual_servers(answers: Sequence[Answer], models: Mapping[str, str]) -> list[OddServer]:
     """Return the servers with an unusual version or setting. ``models`` has the model of each server, by name.
 
     Servers without a model are left out. A value is usual if at least four fifths of the servers of a model have it.

@@ -73,7 +73,7 @@ async def ask_all(
 
     async def ask_device(asked: CollectTarget) -> Outcome:
         async with free:
-            outcome = await ask(asked, keep, attempts=attempts, open_by=open_by)
+            outcome = await query_device(asked, keep, attempts=attempts, open_by=open_by)
             done(outcome)
             return outcome
 
@@ -85,7 +85,7 @@ async def ask_all(
             task.cancel()
 
 
-async def ask(
+async def query_device(
     asked: CollectTarget, keep: Callable[[str, Question, str], None], *, attempts: int, open_by: Open = opened
 ) -> Outcome:
     """Send all queries to one device. A switch is tried at most ``attempts`` times, and a server that does not answer at all only once."""

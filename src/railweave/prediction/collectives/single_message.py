@@ -52,7 +52,7 @@ def messages(job: Job, collective: Collective, size_bytes: int, nccl: Parameters
     return connections * (each * over + max(0, each - how.window))
 
 
-def whole(job: Job, collective: Collective, size_bytes: int, nccl: Parameters) -> Program:
+def single_message_program(job: Job, collective: Collective, size_bytes: int, nccl: Parameters) -> Program:
     """Return an all-reduce, all-gather or reduce-scatter with one message per connection. Raises the errors of ``program``."""
     load = loads(job, collective, size_bytes, nccl)
     choice = load.choice

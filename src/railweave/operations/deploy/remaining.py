@@ -53,7 +53,7 @@ def capacity(before: Network, after: Network) -> Iterator[str]:
         yield f"{counted(nics[1], 'NIC')} of {nics[0]} can be reached"
 
 
-def gone(before: Network, after: Network, configs: Mapping[str, DeviceConfig]) -> Iterator[str]:
+def lost_parts(before: Network, after: Network, configs: Mapping[str, DeviceConfig]) -> Iterator[str]:
     """Yield a line for each kind of part that ``before`` has and ``after`` lacks.
 
     The kinds are path colors of leaves, rail planes, leaves without uplinks, tenants, NICs of servers, and routes.
