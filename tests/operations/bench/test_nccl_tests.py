@@ -204,10 +204,24 @@ def test_blank_halves_and_blank_names() -> None:
 
 def test_what_is_odd_is_noted() -> None:
     text = text_of("nccl-tests-2.13-reduce_scatter_perf.txt").replace("  601.2", "  601.2 x")
+    text = text.replace("     sum ", "    none ")  # such tables are of several operations
     assert [str(note) for note in read(text, "f").notes] == [
-        "f:24: 14 values under 13 columns: 134217728       2097152     float     sum      -1    601.2 x  223.25  209.30      0    600.1  223.66  209.68      0",
-        "f:1: which operation was measured is not said (a version before 2.17 and no command): give it by --operation",
+        "f:24: 14 values under 13 columns: 134217728       2097152     float    none      -1    601.2 x  223.25  209.30      0    600.1  223.66  209.68      0",
+        "f:1: the output does not name its operation (a version before 2.17 and no command): give it by --operation",
     ]
+
+
+def test_operation_of_an_unnamed_table() -> None:
+    """A reduction without a root has two factors of the bus bandwidth: its ranks tell an all-reduce from a reduce-scatter."""
+    text = text_of("nccl-tests-2.13-reduce_scatter_perf.txt")
+    assert read(text, "f").nccl_tests[0].operation == "reduce-scatter"
+    assert not read(text, "f").notes
+    assert read(text, "all_gather.txt").nccl_tests[0].operation == "all-gather"  # the name of the file comes first
+    two = "\n".join(text.split("\n")[20:23])  # the header of the table
+    row = "     1048576   262144  float   sum   {}   22.5   46.60   46.60       0    22.4   46.70   46.70       0\n"
+    devices = "".join(f"#  Rank {n} Group 0 Pid {n + 7} on node-1 device {n} [0x1b] NVIDIA H100\n" for n in range(2))
+    for root, ranks, operation in (("-1", devices, "all-reduce"), ("0", devices, "reduce"), ("-1", "", "")):
+        assert read(f"{ranks}{two}\n{row.format(root)}", "f").nccl_tests[-1].operation == operation
 
 
 @pytest.mark.parametrize(("code", "version"), [(23007, "2.30.7"), (2708, "2.7.8"), (20805, "2.8.5"), (0, "")])

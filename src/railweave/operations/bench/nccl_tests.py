@@ -16,7 +16,7 @@ from railweave.operations.bench.lines import Note, Notes, count, counted, measur
 from railweave.reading import parse_json
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
 
 OPERATIONS = {
@@ -45,6 +45,11 @@ _PROGRAM = re.compile(
 )
 _FILE = re.compile(r"(" + "|".join(sorted(OPERATIONS, key=len, reverse=True)) + r")", re.IGNORECASE)
 
+_ENOUGH_DIGITS = 0.5
+"""The least sum of algorithm bandwidths, in GB/s, whose two printed decimals determine the factor of the bus bandwidth."""
+_NEAR = 0.05
+"""The greatest relative deviation of a printed factor. The factors of two operations differ by 2."""
+
 KEPT = re.compile(
     r"(?:NCCL|RCCL|UCX|OMPI_MCA|HSA|HIP|ROCR|GPU_MAX|CUDA_VISIBLE|CUDA_DEVICE|RAILWEAVE|SLURM_NNODES|SLURM_NTASKS)\w*"
 )
@@ -62,6 +67,32 @@ def operation_of_file(name: str) -> str:
     """Return the operation that a file name contains; empty if it contains none."""
     match = _FILE.search(name.rpartition("/")[2].replace("-", "_"))
     return OPERATIONS[match[1].lower()] if match else ""
+
+
+def operation_of_rows(rows: Sequence[NcclTestsRow], ranks: int | None) -> str:
+    """Return the operation that the columns of a table determine; empty if several operations print such a table.
+
+    A table with a reduction and without a root is of an all-reduce or a reduce-scatter. Their bus bandwidths are 2(n-1)/n and
+    (n-1)/n times the algorithm bandwidth, for n ranks (doc/PERFORMANCE.md).
+    """
+    if ranks is None or ranks < 2 or any(not row.redop for row in rows):
+        return ""
+    roots = {row.root for row in rows}
+    if roots and None not in roots and -1 not in roots:
+        return "reduce"
+    if roots != {-1}:
+        return ""
+    algbw, busbw = 0.0, 0.0
+    for place in (place for row in rows for place in (row.out_of_place, row.in_place)):
+        if place is not None and place.algbw_gbytes_per_s and place.busbw_gbytes_per_s:
+            algbw += place.algbw_gbytes_per_s
+            busbw += place.busbw_gbytes_per_s
+    if algbw < _ENOUGH_DIGITS:
+        return ""
+    ratio = busbw / algbw
+    share = (ranks - 1) / ranks
+    factors = {"all-reduce": 2 * share, "reduce-scatter": share}
+    return next((name for name, factor in factors.items() if abs(ratio / factor - 1) < _NEAR), "")
 
 
 def operation_named(name: str | None) -> str:

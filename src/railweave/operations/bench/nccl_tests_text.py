@@ -203,19 +203,32 @@ class _Run:
         firsts = sum(rank.rank == 0 and rank.group == 0 for rank in self.ranks)
         return firsts if firsts > 1 else 0
 
+    @property
+    def rank_count(self) -> int | None:
+        """The number of ranks of a run; None if the output does not list them."""
+        return len(self.ranks) // (self.apart or 1) or None
+
+    def named(self, file: str) -> str:
+        """Return the operation: from the output's text, or else from the file's name, or else from the table. It is empty if none of these determines it."""
+        return (
+            self.operation
+            or nccl_tests.operation_of_file(file)
+            or nccl_tests.operation_of_rows(self.rows, self.rank_count)
+        )
+
     def whole(self, file: str) -> nccl_tests.NcclTests:
         failures = [*self.failures, *([(self.line, without_mpi(self.apart))] if self.apart else [])]
         return nccl_tests.NcclTests(
             file=file,
             line=self.line,
-            operation=self.operation or nccl_tests.operation_of_file(file),
+            operation=self.named(file),
             library=self.library or _library(self.ranks),
             tests_version=self.tests_version,
             library_version=self.library_version,
             cpu_time=self.columns is not None and self.columns.cpu_time,
             settings=tuple(self.settings.items()),
             ranks=tuple(self.ranks),
-            rank_count=len(self.ranks) // (self.apart or 1) or None,
+            rank_count=self.rank_count,
             node_count=len({rank.host for rank in self.ranks}) // (self.apart or 1) or (1 if self.ranks else None),
             rows=tuple(self.rows),
             out_of_bounds=self.out_of_bounds,
@@ -261,10 +274,10 @@ def read_nccl_tests(lines: Sequence[Line], notes: Notes, operation: str = "") ->
         above = text
     recognized = [run for run in runs if run.columns or run.rows or run.ranks or run.settings or run.failures]
     for run in recognized:
-        if run.rows and not (run.operation or operation or nccl_tests.operation_of_file(notes.file)):
+        if run.rows and not (operation or run.named(notes.file)):
             notes.add(
                 run.line,
-                "which operation was measured is not said (a version before 2.17 and no command): give it by --operation",
+                "the output does not name its operation (a version before 2.17 and no command): give it by --operation",
             )
     return [run.whole(notes.file) for run in recognized]
 
