@@ -59,6 +59,12 @@ def test_what_binds_is_what_was_busy_longest() -> None:
     assert found.to_text() == "proxy h:nic, busy 90.0% of the time (next: link, 70.0%)"
 
 
+def test_nothing_is_busy_for_longer_than_the_time() -> None:
+    """A run in a steady state estimates bytes and time separately, and their quotient may exceed 1."""
+    bound = bottleneck(Load("a--b", 1011, "h:nic", 1002, 20), 1000)
+    assert (bound.what, bound.busy, bound.next_busy) == ("a--b", 1.0, 1.0)
+
+
 @pytest.mark.parametrize(
     ("given", "error"),
     [

@@ -139,7 +139,11 @@ class Bottleneck:
 
 
 def bottleneck(load: Load, time_ps: int) -> Bottleneck:
-    """Return the bottleneck of a run that took ``time_ps``."""
+    """Return the bottleneck of a run that took ``time_ps``.
+
+    A run that was stopped in a steady state has estimates of its bytes and of its time. Their quotient may exceed 1 by a percent or
+    two, so a busy fraction is at most 1.
+    """
     parts = sorted(
         [
             (load.link_ps / time_ps, "link", load.link),
@@ -149,4 +153,4 @@ def bottleneck(load: Load, time_ps: int) -> Bottleneck:
         reverse=True,
     )
     (busy, kind, name), (next_busy, next_kind, _) = parts[0], parts[1]
-    return Bottleneck(kind, name, busy, next_kind, next_busy)
+    return Bottleneck(kind, name, min(busy, 1.0), next_kind, min(next_busy, 1.0))

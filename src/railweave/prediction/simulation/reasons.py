@@ -26,9 +26,10 @@ NEVER_ARRIVED = "Some messages never arrived: their queue pairs have no working 
 
 def _binds(prediction: Prediction) -> str:
     bound = bottleneck(prediction.load, prediction.time_ps)
-    busy = f"{bound.kind} {bound.what} was busy for {bound.busy:.1%} of the time: "
+    part = f"the {bound.what} were" if bound.kind == "server" else f"{bound.kind} {bound.what} was"
+    busy = f"{part} busy for {bound.busy:.1%} of the time: "
     if bound.busy >= FULL:
-        return f"{busy}this is the bottleneck. Next is {_with_article(bound.next_kind)} with {bound.next_busy:.1%}."
+        return f"{busy}this is the bottleneck. Next busiest: {_with_article(bound.next_kind)}, {bound.next_busy:.1%}."
     return f"{busy}nothing is full, so {1 - bound.busy:.1%} of the time was spent waiting (for latency, or for the causes below)."
 
 

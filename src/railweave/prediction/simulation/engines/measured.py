@@ -129,7 +129,8 @@ class PacketCounts:
     def links(self) -> Columns:
         """The table of links, with a row for each link and direction.
 
-        ``utilisation`` is the number of bytes sent relative to the link's capacity during the collective. Marks, drops,
+        ``utilisation`` is the number of bytes sent relative to the link's capacity during the collective, at most 1: in a
+        run that was stopped early, both are estimates. Marks, drops,
         pauses and queues exist only for the packet engine. If a packet run was stopped early, they cover only the part
         before the stop.
         """
@@ -138,7 +139,7 @@ class PacketCounts:
             **self._of_ports(np.arange(len(rate))),
             "rate_gbps": rate / 1e3,
             "tx_bytes": self.sent_bytes,
-            "utilisation": self.sent_bytes * 8e6 / rate * self.slower / self.time_ps,
+            "utilisation": np.minimum(self.sent_bytes * 8e6 / rate * self.slower / self.time_ps, 1.0),
         }
         if self.ports is None:
             return columns
