@@ -166,7 +166,10 @@ def number_check(runs: Sequence[Run], assumed: AssumedServers, notes: Iterable[s
     """Return the check of the largest message of each run. Raises ``InputError`` if no network of the servers can be designed."""
     numbers = tuple(number for run in runs for number in _numbers(run, assumed))
     others = gpu_notes(runs, assumed.network(1), "give the model of these servers by --nic", by_name=False)
-    return NumberCheck(assumed.to_text(), numbers, (*others, *notes))
+    failed = ("`railweave bench triage` names the cause of a failed run and the fix",) * any(
+        run.failures for run in runs
+    )
+    return NumberCheck(assumed.to_text(), numbers, (*others, *notes, *failed))
 
 
 def _numbers(run: Run, assumed: AssumedServers) -> Iterator[CheckedNumber]:
