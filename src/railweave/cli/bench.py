@@ -350,7 +350,7 @@ def triage(options: BenchTriage, *, as_json: bool, quiet: bool) -> None:
     unknown = [
         Problem(
             FileLine(output.read.file),
-            "no output of a benchmark is known in it",
+            "the file is empty" if output.blank else "no output of a benchmark is known in it",
             f"give what a run printed: {output.advice}",
         )
         for output in unread

@@ -188,6 +188,11 @@ def test_triage_of_a_folder_of_compressed_files_and_of_standard_input(
     code, out = bench("triage", folder / "cut.gz")
     assert code == 2
     assert "cut.gz: cannot be decompressed" in out
+    assert "`zcat FILE | railweave bench triage -`" in " ".join(out.split())
+    (folder / "blank.log").write_text("\n")
+    code, out = bench("triage", folder / "blank.log")
+    assert code == 2
+    assert "blank.log: the file is empty" in out
 
 
 def test_triage_of_what_is_no_output_of_a_benchmark_is_bad_use(bench: Any) -> None:

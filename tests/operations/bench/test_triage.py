@@ -223,3 +223,35 @@ def test_processors(text: str, *, mask: bool, count: int) -> None:
 def test_each_call_without_memory_is_one_finding(call: str, form: str) -> None:
     [found] = triage(f"n1:1:2 [0] misc/x.cc:1 NCCL WARN Call to {form.format(call)}\n", "x").diagnoses
     assert found.finding.id == ("run-call-failed" if "channel" in call else "run-memory-locked")
+
+
+def test_a_peer_has_the_name_of_its_host() -> None:
+    """A completion names its peer by the address of the bootstrap, and the log says whose address it is."""
+    text = (
+        "n1:1:2 [0] NCCL INFO Bootstrap : Using eth0:10.1.0.11<0>\n"
+        "n2:3:4 [0] NCCL INFO Bootstrap : Using eth0:10.1.0.12<0>\n"
+        "n1:1:9 [0] transport/net_ib.cc:1920 NCCL WARN NET/IB: Got completion from peer 10.1.0.12<417> with status=12 opcode=129 len=0 "
+        "vendor err 129 (Send) localGid ::ffff:10.6.3.2 remoteGids::ffff:10.6.3.3\n"
+    )
+    found = triage(text, "job.log").diagnoses[0].finding
+    assert (found.where, found.what) == ("n1", "no answer to all retries from 10.6.3.2 to 10.6.3.3 (n2)")
+
+
+def test_a_socket_that_times_out_has_a_remedy() -> None:
+    """Some releases print no error number: the words say enough."""
+    text = "n2:1:2 [0] include/socket.h:403 NCCL WARN Net : Connect to 10.1.0.11<51234> failed : Socket/connection timed out\n"
+    finding = triage(text, "job.log").diagnoses[0].finding
+    assert finding.id == "run-call-failed"
+    assert "open the firewall" in finding.fix
+    assert "look for its first failure" in finding.fix
+
+
+def test_a_result_without_a_call_asks_for_a_log() -> None:
+    """PyTorch prints only the result of NCCL, if NCCL printed nothing: no failure is above it."""
+    error = "torch.distributed.DistBackendError: NCCL error in: NCCLUtils.hpp:275, unhandled system error (run with NCCL_DEBUG=INFO for details)"
+    alone = triage(f"[rank3]: {error}\n", "job.log").diagnoses[0].finding
+    assert alone.id == "run-ended-early"
+    assert "a call of the kernel, of a network library or of a driver failed" in alone.fix
+    assert "NCCL_DEBUG=INFO" in alone.fix
+    log = "n1:1:2 [0] NCCL INFO NCCL version 2.21.5+cuda12.4\n"
+    assert "first failure above" in triage(f"{log}[rank3]: {error}\n", "job.log").diagnoses[-1].finding.fix

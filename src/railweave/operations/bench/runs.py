@@ -559,7 +559,7 @@ def output_text(file: Path | str) -> str:
         if data.startswith(_GZIP):
             data = gzip.GzipFile(fileobj=io.BytesIO(data)).read(MOST_BYTES + 1)
     except (EOFError, gzip.BadGzipFile, zlib.error) as error:
-        fix = "compress the log again once it is complete, or give it without compression"
+        fix = "compress the log again once it is complete; `zcat FILE | railweave bench triage -` reads the part before the damage"
         raise SpecError([Problem(FileLine(str(file)), f"cannot be decompressed: {error}", fix)]) from None
     except OSError as error:
         raise SpecError([Problem(FileLine(str(file)), f"cannot be read: {error.strerror}")]) from None

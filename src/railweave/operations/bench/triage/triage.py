@@ -384,6 +384,22 @@ def _ends(case: Case) -> Iterator[tuple[int, str]]:
             yield line.number, line.text.strip()[:200]
 
 
+_MORE = (
+    "run again with NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=INIT,NET,ENV,GRAPH (and NCCL_DEBUG_FILE=nccl.%h.%p.log: give all "
+    "these files at once)"
+)
+LOOKED_FOR = (
+    "triage looks for NCCL's messages, the ends of nccl-tests, rccl-tests and perftest, and PyTorch's watchdog. "
+    f"To see more, {_MORE}"
+)
+_RESULTS = (
+    ("unhandled system error", "a call of the kernel, of a network library or of a driver failed"),
+    ("unhandled cuda error", "a call of CUDA failed"),
+    ("unhandled hip error", "a call of HIP failed"),
+)
+"""The results of NCCL that name no call, and their meaning (NVIDIA/nccl ``src/init.cc`` and ``src/nccl.h.in``)."""
+
+
 @check(
     "run-ended-early",
     "error",
@@ -394,6 +410,7 @@ def _ends(case: Case) -> Iterator[tuple[int, str]]:
 def ended(case: Case) -> Iterator[FindingPlace]:
     """A run completes, and reaches the requested bandwidth."""
     ends: dict[int, str] = {}
+    logged = any(log.messages for log in ((case.log,) if case.log else ()) + case.job)
     for line, reason in sorted(_ends(case), key=lambda end: end[0]):
         ends.setdefault(line, reason)
     tests = {line for test in (*case.read.nccl_tests, *case.read.tools) for line, _ in test.failures}
@@ -402,7 +419,10 @@ def ended(case: Case) -> Iterator[FindingPlace]:
     for line, reason in ends.items():
         if line in tests or not shown:
             shown |= line not in tests or len(tests) > 0
-            yield case.finding(line, reason + cause, _host_in(reason, case) or case.host_of(line))
+            host = _host_in(reason, case) or case.host_of(line)
+            meaning = next((meaning for result, meaning in _RESULTS if result in reason), "")
+            fix = f"{meaning}, and this text does not name it: {_MORE}" if meaning and not logged else None
+            yield case.finding(line, reason.removeprefix(f"{host}: ") + cause, host, fix=fix)
     for test in case.read.nccl_tests:
         if test.average_is_enough is False:
             yield case.finding(test.line, "the average bus bandwidth is below what NCCL_TESTS_MIN_BW asks for")
@@ -481,12 +501,6 @@ class Diagnosis(JsonObject):
     evidence: str
 
 
-LOOKED_FOR = (
-    "triage looks for NCCL's messages, the ends of nccl-tests, rccl-tests and perftest, and PyTorch's watchdog. To see more, run again with "
-    "NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=INIT,NET,ENV,GRAPH (and NCCL_DEBUG_FILE=nccl.%h.%p.log: give all these files at once)"
-)
-
-
 @dataclass(frozen=True, slots=True)
 class TriageResult:
     """The values read from a text, and the diagnosed faults. The most severe faults come first, and causes come before their consequences."""
@@ -495,6 +509,8 @@ class TriageResult:
     diagnoses: tuple[Diagnosis, ...]
     known: bool = True
     """False if no part of the text has a form that triage reads."""
+    blank: bool = False
+    """True if the text is empty."""
 
     @property
     def advice(self) -> str:
@@ -527,7 +543,7 @@ def triage_job(texts: Sequence[tuple[str, str]], design: wire.Design | None = No
     for report in reports:
         whole.join(report)
     results: list[TriageResult] = []
-    for (_, file), reading, lines, logs, report in zip(texts, readings, lines_of_texts, jobs, reports, strict=True):
+    for (text, file), reading, lines, logs, report in zip(texts, readings, lines_of_texts, jobs, reports, strict=True):
         case = Case(reading, lines, design or wire.Design(), logs, whole)
         findings = [finding for rule in RULES for finding in rule.run(case, file=file)]
         findings.sort(key=lambda finding: SEVERITIES.index(finding.severity))
@@ -537,6 +553,7 @@ def triage_job(texts: Sequence[tuple[str, str]], design: wire.Design | None = No
                 reading,
                 tuple(Diagnosis(finding, evidence.get(finding.line, "")) for finding in findings),
                 known=bool(findings) or report.known or not reading.empty,
+                blank=not text.strip(),
             )
         )
     return results

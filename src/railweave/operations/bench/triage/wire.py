@@ -112,6 +112,15 @@ class Case:
         """Return the host that printed a line, from NCCL's message or else from the line's prefix; empty if neither names a host."""
         return (self.log.host_of(line) if self.log else "") or self._host_of_line.get(line, "")
 
+    @cached_property
+    def _host_of_address(self) -> dict[str, str]:
+        logs = self.job or ((self.log,) if self.log else ())
+        return {interface.address: interface.host for log in logs for interface in log.bootstrap if interface.host}
+
+    def host_at(self, peer: str) -> str:
+        """Return the host whose bootstrap interface has the address of a peer, given as ``ADDRESS<PORT>``; empty if no log has the address."""
+        return self._host_of_address.get(peer.partition("<")[0].strip("[]"), "")
+
     def warnings_of(self, kind: str) -> Iterator[tuple[LogMessage, str]]:
         """Yield (first warning, suffix) for each group of similar warnings of a kind on a host. The suffix has the group's ranks and size."""
         warnings = [message for message in (self.log.warnings if self.log else ()) if kind_of(message.text) == kind]
@@ -233,14 +242,14 @@ def retries(case: Case) -> Iterator[FindingPlace]:
             yield case.finding(line.number, f"no answer to all retries of {match[2]} ({match[3]})", match[1])
     for key, line, often in once(
         (
-            f"{completion.host}\n{completion.device}\n{completion.local_gid}\n{completion.remote_gid or completion.peer}",
+            f"{completion.host}\n{completion.device}\n{completion.local_gid}\n{completion.remote_gid or completion.peer}\n{case.host_at(completion.peer)}",
             completion.line,
         )
         for completion in (case.log.failed if case.log else ())
         if completion.status == 12
     ):
-        host, name, local, remote = key.split("\n")
-        way = f" from {local}" * bool(local) + f" to {remote}" * bool(remote)
+        host, name, local, remote, peer = key.split("\n")
+        way = f" from {local}" * bool(local) + f" to {remote}" * bool(remote) + f" ({peer})" * bool(peer)
         yield case.finding(line, f"no answer to all retries{f' of {name}' if name else ''}{way}{times(often)}", host)
 
 
@@ -292,8 +301,8 @@ def _vendor(case: Case, completion: FailedCompletion) -> str:
     "run-call-failed",
     "error",
     applies="run",
-    why="the kernel, the RDMA driver or the other end rejected a call of NCCL; the error number gives the reason",
-    fix="look up the call and its error number; `railweave host check` checks the settings that NCCL's calls need",
+    why="the kernel, the RDMA driver or the other end rejected a call of NCCL; its message or error number gives the reason",
+    fix="look up the call and its message or error number; `railweave host check` checks the settings that NCCL's calls need",
 )
 def calls(case: Case) -> Iterator[FindingPlace]:
     """No call of the kernel, verbs or libfabric fails."""
@@ -390,14 +399,21 @@ def _remedy(case: Case, text: str) -> str | None:
     sockets = re.search(r"[Cc]onnect|[Ss]ocket|\brecv\b|\bsend\b", text)
     if sockets and error in ENDED:
         return "the other rank ended first: look for its own first failure"
-    if re.search(r"[Cc]onnect|[Ss]ocket|\b[Pp]oll|\brecv\b|\bsend\b", text) and (
-        error in {REFUSED, *NO_PATH} or "exceeded" in text
-    ):
-        return (
-            "ranks must reach each other by TCP on every port: open the firewall between the servers, and set NCCL_SOCKET_IFNAME to an "
-            "interface whose address the other servers reach"
-        )
+    if re.search(r"[Cc]onnect|[Ss]ocket|\b[Pp]oll|\brecv\b|\bsend\b", text):
+        late = error == NO_NEIGHBOR or _LATE.search(text)
+        if late or error in {REFUSED, *NO_PATH} or "exceeded" in text:
+            return _NO_SOCKET + _AFTER_INIT * bool(late)
     return None
+
+
+_LATE = re.compile(r"timed? ?out", re.IGNORECASE)
+_NO_SOCKET = (
+    "ranks must reach each other by TCP on every port: open the firewall between the servers, and set NCCL_SOCKET_IFNAME to an "
+    "interface whose address the other servers reach"
+)
+_AFTER_INIT = (
+    ". If the ranks had reached each other before, the other server hangs or is down: look for its first failure"
+)
 
 
 @check(
