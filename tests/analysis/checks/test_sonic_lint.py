@@ -33,11 +33,20 @@ def test_rendered_devices_are_clean(name: str) -> None:
         assert lint(switch.name, parse(made["config_db.json"]), parse_frr(made["frr.conf"])) == []
 
 
+def test_a_breakout_mode_as_a_platform_writes_it() -> None:
+    """``platform.json`` names the other speeds of a mode in brackets."""
+    made = files(SMALL[0], retargeted(SMALL[0], "sonic").switches[0].name)
+    tables = made["config_db.json"].replace('x400G"', 'x400G[200G,100G]"')
+    assert tables != made["config_db.json"]
+    assert "sonic-breakout" not in {finding.id for finding in lint("leaf", parse(tables), parse_frr(made["frr.conf"]))}
+
+
 WRONG = [
     ("sonic-lanes", '"lanes": "5,6,7,8"', '"lanes": "1,2,3,4"'),
     ("sonic-lanes", '"lanes": "5,6,7,8"', '"lanes": "5,6,7,x"'),
     ("sonic-breakout", '"brkout_mode": "2x400G"', '"brkout_mode": "4x200G"'),
     ("sonic-breakout", '"brkout_mode": "2x400G"', '"brkout_mode": "two"'),
+    ("sonic-breakout", '"brkout_mode": "2x400G"', '"brkout_mode": "4x200G[100G,50G]"'),
     ("sonic-member", '"Vlan2|Ethernet128"', '"Vlan2|Ethernet0"'),
     ("sonic-member", '"Vlan2|Ethernet128"', '"Vlan2|Ethernet999"'),
     ("sonic-code-point", '"48": "6"', '"64": "6"'),

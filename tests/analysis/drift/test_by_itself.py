@@ -84,3 +84,21 @@ def test_tables_that_sonic_fills_by_itself() -> None:
         "DEVICE_METADATA / localhost / buffer_model dynamic",
         "KDUMP",
     ]
+
+
+def test_names_of_a_platform_are_no_difference() -> None:
+    """Each platform calls its ports and breakout modes differently: an SN5600 has etp1a and 2x400G with the other speeds in brackets."""
+    network = retargeted("evpn-functional", "sonic")
+    tables: dict[str, Any] = json.loads(texts(network)["config_db.json"])
+    for name, row in tables["PORT"].items():
+        row["alias"] = f"etp{row['index']}{name[-1]}"
+    for row in tables["BREAKOUT_CFG"].values():
+        row["brkout_mode"] += "[200G,100G,50G]"
+    changed = {**texts(network), "config_db.json": json.dumps(tables)}
+    assert drift(network, {"leaf1": changed}, only=["leaf1"]).equal
+    tables["BREAKOUT_CFG"]["Ethernet0"]["brkout_mode"] = "8x100G[50G]"
+    changed = {**texts(network), "config_db.json": json.dumps(tables)}
+    found = drift(network, {"leaf1": changed}, only=["leaf1"])
+    assert [cause.found for cause, _ in found.devices[0].stands.causes] == [
+        "BREAKOUT_CFG / Ethernet0 / brkout_mode 8x100G[50G]"
+    ]

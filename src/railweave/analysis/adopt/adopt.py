@@ -24,6 +24,7 @@ from railweave.model.config.apply import alone, merged
 from railweave.model.config.compare import compare
 from railweave.model.config.gate import named
 from railweave.model.config.secret_words import alike
+from railweave.model.config.spelling import plainly
 from railweave.model.device.build import device_config
 from railweave.model.device.fields import FieldDifference, differences
 from railweave.model.intent.fabric import FabricFile
@@ -50,7 +51,7 @@ class Score:
     """The comparison of a switch's saved statements with the statements of its design.
 
     - ``equal``: the number of statements that both have.
-    - ``equivalent``: the number of statements that differ only in names or descriptions.
+    - ``equivalent``: the number of statements that differ only in names or descriptions, or that the system writes by itself.
     - ``extra``: statements that only the design has.
     - ``lost``: statements that the design lacks.
     - ``fields``: the configuration fields that differ.
@@ -131,7 +132,12 @@ def score(
     words = _renames(read, designed)
     equivalent += _take(left, come, partial(_renamed, words)) if left and come else 0
     equivalent += _take(left, come, _without_text) if left and come else 0
-    unsaid = (*catalog().systems[read.nos].reads.unsaid, *_NOT_SAID)
+    reads = catalog().systems[read.nos].reads
+    equivalent += _take(left, come, partial(plainly, spelled=reads.spelled)) if left and come and reads.spelled else 0
+    written = [line for line in left if any(re.fullmatch(pattern, line) for pattern in reads.by_itself)]
+    left = [line for line in left if line not in set(written)]
+    equivalent += len(written)
+    unsaid = (*reads.unsaid, *_NOT_SAID)
     fields = tuple(differences(read, designed, without=unsaid))
     return Score(read.name, equal + secret, equivalent, tuple(come), tuple(left), fields)
 

@@ -14,6 +14,7 @@ from railweave.errors import RenderError
 from railweave.model.config.apply import alone, apply
 from railweave.model.config.compare import compare
 from railweave.model.config.gate import hidden
+from railweave.model.config.spelling import plainly
 from railweave.model.config.tree import ConfigTree, Name, Node, Step
 from railweave.model.device.fields import FieldDifference, differences
 
@@ -65,12 +66,14 @@ def causes(
     actual: str,
     unsaid: Sequence[str],
     by_itself: Collection[str] = (),
+    spelled: Collection[str] = (),
 ) -> tuple[list[Cause], tuple[str, ...]]:
     """Return (the statements in which one file differs from the design, the statements in which only a secret's value differs).
 
     - ``designed``: the designed files of the device, by name.
     - ``unsaid``: the names that the system does not print (``model.device.fields``).
     - ``by_itself``: patterns of statements that the system adds without being configured; these are left out.
+    - ``spelled``: patterns of statements whose groups have no effect; statements that differ only in these are left out.
 
     The configurations may differ although no statement does, for example because of the order. The only cause is then
     the first line that differs. Raises ``RenderError``, with the line, if the file cannot be read.
@@ -82,6 +85,7 @@ def causes(
         edit
         for edit in edits(change.steps)
         if not (len(edit) == 1 and edit[0].kind == "add" and is_by_itself(edit[0], by_itself))
+        and not _only_spelled(edit, spelled)
     ]
     each = len(made_edits) <= EACH_ALONE
     base, reading = reader.read(designed).config, _reading(reader, {**designed, file: actual})
@@ -155,6 +159,16 @@ def edits(steps: Sequence[Step]) -> list[list[Step]]:
             pairs.append([step] if like is None else [step, added.pop(id(like))])
     taken = {id(edit_step) for edit in pairs for edit_step in edit}
     return [*pairs, *([step] for step in steps if id(step) not in taken)]
+
+
+def _only_spelled(edit: Sequence[Step], spelled: Collection[str]) -> bool:
+    """Return True if an edit replaces a statement by an equal statement that is spelled differently."""
+    first, last = edit[0], edit[-1]
+    old = first.old or first.node
+    if (last is first and first.kind != "replace") or old.children or last.node.children:
+        return False
+    before, after = statement(first, old), statement(last, last.node)
+    return before != after and plainly(before, spelled) == plainly(after, spelled)
 
 
 def is_by_itself(step: Step, patterns: Collection[str]) -> bool:

@@ -93,7 +93,9 @@ def compare_device(
             continue
         try:
             some, secret = (
-                causes(reader, file, designed, _whole(text), unsaid, reads.by_itself) if why else _unasked(text)
+                causes(reader, file, designed, _whole(text), unsaid, reads.by_itself, reads.spelled)
+                if why
+                else _unasked(text)
             )
         except RenderError as error:
             unreadable.append(_unreadable(config.name, path, error))

@@ -118,6 +118,10 @@ class Reads(Model):
         default_factory=dict[str, str],
         description="patterns of whole statements that the system writes by itself, by the source: more of these is no difference, and deploy leaves them",
     )
+    spelled: dict[str, str] = Field(
+        default_factory=dict[str, str],
+        description="patterns of whole statements, by the source: statements that differ only in the groups of a pattern are equal",
+    )
     tried: tuple[ReadingTrial, ...] = Field(
         default=(), description="configurations of others that were read, by where they are public"
     )

@@ -206,6 +206,13 @@ def _by_itself() -> Iterator[str]:
         ("system", "pattern", "source"),
         ((nos, *row) for nos, system in catalog().systems.items() for row in _patterns(system.reads.by_itself)),
     )
+    yield ""
+    yield "Statements that differ only in a group of these patterns are no difference either:"
+    yield ""
+    yield from _table(
+        ("system", "pattern", "source"),
+        ((nos, *row) for nos, system in catalog().systems.items() for row in _patterns(system.reads.spelled)),
+    )
 
 
 def _faults() -> Iterator[str]:

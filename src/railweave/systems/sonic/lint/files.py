@@ -140,7 +140,7 @@ def breakout(files: Files) -> Iterator[str]:
         by_index.setdefault(text(row, "index"), []).append((name, text(row, "speed")))
         index_of[name] = text(row, "index")
     for (name, *_), row in files.rows("BREAKOUT_CFG"):
-        mode = re.fullmatch(r"(\d+)x(\d+)G(?:\(\d+\))?", text(row, "brkout_mode"))
+        mode = re.fullmatch(r"(\d+)x(\d+)G(?:\[[^\]]*\])?(?:\(\d+\))?", text(row, "brkout_mode"))
         if mode is None:
             yield f"BREAKOUT_CFG|{name}: {text(row, 'brkout_mode')!r} is no mode"
         elif name not in index_of:
