@@ -35,10 +35,12 @@ def drift(options: DriftOptions, *, as_json: bool, quiet: bool) -> None:
             print_findings(comparison.findings)
         for line in comparison.adopted:
             typer.echo(line if line.startswith("not adopted") else f"adopted: {line}")
-        differ, missing = comparison.wrong, len(comparison.missing)
+        unreadable, missing = comparison.unreadable, len(comparison.missing)
+        differ = comparison.wrong - unreadable
         typer.echo(
-            f"{counted(comparison.compared, 'switch', 'switches')} compared: "
+            f"{counted(comparison.compared - unreadable, 'switch', 'switches')} compared: "
             + (f"{differ} {'differs' if differ == 1 else 'differ'} from the design" if differ else "no difference")
+            + (f"; {counted(unreadable, 'switch', 'switches')} not readable" if unreadable else "")
             + (f"; {counted(missing, 'switch', 'switches')} not seen" if missing else "")
         )
     if not comparison.proven:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from tests.retarget import retargeted
 
-from railweave.analysis.drift.drift import Drift, drift
+from railweave.analysis.drift.drift import AGAIN, Drift, drift
 from railweave.model.device.build import device_config
 from railweave.model.network.model import Network
 from railweave.systems import system
@@ -102,3 +102,15 @@ def test_names_of_a_platform_are_no_difference() -> None:
     assert [cause.found for cause, _ in found.devices[0].stands.causes] == [
         "BREAKOUT_CFG / Ethernet0 / brkout_mode 8x100G[50G]"
     ]
+
+
+@pytest.mark.parametrize("text", ["admin@leaf1:~$ show runningconfiguration all\n", '{"PORT": {', ""])
+def test_a_damaged_document_is_not_compared(text: str) -> None:
+    """It is no text of FRR, and loading the design is no remedy."""
+    network = retargeted("evpn-functional", "sonic")
+    saved = {"leaf1/configuration.json": text, "leaf1/configuration-frr.txt": texts(network)["frr.conf"]}
+    found = drift(network, {"leaf1": saved}, only=["leaf1"])
+    assert (found.wrong, found.unreadable, found.proven) == (1, 1, False)
+    lines = found.lines()
+    assert lines[0] == "leaf1: not compared"
+    assert [line for line in lines if line.startswith("->")] == [f"-> {AGAIN}"]

@@ -270,8 +270,8 @@ def _matched(
 ) -> tuple[dict[str, str], dict[str, tuple[str, str]]]:
     """Return (the designed texts, the saved texts of the same files), both by file name.
 
-    Files are matched by the names that railweave gives them, or else by their form (JSON or lines). Some devices print
-    several files of the design as one text; these are joined.
+    Files are matched by the names that railweave gives them, or else by their form (JSON or lines). A file whose name ends in
+    .json is JSON even if its text is damaged. Some devices print several files of the design as one text; these are joined.
     """
     matched = {Path(path).name: (path, text) for path, text in texts.items() if Path(path).name in designed}
     if matched:
@@ -279,7 +279,7 @@ def _matched(
     documents = [file for file in designed if file.endswith(".json")]
     lines = [file for file in system(config.nos).trees(config) if file not in documents]
     for path, text in texts.items():
-        if documents and text.lstrip().startswith("{"):
+        if documents and (text.lstrip().startswith("{") or path.endswith(".json")):
             matched[documents[-1]] = (path, text)
         elif lines:
             designed = {

@@ -249,6 +249,9 @@ class DeviceDrift:
 LOAD = "load the designed statements: `railweave deploy plan FABRIC --live -o plan.json`, then `railweave deploy apply plan.json`"
 """The remedy of a difference. The design is right, so the fabric file needs no change."""
 
+AGAIN = "save the configurations that cannot be read again: `railweave collect FABRIC -o CAPTURE`, or by hand (docs/collect.md)"
+"""The remedy of a text that cannot be read. A deployment would not change what the text says."""
+
 SHOWN_DEVICES = 4
 """Number of devices that a line names; the others are counted."""
 
@@ -321,6 +324,11 @@ class Drift:
     def wrong(self) -> int:
         """The number of switches that differ from the design."""
         return sum(bool(device.stands.findings) for device in self.devices)
+
+    @property
+    def unreadable(self) -> int:
+        """The number of switches in ``wrong`` whose only fault is a text that cannot be read."""
+        return sum(bool(device.stands.unreadable) and not device.stands.causes for device in self.devices)
 
     @property
     def proven(self) -> bool:
@@ -406,11 +414,13 @@ class Drift:
             text += statement.lines()
         for device, different in of_device.items():
             places = [(place, statement) for statement in different for place in statement.places]
-            text.append(f"{device}: {counted(len(places), 'difference')}")
+            compared = sum(not statement.what for statement in different)
+            text.append(f"{device}: {counted(len(places), 'difference') if compared else 'not compared'}")
             for (_, file, line), statement in sorted(places, key=lambda entry: entry[0]):
                 text.append(f"  {file}:{line}  {statement.id}")
                 text += statement.lines()
-        text += [f"-> {LOAD}"] if statements else []
+        text += [f"-> {LOAD}"] if any(not statement.what for statement in statements) else []
+        text += [f"-> {AGAIN}"] if any(statement.what for statement in statements) else []
         for (_, statement), devices in self.own_statements.items():
             where = devices[0] if len(devices) == 1 else f"{devices[0]} and {len(devices) - 1} more"
             text.append(f"only on devices, kept: {statement} ({where})")
