@@ -72,6 +72,17 @@ def test_a_card_without_its_rdma_device_is_named(tmp_path: Path) -> None:
     assert "GPU" in said[-1].seen
 
 
+def test_limits_have_a_remedy_without_files_of_a_design(tmp_path: Path) -> None:
+    """A server without a design has no limits.conf to install."""
+    _, document = plan("h100-rlb", tmp_path)
+    parts = healthy(document)
+    limits = "Max open files 1024 20000 files\nMax locked memory 8388608 8388608 bytes"
+    parts.files["/proc/self/limits"] = limits
+    said = {one.check.id: one.outcome.remedy for one in look(parts, None, "system-memlock", "system-open-files")}
+    assert "`* hard memlock unlimited` into /etc/security/limits.d/90-rdma.conf" in said["system-memlock"]
+    assert said["system-open-files"].startswith("write `* hard nofile 65536` into ")
+
+
 def test_two_nics_that_differ_are_both_named(tmp_path: Path) -> None:
     """Nobody knows which of two is right: a warning for each, and not silence."""
     _, document = plan("h100-rlb", tmp_path)

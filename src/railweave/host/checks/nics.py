@@ -80,7 +80,10 @@ def _functions(server: Server) -> Iterator[Outcome]:
     for name in lost:
         yield failed("no RDMA device", "one", "the other NICs of its kind on this server", remedy, name)
     if not with_rdma:
-        yield failed("no RDMA device at all", "one for each NIC", "/sys/class/infiniband", "see driver-loaded, log-nic")
+        remedy = (
+            "`lspci -nn -d ::0200` lists the NICs; load their RDMA driver (mlx5_ib, bnxt_re, ionic_rdma); see log-nic"
+        )
+        yield failed("no RDMA device at all", "one for each NIC", "/sys/class/infiniband", remedy)
     elif not lost:
         yield ok(f"{len(with_rdma)} NICs, each with an RDMA device")
 

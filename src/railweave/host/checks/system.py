@@ -94,9 +94,8 @@ def memlock(server: Server) -> Iterator[Outcome]:
     if match[1] == "unlimited":
         yield ok("unlimited")
     else:
-        remedy = (
-            "install limits.conf of this server; for services LimitMEMLOCK=infinity (slurmd too), then log in again"
-        )
+        install = _limits(server, "* soft memlock unlimited", "* hard memlock unlimited")
+        remedy = f"{install}; for services LimitMEMLOCK=infinity (slurmd too), then log in again"
         yield failed(f"{match[1]} bytes", "unlimited", "Thor2 guide, section 2.3", remedy)
 
 
@@ -115,9 +114,15 @@ def open_files(server: Server) -> Iterator[Outcome]:
     if match[1] == "unlimited" or int(match[1]) >= 65536:
         yield ok(match[1])
     else:
-        yield warning(
-            match[1], "65536", "NCCL, troubleshooting", "install limits.conf of this server; LimitNOFILE for services"
-        )
+        install = _limits(server, "* hard nofile 65536")
+        yield warning(match[1], "65536", "NCCL, troubleshooting", f"{install}; LimitNOFILE for services")
+
+
+def _limits(server: Server, *lines: str) -> str:
+    """Return the instruction to set limits: by the file of the design, or by these lines if the server has no design."""
+    if not server.generic:
+        return "install limits.conf of this server"
+    return f"write `{'` and `'.join(lines)}` into /etc/security/limits.d/90-rdma.conf"
 
 
 @of_server(
