@@ -58,6 +58,18 @@ def test_a_folder_becomes_a_fabric_file(
     assert (tmp_path / "mine.inventory.csv").read_text().startswith("device,")
 
 
+def test_an_imported_file_names_nothing_that_its_system_lacks(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """SONiC has neither names of VLANs nor the services of other systems."""
+    saved, file = _saved(tmp_path / "saved", "sonic"), tmp_path / "mine.yaml"
+    assert run(monkeypatch, "import", saved, "-o", file, "--json") == 0
+    capsys.readouterr()
+    run(monkeypatch, "verify", file, "--running", saved, "--json")
+    said = [finding["what"] for finding in json.loads(capsys.readouterr().out)["findings"]]
+    assert not [what for what in said if "no statement for `management.services" in what or "`naming.vlan`" in what]
+
+
 @pytest.mark.parametrize("there", ["mine.yaml", "mine.lock", "mine.inventory.csv"])
 def test_what_was_corrected_is_replaced_with_force_alone(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path, there: str

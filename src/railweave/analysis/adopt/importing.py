@@ -21,6 +21,7 @@ from railweave.analysis.adopt.stand_in import hardware
 from railweave.analysis.adopt.tenancy import loopbacks, overlay, tenant_slots, tenants
 from railweave.analysis.adopt.traffic import load_balancing, mtus, qos
 from railweave.analysis.adopt.wiring import Lldp, Wiring, wiring
+from railweave.counting import counted
 from railweave.design.addresses.identity import FIRST_MANAGEMENT_HOST
 from railweave.errors import InputError, NetworkPart, Problem
 from railweave.model.catalog import catalog
@@ -248,10 +249,34 @@ def management(draft: Draft, configs: Mapping[str, DeviceConfig]) -> dict[str, A
         gateway, _ = common(list(gateways))
         if gateway != str(net.network_address + 1) and ipaddress.ip_address(gateway) in net:
             made["gateway"] = gateway
-    most, others = common([given(config.management, Management()) for config in configs.values()])
+    settings = {name: _said(config.nos, given(config.management, Management())) for name, config in configs.items()}
+    most, others = common(list(settings.values()))
     if others:
-        draft.note(f"{others} switches have different management settings; they get the most common settings")
+        unlike = [name for name, value in settings.items() if value != most]
+        fields = dict.fromkeys(
+            field
+            for name in unlike
+            for field in {**most, **settings[name]}
+            if most.get(field) != settings[name].get(field)
+        )
+        draft.note(
+            f"{counted(others, 'switch has', 'switches have')} other management settings than most ({', '.join(unlike[:4])}"
+            f"{', …' * (others > 4)}: {', '.join(fields)}); a build gives them the most common settings",
+            "management",
+        )
     return made | _as_references(draft, most, "imported")
+
+
+def _said(nos: str, settings: dict[str, Any]) -> dict[str, Any]:
+    """Return management settings without the services that the system's text cannot express, because a fabric file with them would be refused in part."""
+    unsaid = catalog().systems[nos].reads.unsaid
+    services = {
+        name: value
+        for name, value in settings.get("services", {}).items()
+        if f"management.services.{name}" not in unsaid
+    }
+    others = {name: value for name, value in settings.items() if name != "services"}
+    return others | ({"services": services} if services else {})
 
 
 _SECRETS = frozenset({"root_password", "password", "community", "auth", "privacy", "key", "grpc_certificate"})

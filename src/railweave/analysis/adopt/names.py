@@ -12,6 +12,7 @@ from railweave.analysis.adopt.servers import FEW_NICS, MOST_NICS, known_nics
 from railweave.analysis.adopt.sites import site_names
 from railweave.analysis.adopt.wiring import End, Wiring
 from railweave.counting import counted
+from railweave.model.catalog import catalog
 from railweave.model.intent.topology import Naming
 
 if TYPE_CHECKING:
@@ -157,7 +158,7 @@ def name_spines(draft: Draft, shape: Shape) -> dict[str, str]:
 def name_vlans(
     draft: Draft, configs: Mapping[str, DeviceConfig], rails: Mapping[tuple[str, int], tuple[str, int]]
 ) -> None:
-    """Write ``naming.vlan``, the pattern that gives most VLAN names, if it differs from the default.
+    """Write ``naming.vlan``, the pattern that gives most VLAN names, if it differs from the default and from the only names that the systems have.
 
     ``rails`` maps (leaf, VLAN) to (stripe, rail).
     """
@@ -177,7 +178,8 @@ def name_vlans(
         return sum(pattern.format(fabric=draft.name, stripe=s, rail=r, vlan=v) == name for name, v, s, r in seen)
 
     best = max(patterns, key=right)
-    if best != USUAL.vlan:
+    systems = (catalog().systems[configs[name].nos] for name in draft.switches)
+    if best != USUAL.vlan and not all(system.vlan_name == best for system in systems):
         draft.at("naming")["vlan"] = best
     if right(best) < len(seen):
         draft.note(
