@@ -56,6 +56,7 @@ def test_every_system_says_it(tmp_path: Path, system: str, switch: str, says: st
     [found], with_user = without_and_with_user(tmp_path, system, switch)
     assert found.what == "the switches have no user"
     assert says in found.why
+    assert "root_password" not in found.fix  # these systems have no use for it
     assert not with_user
 
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 from ipaddress import ip_network
 
 from railweave.model.device.build import device_config
-from railweave.model.device.management import Services
+from railweave.model.device.management import Services, User
 from railweave.model.intent.addresses import Pools
 from railweave.model.intent.addressing import Addressing
 from railweave.model.intent.tenants import Overlay
@@ -22,6 +22,20 @@ def test_eos_has_no_root_and_no_ssh_beside_management() -> None:
     assert {"management ssh / shutdown", "management ssh / vrf MGMT / no shutdown"} <= set(found)
     gaps = system("eos").gaps(device_config(retargeted("h100-rlb", "eos"), "stripe1-leaf1", "eos"))
     assert "eos-no-root" in {one.id for one in gaps}  # the file has a password for it
+
+
+def test_eos_reports_the_account_admin_unless_the_file_sets_its_password() -> None:
+    config = device_config(retargeted("h100-rlb", "eos"), "stripe1-leaf1", "eos")
+    assert config.management.users
+    for users, open_admin in (
+        (config.management.users, True),
+        ({"admin": User("super-user", "secret:admin")}, False),
+        ({}, False),  # the check no-login reports a file without users
+    ):
+        ids = {
+            gap.id for gap in system("eos").gaps(replace(config, management=replace(config.management, users=users)))
+        }
+        assert ("eos-open-admin" in ids) is open_admin
 
 
 def test_clients_of_gnmi_on_sonic_have_certificates() -> None:

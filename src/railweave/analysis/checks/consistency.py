@@ -167,6 +167,8 @@ LOGINS_BY_HAND = (
     "those of `management` and leaves admin as it is"
 )
 """The remedy on a system whose configuration cannot contain users."""
+USERS_ONLY = "set `management: {users: {NAME: {password: secret:NAME-hash}}}`"
+"""The remedy if no system of the network takes a root password."""
 
 
 @check(
@@ -196,7 +198,8 @@ def no_login(subject: Subject) -> Iterator[FindingPlace]:
         yield FindingPlace(subject.network.name, "the switches have no root password", why="; ".join(root))
     if logins and not management.users:
         why = "; ".join(dict.fromkeys(login.without_user for login in logins))
-        yield FindingPlace(subject.network.name, "the switches have no user", why=why)
+        fix = None if root else USERS_ONLY
+        yield FindingPlace(subject.network.name, "the switches have no user", why=why, fix=fix)
 
 
 @check(

@@ -16,7 +16,9 @@ if TYPE_CHECKING:
 CONFIGURATION = "eos.conf"
 
 LOAD = """
-# Copy the file to the switch, at the address that it has now, or from a USB stick. A switch as delivered has the user admin without a password, who may log in on the console alone: give admin one first.
+# A switch as delivered looks for a configuration by DHCP (zero-touch provisioning). End that at the console, as admin, who has no password. The switch restarts:
+$ zerotouch disable
+# Copy the file to the switch from a USB stick, or by SSH to the address that the switch has now. Before you use SSH, give admin a password (`username admin secret PASSWORD`), because admin without one logs in only at the console.
 $ scp devices/{config.name}/eos.conf admin@ADDRESS:/mnt/flash/{config.name}.conf
 #[config.management.services.grpc_certificate] gNMI takes its certificate from the switch's own store: put it there first, or gNMI does not start.
 $ copy flash:railweave.pem certificate:
@@ -32,6 +34,11 @@ $ commit timer 00:10:00
 $ ssh {user}@{config.management_address.address}
 # Only if that works, within the 10 minutes, on the console:
 $ configure session railweave commit
+$ copy running-config startup-config
+#[open_admin] The design has no user admin, so `rollback clean-config` has removed the password of admin: at the console, admin logs in without one. To prevent it, add `admin` to `users` in the fabric file, or remove the account:
+$ configure
+$ no username admin
+$ end
 $ copy running-config startup-config
 """
 
@@ -148,6 +155,7 @@ _BOOK = Runbook(
         "cipher": lambda switch: CIPHERS[switch["macsec"].cipher_suite],
         "six": lambda switch: switch["gateway"].family == "ipv6",
         "headroom": lambda switch: headroom_bytes(switch.qos),
+        "open_admin": lambda switch: "admin" not in switch.config.management.users,
         "share": lambda _: _share,
         "marked": lambda _: _marked,
     },

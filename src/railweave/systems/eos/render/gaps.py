@@ -123,6 +123,12 @@ NO_ROOT = note(
     "root's password (`root_password`) is not configured on EOS",
     "root is the account of the underlying Linux: no one can log in with it (`no aaa root`); users log in by name",
 )
+OPEN_ADMIN = note(
+    "eos-open-admin",
+    "EOS keeps its account admin without a password, because `users` has no admin",
+    "admin logs in at the console without a password, also if it had a password before the configuration was loaded",
+    "add `admin` to `users`, or enter `no username admin` on the switch",
+)
 NETCONF_RFC = note(
     "eos-netconf-rfc",
     "EOS has no setting for the strict form of NETCONF (`netconf_rfc_compliant`)",
@@ -249,6 +255,8 @@ def _management(config: DeviceConfig) -> Iterator[Finding]:
     if open_users:
         rule = NO_KEY_ONLY_LOGIN
         yield rule.finding(config.name, f"{rule.fault}: {', '.join(open_users)}")
+    if wanted.users and "admin" not in wanted.users:
+        yield OPEN_ADMIN.finding(config.name)
     if wanted.root_password:
         yield NO_ROOT.finding(config.name)
     if wanted.services.netconf_rfc_compliant and wanted.services.netconf:
