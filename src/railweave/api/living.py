@@ -183,15 +183,19 @@ def fill_inventory(options: FillInventory) -> FilledInventory:
     """Return the inventory of a fabric file, filled in with values that devices report.
 
     The values are serial numbers, MAC addresses, names of interfaces and RDMA devices, modules and cable lengths.
-    ``difference()`` of the result returns the changes as text. Raises ``OutputError`` if the file cannot be written,
+    Without a capture, the inventory gets an empty row for each switch, server and NIC that it lacks. ``difference()`` of the result returns the changes as text. Raises ``OutputError`` if the file cannot be written,
     and the errors of ``check``.
     """
-    from railweave.live.check.learnt import fill
+    from railweave.live.check.learnt import add_rows, fill
     from railweave.model.state.capture import read_capture
     from railweave.writing import write_file
 
     network = load(options.fabric, device=options.device, hardware=options.hardware)
-    filled = fill(Path(options.fabric), network, read_capture(Path(options.capture)))
+    fabric = Path(options.fabric)
+    if options.capture is None:
+        filled = add_rows(fabric, network)
+    else:
+        filled = fill(fabric, network, read_capture(Path(options.capture)))
     if options.write and filled.differs:
         write_file(filled.file, filled.after)
     return filled

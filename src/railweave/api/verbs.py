@@ -657,7 +657,12 @@ class FillInventory:
     fabric: Annotated[
         Path | str, Argument("Fabric file (NAME.yaml). The inventory next to it, NAME.inventory.csv, is filled in.")
     ]
-    capture: Annotated[Path | str, Argument("Folder written by `railweave collect`.")]
+    capture: Annotated[
+        Path | str | None,
+        Argument(
+            "Folder written by `railweave collect`. Default: no values; the command adds an empty row for each switch, server and NIC that the inventory lacks."
+        ),
+    ] = None
     _: KW_ONLY
     write: Annotated[bool, Opt("Write the changed inventory; default: only show how it would change.")] = False
     device: Annotated[Sequence[str], DEVICE] = ()

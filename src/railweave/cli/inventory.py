@@ -24,6 +24,8 @@ def fill(options: FillInventory, *, as_json: bool, quiet: bool) -> None:
 
     The command fills in serial numbers, MAC addresses, names of interfaces and RDMA devices, optical modules and cable lengths. Without --write, the
     command only shows the changes, and exits 1 if there are any.
+
+    Without CAPTURE, the command adds an empty row for each switch, server and NIC that the inventory lacks. Fill these rows in by hand.
     """
     from railweave.api import fill_inventory
 
@@ -36,7 +38,8 @@ def fill(options: FillInventory, *, as_json: bool, quiet: bool) -> None:
             typer.echo(line)
         for note in result.notes:
             typer.echo(f"note: {note}")
-        cells = counted(sum(map(len, result.cells.values())), "cell")
+        rows = options.capture is None
+        cells = counted(len(result.cells), "row") if rows else counted(sum(map(len, result.cells.values())), "cell")
         typer.echo(
             f"{result.file}: "
             + (f"{cells} {'written' if options.write else 'to write (--write)'}" if result.differs else "nothing new")

@@ -43,6 +43,30 @@ def with_macs(network: Network) -> Heard:
     return ports
 
 
+def test_without_a_capture_it_adds_the_rows_that_are_missing(file: Path) -> None:
+    inventory = file.with_name("pod1.inventory.csv")
+    inventory.write_text("device,interface,mac\ngpu-01,gpu0_eth,a0:88:c2:00:00:00\n")
+    network = api.load(file)
+    count = len(network.switches) + len(network.servers) + sum(len(server.nics) for server in network.servers) - 1
+    code, out = run("inventory", "fill", file)
+    assert (code, out.splitlines()[-1]) == (1, f"{inventory}: {count} rows to write (--write)")
+    code, out = run("inventory", "fill", file, "--write")
+    assert (code, out.splitlines()[-1]) == (0, f"{inventory}: {count} rows written")
+    lines = inventory.read_text().splitlines()
+    assert lines[:3] == ["device,interface,mac", "gpu-01,gpu0_eth,a0:88:c2:00:00:00", f"{network.switches[0].name},,"]
+    assert len(lines) == 2 + count
+    assert run("inventory", "fill", file) == (0, f"{inventory}: nothing new\n")
+    assert api.load(file) == network  # empty rows change nothing
+
+
+def test_a_file_without_an_inventory_gets_all_columns(file: Path) -> None:
+    filled_in = api.fill_inventory(file)
+    assert filled_in.after.startswith("device,interface,mac,serial,netdev,rdma,length\n")
+    findings = api.build(file, file.parent / "out").findings
+    [fix] = {finding.fix for finding in findings if finding.id == "mac-placeholder"}
+    assert "`railweave inventory fill FABRIC --write`" in fix
+
+
 def test_macs_are_shown_then_written_then_nothing_new(file: Path, network: Network, tmp_path: Path) -> None:
     folder = write_capture(tmp_path / "now", network, with_macs(network))
     inventory = file.with_name("pod1.inventory.csv")

@@ -157,6 +157,8 @@ MAC_PLACEHOLDER = Rule(
 )
 
 
+INVENTORY_ROWS = " (`railweave inventory fill FABRIC --write` writes its rows)"
+"""The addition to the remedy if there is no inventory yet."""
 SLAAC_LENGTH = 64
 """The length of the prefixes in which NICs form their own addresses (RFC 4291, section 2.5.1)."""
 
@@ -279,7 +281,8 @@ def nics(
                 )
                 if layout.spec.addressing.server_mode == "slaac"
                 else "the servers' configuration finds interfaces by MAC address",
-                fix=f"fill {context.source.path.stem}.inventory.csv",
+                fix=f"fill {context.source.path.stem}.inventory.csv"
+                + ("" if context.source.inventory.items else INVENTORY_ROWS),
             )
         result[server.name] = made
     return result

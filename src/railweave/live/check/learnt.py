@@ -310,7 +310,7 @@ _ROUNDED_M = 1.0
 class FilledInventory:
     """An inventory before and after it is filled.
 
-    ``cells`` are the cells that differ. ``notes`` list the reported values that were not used, with the reason.
+    ``cells`` are the cells that differ, by row. A new row without a value has no cells. ``notes`` list the reported values that were not used, with the reason.
     """
 
     file: Path
@@ -344,15 +344,12 @@ def fill(fabric: Path, network: Network, capture: Capture) -> FilledInventory:
     - a capture of a lab, which has no hardware
     - a capture that contains no device of the network
     """
-    if fabric.is_dir():
-        fix = "name the fabric file; its inventory is beside it"
-        raise InputError([Problem(FileLine(str(fabric)), "a build folder has no inventory", fix)])
+    file = _inventory_of(fabric)
     if capture.meta.lab is not None:
         fix = "collect from the devices themselves: `railweave collect FABRIC -o CAPTURE --servers`"
         raise InputError(
             [Problem(FileLine(str(capture.folder)), "it is a capture of a lab, which has no hardware", fix)]
         )
-    file = companion(fabric, "inventory.csv")
     items = read_inventory(file).items
     states = read(network, capture)
     learned = learnt(network, states, read_hosts(capture, [server.name for server in network.servers]))
@@ -370,11 +367,36 @@ def fill(fabric: Path, network: Network, capture: Capture) -> FilledInventory:
         new = {column: value for column, value in row.items() if known is None or _known(known, column) != value}
         if new:
             cells[key] = new
+    return _filled_inventory(file, cells, learned.notes)
+
+
+def add_rows(fabric: Path, network: Network) -> FilledInventory:
+    """Return the inventory of a fabric file with an empty row for each switch, server and NIC that it lacks. Nothing is written.
+
+    Raises ``InputError`` for a build folder, which has no inventory of its own.
+    """
+    file = _inventory_of(fabric)
+    items = read_inventory(file).items
+    keys: list[Key] = [(switch.name, "") for switch in network.switches]
+    for server in network.servers:
+        keys += [(server.name, ""), *((server.name, nic.name) for nic in server.nics)]
+    return _filled_inventory(file, {key: {} for key in keys if key not in items}, [])
+
+
+def _inventory_of(fabric: Path) -> Path:
+    """Return the path of a fabric file's inventory. Raises ``InputError`` for a build folder, which has no inventory of its own."""
+    if fabric.is_dir():
+        fix = "name the fabric file; its inventory is beside it"
+        raise InputError([Problem(FileLine(str(fabric)), "a build folder has no inventory", fix)])
+    return companion(fabric, "inventory.csv")
+
+
+def _filled_inventory(file: Path, cells: dict[Key, dict[str, str]], notes: list[str]) -> FilledInventory:
     try:
         before = read_text(file)
     except FileNotFoundError:
         before = ""
-    return FilledInventory(file, before, filled(before, cells) if cells else before, cells, learned.notes)
+    return FilledInventory(file, before, filled(before, cells) if cells else before, cells, notes)
 
 
 def _known(item: Item, column: str) -> str:

@@ -370,7 +370,10 @@ def make(
         devices.append(_device(boot, config if whole else minimal(config), serial, place, secrets))
     if not devices:
         message = "none of these switches has a serial number in the inventory"
-        fix = "fill them in: `railweave inventory fill`, or the column `serial` of NAME.inventory.csv"
+        fix = (
+            "fill in the column `serial` of NAME.inventory.csv (`railweave inventory fill FABRIC --write` adds a row for each "
+            "switch), or run `railweave inventory fill` with a capture"
+        )
         if chosen:
             reasons = "; ".join(dict.fromkeys(without[name] for name in chosen))
             message = f"every switch with a serial number is left out: {reasons}"
