@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 from typer.testing import CliRunner
@@ -56,3 +57,19 @@ def test_parallel_links_are_one_line_with_their_share(tmp_path: Path) -> None:
         "    one of 8:",
         f"        stripe1-leaf1--spine1: 4 parallel links, 12.5% each: {lines[3].partition('each: ')[2]}",
     ]
+
+
+def test_queue_pairs_on_the_same_links_and_many_parallel_links_are_short(tmp_path: Path) -> None:
+    fabric = tmp_path / "t.yaml"
+    hashed = TEXT.replace("paths_per_nic: 2", "paths_per_nic: 1\n    load_balancing: {mode: ecmp}")
+    fabric.write_text(hashed.replace("links_per_spine: 4", "links_per_spine: 8"))
+    words = ["paths", str(fabric), "--src", ENDS[0], "--dst", ENDS[1], "--qps", "3"]
+    text = CliRunner().invoke(app, words).stdout
+    assert text.count("    the same links as qp 0\n") == 2
+    assert text.count("qp 2 ") == 1
+    assert (
+        "8 parallel links, 6.2% each: et-0/0/0:0--et-0/0/0:0, et-0/0/0:1--et-0/0/0:1, … et-0/0/3:1--et-0/0/3:1\n"
+        in text
+    )
+    found = json.loads(CliRunner().invoke(app, [*words, "--json"]).stdout)
+    assert [len(path["hops"][1]) for path in found] == [16] * 3  # JSON names every link of every queue pair

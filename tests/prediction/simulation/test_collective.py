@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 import railweave
 from railweave.errors import InputError
 from railweave.prediction.simulation.bottleneck import Load, bottleneck
-from railweave.prediction.simulation.collective import predict
-from tests.conftest import EXAMPLES
+from railweave.prediction.simulation.collective import UNUSED_SPINES_NOTE, predict
+from tests.conftest import EXAMPLES, designed
 
 LAB = railweave.load(EXAMPLES / "h100-rlb.yaml")
 MIB = 1 << 20
@@ -37,6 +39,29 @@ def test_one_queue_pair_has_one_color_and_its_uplink_binds() -> None:
     one, four = (predict(LAB, "all-to-all", 64 * MIB, qps=qps) for qps in (1, 4))
     assert "spine1" in bottleneck(one.load, one.time_ps).what  # all of them take the first color
     assert "spine" not in bottleneck(four.load, four.time_ps).what
+
+
+def test_a_run_that_uses_no_spine_says_so(tmp_path: Path) -> None:
+    """With one stripe every rail has one leaf, and NCCL keeps traffic on rails: a lost spine costs nothing."""
+    text = """
+name: t
+fabrics:
+  backend:
+    topology: {stripes: 1, spines: 2, links_per_spine: 1, oversubscription: 4}
+    leaf: {device: qfx5240-64od}
+    load_balancing: {mode: ecmp}
+servers: [{names: "gpu-[1-4]", model: h100-8gpu-cx7}]
+"""
+    network, _ = designed(tmp_path, text)
+    remarks = [predict(network, name, MIB).remarks for name in ("all-reduce", "all-to-all")]
+    assert all(UNUSED_SPINES_NOTE in remark for remark in remarks)
+    assert UNUSED_SPINES_NOTE not in predict(LAB, "all-reduce", MIB).remarks
+
+
+def test_pairs_of_send_and_receive_have_no_algorithm() -> None:
+    found = predict(LAB, "all-to-all", MIB)
+    assert found.to_text().startswith("all-to-all of 1048576 bytes: point to point, Simple, ")
+    assert found.to_json()["algorithm"] == "point to point"
 
 
 @pytest.mark.slow

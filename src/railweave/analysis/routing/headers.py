@@ -181,8 +181,12 @@ class Connection:
         return all(path.hops for path in self.paths)
 
     def to_text(self) -> str:
-        """Return the notes, and the lines of each path."""
-        lines = [path.to_text() for path in self.paths]
+        """Return the notes, and the lines of each path. Links that several queue pairs share are named once."""
+        first: dict[tuple[tuple[LinkShare, ...], ...], QueuePairPath] = {}
+        lines: list[str] = []
+        for path in self.paths:
+            before = first.setdefault(path.hops, path) if path.hops else path
+            lines.append(path.to_text(None if before is path else before))
         if self.walks:
             both = zip(self.paths, self.walks, strict=True)
             lines = [f"{path.title()}\n{indent(walk.to_text(), '  ')}" for path, walk in both]

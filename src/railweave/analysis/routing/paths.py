@@ -29,6 +29,8 @@ PINNED = {
     "": "not pinned",
 }
 """The description of a pinned path: pinned to links, to switches, or not at all."""
+MOST_PARALLEL = 4
+"""The largest number of parallel links that text names one by one. JSON names all of them."""
 
 
 def find_nic(network: Network, name: str) -> tuple[str, Nic]:
@@ -162,8 +164,13 @@ class QueuePairPath(JsonObject):
         pinned = PINNED[self.pinned_to] if self.hops else "no path"
         return f"qp {self.qp}  {self.color}  {self.src_gid} -> {self.dst_gid}  {pinned}"
 
-    def to_text(self) -> str:
-        """Return the title and a line for each hop: a single link by its name, or parallel links together with the share of each."""
+    def to_text(self, before: QueuePairPath | None = None) -> str:
+        """Return the title and a line for each hop: a single link by its name, or parallel links together with the share of each.
+
+        ``before`` is a queue pair on the same links, whose lines the reader has already seen. One line then names it.
+        """
+        if before is not None:
+            return f"{self.title()}\n    the same links as qp {before.qp}"
         return "\n".join([self.title(), *(f"    {line}" for hop in self.hops for line in _hop_lines(hop))])
 
 
@@ -175,8 +182,9 @@ def _hop_lines(hop: tuple[LinkShare, ...]) -> Iterator[str]:
     for ends, links in joined.items():
         shares = " or ".join(dict.fromkeys(f"{link.share:.1%}" for link in links))
         if len(links) > 1:
-            ports = ", ".join("--".join(end.partition(":")[2] for end in link.link.split("--")) for link in links)
-            yield f"{inner}{ends}: {len(links)} parallel links, {shares} each: {ports}"
+            ports = ["--".join(end.partition(":")[2] for end in link.link.split("--")) for link in links]
+            named = ", ".join(ports) if len(ports) <= MOST_PARALLEL else f"{ports[0]}, {ports[1]}, … {ports[-1]}"
+            yield f"{inner}{ends}: {len(links)} parallel links, {shares} each: {named}"
         else:
             yield f"{inner}{links[0].link}" + (f"  {shares}" if len(hop) > 1 else "")
 

@@ -53,6 +53,13 @@ if TYPE_CHECKING:
     from railweave.prediction.collectives.program import Program
     from railweave.prediction.simulation.model.addresses import Addresses
     from railweave.prediction.simulation.model.fabric import Arguments, FlowArguments, PacketFabric
+    from railweave.prediction.simulation.model.wiring import Wiring
+
+UNUSED_SPINES_NOTE = (
+    "no message crosses a spine: all of this traffic stays on leaves, so spines, their links and their failures do not "
+    "change the time"
+)
+"""The remark on a run in which only leaves carry traffic, such as a collective of aligned rails in a single stripe."""
 
 
 def job_links(
@@ -417,7 +424,7 @@ def _prediction(network: Network, attempt: _Attempt, begin: float) -> Prediction
         load=load,
         wall_s=time.perf_counter() - begin,
         notes=_notes(attempt, load),
-        remarks=fabric.remarks,
+        remarks=(*fabric.remarks, *_unused_spines(fabric.wiring, run.sent_bytes)),
         hosts=names,
         order=order_text(names, stripes(network, names), job.gpus_per_machine // job.gpus_per_process),
         errors=attempt.errors,
@@ -430,6 +437,14 @@ def _prediction(network: Network, attempt: _Attempt, begin: float) -> Prediction
         ),
         band=_band(attempt) if run.complete else None,
     )
+
+
+def _unused_spines(wiring: Wiring, sent_bytes: NDArray[np.float64]) -> tuple[str, ...]:
+    """Return a remark if the network has links between switches and none of them carried anything, but others did."""
+    switch_links = np.minimum(wiring.cables[:, 0], wiring.cables[:, 1]) >= len(wiring.nics)
+    on_spines = sent_bytes[switch_links[wiring.port_cable]]
+    unused = len(on_spines) > 0 and float(on_spines.sum()) == 0 < float(sent_bytes.sum())
+    return (UNUSED_SPINES_NOTE,) if unused else ()
 
 
 def _job_links(attempt: _Attempt) -> NDArray[np.bool_] | None:

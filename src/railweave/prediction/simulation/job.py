@@ -331,6 +331,13 @@ def _tenant(network: Network, asked: str | None) -> str:
     if asked is None and len(known) > 1:
         description = f"the network has {len(known)} tenants, which have no path to each other"
         raise InputError(
-            [Problem(Option("--tenant"), description, f"choose the tenant that owns the job: {', '.join(known)}")]
+            [
+                Problem(
+                    Option("--tenant"),
+                    description,
+                    f"choose the tenant that owns the job: {', '.join(known)}; for a job on all servers, use a copy of "
+                    "the fabric file without `tenants:`",
+                )
+            ]
         )
     return asked or (known[0] if known else "")

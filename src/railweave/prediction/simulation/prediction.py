@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 NO_END = "some messages never arrive"
 """The reason shown for a collective that never completes."""
+POINT_TO_POINT = "point to point"
+"""The text in place of an algorithm for collectives that NCCL runs as pairs of send and receive."""
 NEVER = Cell(None, "never")
 """The table cell for the time of a collective that never completes."""
 
@@ -66,6 +68,11 @@ class Prediction:
     band: Band | None = None
     """The range of the time, from the errors against published results and from several seeds."""
 
+    @property
+    def algorithm(self) -> str:
+        """The algorithm as text. All-to-all and send-recv have none: each rank sends to its peers."""
+        return POINT_TO_POINT if self.collective in {"all-to-all", "send-recv"} else self.program.algorithm
+
     @cached_property
     def flows(self) -> list[dict[str, Any]]:
         """The bytes that each data queue pair carried, and the time at which its last message arrived (None if it never arrived)."""
@@ -89,7 +96,7 @@ class Prediction:
     def to_text(self) -> str:
         """Return a few lines for people."""
         return (
-            f"{self.collective} of {self.size_bytes} bytes: {self.program.algorithm}, {self.program.protocol}, "
+            f"{self.collective} of {self.size_bytes} bytes: {self.algorithm}, {self.program.protocol}, "
             f"{self.program.channels} channels\n"
             f"{report.lost_text(self.counters)}"
             f"{self._times() if self.complete else self._no_time()}"
@@ -121,7 +128,7 @@ class Prediction:
         return {
             "collective": self.collective,
             "size_bytes": self.size_bytes,
-            "algorithm": self.program.algorithm,
+            "algorithm": self.algorithm,
             "protocol": self.program.protocol,
             "channels": self.program.channels,
             **report.engine_json(self.choice, self.steady),

@@ -341,7 +341,7 @@ def tiles(prediction: Prediction) -> list[tuple[str, str]]:
     shown = [
         (f"{prediction.bus_bandwidth_text} GB/s", "bus bandwidth"),
         (f"{prediction.time_ps / 1e6:,.1f} us" if prediction.complete else "never completes", "time"),
-        (f"{prediction.program.algorithm}, {prediction.program.protocol}", f"{prediction.program.channels} channels"),
+        (f"{prediction.algorithm}, {prediction.program.protocol}", f"{prediction.program.channels} channels"),
         (prediction.choice.engine, "engine"),
     ]
     if prediction.band is not None and prediction.band.error is not None:
