@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from railweave.operations.deploy.traffic import IdleLimit
     from railweave.operations.deploy.upgrading import UpgradeTimeouts
 
-FABRIC_FILE = Argument("Fabric file (the YAML file that describes the network).")
+FABRIC_FILE = Argument("Fabric file (YAML).")
 ONE_SWITCH = Opt("Include only this switch; default: all switches. May be repeated.", metavar="SWITCH")
 ONE_DEVICE = Opt("Include only this device; default: all devices. May be repeated.", metavar="DEVICE")
 APPLY = Opt(
@@ -35,7 +35,7 @@ SECRETS = Opt(
     metavar="FILE",
 )
 WHAT = Argument(
-    "One or more parts of the network, separated by spaces. A part is a switch, a server, a link (A--B or SERVER:NIC, with the names in the cabling.csv of `railweave build`), or a path color (a group of uplinks, selected by destination address; docs/load-balancing.md).",
+    "One or more parts of the network, separated by spaces. A part is a switch, a server, a link (A--B or SERVER:NIC, with the names in the cabling.csv of `railweave build`), or a path color (a group of uplinks, by destination address; docs/load-balancing.md).",
     kind=list[str],
 )
 WAVE_SHARE = Opt(
@@ -233,7 +233,7 @@ class BenchRun:
     access: Annotated[
         Path | str | None,
         Opt(
-            "File access.yaml with addresses, users and keys for the servers (docs/collect.md). Default: connect as the current user with ssh-agent, to servers by name.",
+            "File access.yaml with addresses, users and keys for the devices (docs/collect.md). Default: connect as the current user with ssh-agent, to switches at their designed management address and to servers by name.",
             metavar="FILE",
         ),
     ] = None
@@ -342,7 +342,7 @@ class BenchPlan(Source):
     suite: Annotated[
         str,
         Opt(
-            "Set of runs. quick: a first look. acceptance: all NICs, leaves and path colors (groups of uplinks, selected by destination address), and five collectives. knobs: NCCL settings and load balancing, changed one at a time. pairs-of-servers: all-reduce of two servers at a time, to find a slow server. table12, table1.3 and fifty-km: repeat published tests (docs/bench.md).",
+            "Set of runs. quick: a first look. acceptance: all NICs, leaves and path colors (groups of uplinks, by destination address), and five collectives. knobs: NCCL settings and load balancing, changed one at a time. pairs-of-servers: all-reduce of two servers at a time, to find a slow server. table12, table1.3 and fifty-km: repeat published tests (docs/bench.md).",
             metavar="SUITE",
         ),
     ] = "quick"
@@ -369,7 +369,7 @@ class BenchPlan(Source):
     parts: Annotated[
         Sequence[str],
         Opt(
-            "Plan only this part of the suite; default: all parts. May be repeated. Parts of suite quick: loops (each NIC sends to itself), pairs (two NICs on one leaf), mesh (two NICs on two leaves), servers (each server alone) and cluster (all servers). Parts of acceptance: the same, and stripes (each stripe alone; a stripe is a group of leaves with its servers), across (one server of each stripe) and queue-pairs. Parts of knobs: queue-pairs, buffers and channels (of NCCL), and load-balancing. Parts of fifty-km: distance (perftest between sites), designed (all-reduce with the designed load balancing) and ecmp (all-reduce with ECMP). Suites pairs-of-servers, table12 and table1.3 have only one part.",
+            "Plan only this part of the suite. May be repeated. Parts of quick: loops (each NIC sends to itself), pairs (two NICs on one leaf), mesh (two NICs on two leaves), servers (each server alone), cluster (all servers). Parts of acceptance: these, stripes (the servers of each group of leaves alone), across (one server of each such group), queue-pairs. Parts of knobs: queue-pairs, buffers, channels, load-balancing. Parts of fifty-km: distance (perftest between sites), designed and ecmp (all-reduce with that load balancing). Other suites have one part. Default: all parts.",
             name="--part",
             metavar="PART",
         ),
@@ -495,7 +495,7 @@ class DeployUpgrade(Reaching):
     force: Annotated[
         bool,
         Opt(
-            "Allow an upgrade during which a path color (group of uplinks, selected by destination address), tenant, NIC or plane (the switches of one port of every NIC) has no path. The plan lists these losses. Default: `deploy apply` refuses such a plan."
+            "Allow an upgrade during which a path color (group of uplinks, by destination address), tenant, NIC or plane (the switches of one port of every NIC) has no path. The plan lists these losses. Default: `deploy apply` refuses such a plan."
         ),
     ] = False
     progress: Callable[[str], None] = silent

@@ -167,7 +167,7 @@ class Init:
     qps: Annotated[
         int | str | None,
         Opt(
-            f"{_OF_GPUS}number of queue pairs between each two NICs that communicate, or `predict` for the number with the fastest collectives in simulation. Default: with --lb rlb, one per path color (a group of uplinks, selected by destination address; docs/load-balancing.md); otherwise one.",
+            f"{_OF_GPUS}number of queue pairs between each two NICs that communicate, or `predict` for the number with the fastest collectives in simulation. Default: with --lb rlb, one per path color (a group of uplinks, by destination address; docs/load-balancing.md); otherwise one.",
             metavar="NUMBER|predict",
             kind=str | None,
         ),

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from railweave.prediction.simulation.job_run import JobPrediction
 
 DEVICE = Opt(
-    "Replace the switch model or operating system (NOS) of the fabric file, which stays unchanged. The full form is [[NAME/]ROLE=][MODEL][:NOS][:RELEASE], for example leaf=qfx5240-64od or leaf=:eos. MODEL, NOS or both are required. ROLE is leaf, spine, super-spine or dci; without ROLE=, the change applies to all switches. NAME is the name of a fabric, if the file has several. NOS is junos, eos, sonic, dell_sonic or frr, and RELEASE its release, for example 25.4R1. With only NOS, a model that cannot run NOS is replaced by the most similar model that can. May be repeated.",
+    "Replace the switch model or operating system (NOS) of the fabric file, which stays unchanged. The full form is [[NAME/]ROLE=][MODEL][:NOS][:RELEASE], for example leaf=qfx5240-64od or leaf=:eos. MODEL, NOS or both are required. ROLE is leaf, spine, super-spine or dci; without ROLE=, the change applies to all switches. NAME is the name of a fabric, if the file has several. NOS is junos, eos, sonic, dell_sonic or frr, and RELEASE its release, for example 25.4R1. With only NOS, the most similar model that runs it is chosen, if needed. May be repeated.",
     metavar="[ROLE=]MODEL",
 )
 HARDWARE = Opt(
@@ -71,7 +71,7 @@ LAB = Opt(
     "Use the lab (the network as FRR routers on this machine, started by `railweave lab up`) instead of the real devices. Needs root."
 )
 SERVER_ACCESS = Opt(
-    "File access.yaml with addresses, users and keys for the servers (docs/collect.md). Default: connect as the current user with ssh-agent, to servers by name.",
+    "File access.yaml with addresses, users and keys for the devices (docs/collect.md). Default: connect as the current user with ssh-agent, to switches at their designed management address and to servers by name.",
     metavar="FILE",
 )
 SUDO = Opt(
@@ -85,7 +85,7 @@ DEVICE_ACCESS = Opt(
     "File access.yaml with addresses, users and keys for the devices (docs/collect.md). Default: connect as the current user with ssh-agent, to switches at their designed management address and to servers by name.",
     metavar="FILE",
 )
-FABRIC = Argument("Fabric file (the YAML file that describes the network), or a folder that `railweave build` wrote.")
+FABRIC = Argument("Fabric file (YAML), or a folder that `railweave build` wrote.")
 CSV = Opt("Also write the result as a table to this file (.csv).", metavar="FILE")
 HTML = Opt("Also write the result as a page to this file (.html).", letter="-o", metavar="FILE")
 
@@ -100,7 +100,7 @@ class Source:
     source: Annotated[
         Network | Path | str,
         Argument(
-            "Fabric file (the YAML file that describes the network), or a folder that `railweave build` wrote.",
+            "Fabric file (YAML), or a folder that `railweave build` wrote.",
             "fabric",
         ),
     ]
@@ -295,7 +295,7 @@ class Traffic(Source):
     qps: Annotated[
         int | None,
         Opt(
-            "Number of queue pairs (RDMA connections) between each two NICs that communicate. Default: qps_per_connection under `hosts: job:` of the fabric file, else one per path color (a group of uplinks, selected by destination address; docs/load-balancing.md)."
+            "Number of queue pairs (RDMA connections) between each two NICs that communicate. Default: qps_per_connection under `hosts: job:` of the fabric file, else one per path color (a group of uplinks, by destination address; docs/load-balancing.md)."
         ),
     ] = None
     nccl: Annotated[

@@ -46,7 +46,7 @@ class Campaign:
     force: Annotated[
         Sequence[str],
         Opt(
-            "Name of a path color (group of uplinks, selected by destination address), plane (the switches of one port of every NIC), tenant, NIC or switch that may lose all its paths during a turn. Default: railweave refuses a campaign in which one of these would. May be repeated.",
+            "Name of a path color (group of uplinks, by destination address), plane (the switches of one port of every NIC), tenant, NIC or switch that may lose all its paths during a turn. Default: railweave refuses a campaign in which one of these would. May be repeated.",
             metavar="NAME",
         ),
     ] = ()

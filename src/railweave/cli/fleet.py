@@ -77,7 +77,7 @@ def mesh(options: FleetMeshShown, *, as_json: bool, quiet: bool) -> None:
 
     Every NIC sends at most 16 packets of the designed MTU, called probes, to other NICs of its rail (the NICs of the same
     position in all servers), on the same leaf and on other leaves. The probes of all NICs together cross every leaf,
-    every spine and every path color (group of uplinks, selected by destination address). In a network without path
+    every spine and every path color (group of uplinks, by destination address). In a network without path
     colors, switches choose the spine of each probe by hash, so some spines may get no probe.
 
     If probes fail, the output names the devices and links that all failed probes cross. No server is

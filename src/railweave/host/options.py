@@ -185,7 +185,7 @@ def parser() -> ArgumentParser:
     gid = verb(
         "gids",
         "show the RDMA GIDs (addresses) of this server, with the path color and routing table that host.json plans for each",
-        "A path\ncolor is a group of uplinks, selected by destination address. Without --all, the list has only GIDs that a job can\nuse: RoCE v2 and not link-local. GIDs of host.json that the server lacks are listed as missing.",
+        "A path\ncolor is a group of uplinks, by destination address. Without --all, the list has only GIDs that a job can\nuse: RoCE v2 and not link-local. GIDs of host.json that the server lacks are listed as missing.",
         "gids",
         "gids --device mlx5_0 --all",
         "gids --check",
@@ -393,7 +393,7 @@ def parser() -> ArgumentParser:
     plugin = verb(
         "plugin",
         "show statistics of railweave's net plugin for NCCL on this server (stats), or check its setup (doctor)",
-        "stats: bytes, rates\nand resends of the running processes, by direction, NIC, path color (group of uplinks, selected by destination address)\nand remote leaf.\ndoctor: "
+        "stats: bytes, rates\nand resends of the running processes, by direction, NIC, path color (group of uplinks, by destination address)\nand remote leaf.\ndoctor: "
         "compares speed, MTU, addresses, GPU memory, timeouts and variables with host.json. Exit code 1: an error was found.",
         "plugin stats --interval 2",
         "plugin stats --prometheus > /var/lib/node_exporter/textfile/railweave.prom",
