@@ -87,7 +87,7 @@ def compare(options: BenchCompareShown, *, as_json: bool, quiet: bool) -> None:
     """Compare new results (B) with earlier results (A), or results (A) with their predictions (--predicted).
 
     Each row of the output has the ratio of two results, a verdict (for example worse) and, with --fabric, the likely bottleneck. Exits 1 if a row is
-    worse than --tolerance allows, or if a run failed.
+    worse than --tolerance allows, if a run failed, or if nothing can be compared.
     """
     from railweave.api.bench import bench_compare
 

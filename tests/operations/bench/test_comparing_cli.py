@@ -44,6 +44,9 @@ def test_compare_exits_1_where_a_row_is_worse(
         assert call(monkeypatch, capsys, "compare", *words)[0] == code
     for words, code in (((a,), 0), ((b,), 1), ((both,), 1)):
         assert call(monkeypatch, capsys, "compare", "--predicted", *words)[0] == code
+    unpredicted = store(tmp_path / "unpredicted.db", [replace(one, predictions=())])
+    code, out = call(monkeypatch, capsys, "compare", "--predicted", unpredicted, "--json")
+    assert (code, json.loads(out)["good"]) == (1, False), "an empty comparison is not a good result"
     code, out = call(monkeypatch, capsys, "compare", a, b, "--json")
     found = json.loads(out)
     assert (code, found["good"], found["beside"]) == (1, False, "runs")

@@ -88,7 +88,12 @@ def test_one_queue_pair_shares_an_uplink_expect_half() -> None:
 
 def test_a_network_of_other_servers_predicts_nothing(tmp_path: Path) -> None:
     run = replace(collective(1, 60.0), hosts=("elsewhere-1", "elsewhere-2"))
-    assert predictions([run], example("h100-rlb")) == ({}, [])
+    reason = "the design has no server called elsewhere-1, elsewhere-2 (its first is H100-01): give the servers the same names in the fabric file"
+    assert predictions([run], example("h100-rlb")) == ({}, [f"{run.id}: {reason}"])
+    unnamed = replace(run, hosts=())
+    assert predictions([unnamed], example("h100-rlb"))[1][0].endswith(
+        "its output names no servers, so it cannot be compared with a design"
+    )
     samples = (Sample("all-reduce", None, "", "average_busbw_gbytes_per_s", 1.0, 1, (("qps", "4"), ("nodes", "2"))),)
     assert predictions([made.run("table", "x", samples=samples)], example("h100-rlb")) == ({}, [])
 

@@ -51,6 +51,9 @@ def predictions(
     by_run: dict[str, RunPrediction] = {}
     notes: dict[str, None] = {}
     for run in runs:
+        if stranger := _stranger(run, network):
+            notes[f"{run.id}: {stranger}"] = None
+            continue
         rows: dict[Key, tuple[Prediction, tuple[str, ...]]] = {}
         for sample in run.samples:
             asked = question_of(run, sample, network)
@@ -89,6 +92,23 @@ def gpu_notes(runs: Iterable[Run], network: Network, remedy: str, *, by_name: bo
                     f"{run.file} names the GPU {gpu}, and the servers it is compared with have {designed}: {remedy}"
                 ] = None
     return list(notes)
+
+
+def _stranger(run: Run, network: Network) -> str:
+    """Return the reason why a run of a test is not on the servers of this network; empty if it is, or if the run is of another tool."""
+    if run.tool not in {"nccl-tests", "rccl-tests"} or run.predictions or not run.samples:
+        return ""
+    if not run.hosts:
+        return "its output names no servers, so it cannot be compared with a design"
+    names = {server.name.lower() for server in network.servers}
+    unknown = [host for host in run.hosts if host.lower().partition(".")[0] not in names]
+    if not unknown:
+        return ""
+    designed = network.servers[0].name if network.servers else "none"
+    return (
+        f"the design has no server called {', '.join(unknown[:3])}{', …' * (len(unknown) > 3)} (its first is {designed}): "
+        "give the servers the same names in the fabric file"
+    )
 
 
 def question_of(run: Run, sample: Sample, network: Network) -> Asked | None:

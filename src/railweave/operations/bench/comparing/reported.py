@@ -50,8 +50,8 @@ class BenchComparison(JsonObject):
 
     @property
     def good(self) -> bool:
-        """True if no row is worse than the tolerance allows."""
-        return not any(row.bad for row in self.rows)
+        """True if there are rows, and none is worse than the tolerance allows."""
+        return bool(self.rows) and not any(row.bad for row in self.rows)
 
     @property
     def table(self) -> Table:
@@ -317,7 +317,8 @@ class StoreReport(JsonObject):
     def good(self) -> bool:
         """True if something was compared, no row is worse than its prediction or the baseline, no run failed, and no part is suspected."""
         worse = any(row.bad for row in self.regressions or ())
-        return self.compared and self.predicted.good and not worse and not self.predicted.estimate.suspects
+        predicted = any(row.bad for row in self.predicted.rows)
+        return self.compared and not predicted and not worse and not self.predicted.estimate.suspects
 
     @property
     def compared(self) -> bool:
