@@ -105,6 +105,18 @@ def test_the_links_of_gpus_bind_one_server(tmp_path: Path) -> None:
     assert check(tmp_path, output(["a"], 290.0), nvlink=300)[0] == ["right", "right"]
 
 
+@pytest.mark.parametrize(
+    ("servers", "shape"), [(2, "(1 leaf, no spines)"), (33, "(8 leaves and 3 spines, load balancing rlb)")]
+)
+def test_the_assumed_network_is_named(tmp_path: Path, servers: int, shape: str) -> None:
+    """A prediction for one switch says little about a network whose spines are chosen by a hash."""
+    file = tmp_path / "all_reduce.txt"
+    file.write_text(output([f"n{number}" for number in range(servers)], 90.0))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("railweave.operations.bench.comparing.expected._numbers", lambda *_: ())  # predicts nothing
+        assert bench_check([file], gpus=8).servers.endswith(shape)
+
+
 def test_a_failed_test_is_wrong(tmp_path: Path) -> None:
     text = output(["a", "b"], 90.0)
     cut = text[: text.index("# Out of bounds")]

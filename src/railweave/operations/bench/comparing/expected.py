@@ -135,14 +135,25 @@ class AssumedServers:
     gpus: int
     network: Callable[[int], Network]
 
-    def to_text(self) -> str:
-        """Return a phrase that names the model of the servers, their NICs and their GPU links."""
-        network = self.network(1)
+    def to_text(self, servers: int = 1) -> str:
+        """Return a phrase that names the model of the servers, their NICs and GPU links, and the network of this number of servers."""
+        network = self.network(servers)
         server = network.servers[0]
         model = network.catalog.servers[server.model]
         link = "" if model.gpu_link is None else f", {model.gpu_link.name} of {model.gpu_link.gbps / 8:g} GB/s"
         nics = f"{counted(len(server.nics), 'NIC')} of {server.nics[0].speed_gbps}G"
-        return f"servers of {counted(self.gpus, f'{model.gpu} GPU')} and {nics}{link} (model {server.model}), on a network without oversubscription"
+        return f"servers of {counted(self.gpus, f'{model.gpu} GPU')} and {nics}{link} (model {server.model}), on a network without oversubscription{_shape(network)}"
+
+
+def _shape(network: Network) -> str:
+    """Return a suffix with the switches and the load balancing that a prediction assumes: a network with a static hash gets less than one switch."""
+    roles = [switch.role for switch in network.switches]
+    spines = len(roles) - roles.count("leaf")
+    if not spines:
+        return f" ({counted(len(roles), 'leaf', 'leaves')}, no spines)"
+    modes = dict.fromkeys(fabric.load_balancing.mode for fabric in network.fabrics)
+    leaves = counted(roles.count("leaf"), "leaf", "leaves")
+    return f" ({leaves} and {counted(spines, 'spine')}, load balancing {', '.join(modes)})"
 
 
 def with_gpu_link(network: Network, gbytes_per_s: float) -> Network:
@@ -169,7 +180,8 @@ def number_check(runs: Sequence[Run], assumed: AssumedServers, notes: Iterable[s
     failed = ("`railweave bench triage` names the cause of a failed run and the fix",) * any(
         run.failures for run in runs
     )
-    return NumberCheck(assumed.to_text(), numbers, (*others, *notes, *failed))
+    servers = max((len(set(run.hosts)) or -(-(run.ranks or 1) // assumed.gpus) for run in runs), default=1)
+    return NumberCheck(assumed.to_text(servers), numbers, (*others, *notes, *failed))
 
 
 def _numbers(run: Run, assumed: AssumedServers) -> Iterator[CheckedNumber]:
