@@ -21,7 +21,7 @@ from railweave.outputs.report.body import servers_decisions
 from railweave.outputs.report.bom import bill
 from railweave.outputs.report.decisions.addressing import management_decision
 from railweave.outputs.report.decisions.fabric import decisions
-from railweave.outputs.report.page import ABOUT, applies, lab_notes_joined
+from railweave.outputs.report.page import ABOUT, _subscription_tiles, applies, lab_notes_joined
 from railweave.outputs.report.tables import table
 from tests.conftest import designed, example
 
@@ -445,3 +445,34 @@ def test_decisions_name_what_was_chosen(h100: Network, flat: Network) -> None:
     assert cards["Path colors"].grids[0].rows[3] == ("orange", "color:0:4", "1", "spine4")
     plain = {one.title: one for one in decisions(flat, flat.fabrics[0])}
     assert plain["Path colors"].chosen == "none"
+
+
+TWO_FABRICS = """
+name: t
+fabrics:
+  backend:
+    topology: {stripes: 1, spines: 2, links_per_spine: 1}
+    leaf: {device: qfx5240-64od}
+    load_balancing: {mode: ecmp}
+    naming: {leaf: "{fabric}-leaf{leaf}", spine: "{fabric}-{spine}"}
+  storage:
+    nics: storage
+    addressing: {server_pool: "fd02::/16"}
+    topology: {stripes: 1, spines: 1, links_per_spine: 1, oversubscription: 2}
+    leaf: {device: qfx5240-64od}
+    load_balancing: {mode: ecmp}
+    naming: {leaf: "{fabric}-leaf{leaf}", spine: "{fabric}-{spine}"}
+servers: [{names: "gpu-[1-2]", model: dgx-h100}]
+"""
+
+
+def test_fabrics_with_different_oversubscription_have_a_tile_each(tmp_path: Path) -> None:
+    network, _ = designed(tmp_path, TWO_FABRICS)
+    assert _subscription_tiles(network) == [
+        ("1:1", "oversubscription, backend"),
+        ("2:1", "oversubscription, storage"),
+    ]
+    alike, _ = designed(
+        tmp_path, TWO_FABRICS.replace("spines: 1, links_per_spine: 1, oversubscription: 2", "spines: 2")
+    )
+    assert _subscription_tiles(alike) == [("1:1", "oversubscription")]

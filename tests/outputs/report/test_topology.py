@@ -11,8 +11,10 @@ import pytest
 
 from railweave.model.network.devices import Color
 from railweave.model.network.model import Network
-from railweave.outputs.report.topology.picture import topology_svg
+from railweave.outputs.report.topology.picture import TITLE_SIZE, topology_svg
 from railweave.pages.palette import HUES, strokes
+from railweave.pages.shell import width
+from tests.conftest import designed
 from tests.outputs.report.conftest import EXAMPLE, read
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -201,3 +203,23 @@ def test_no_two_colors_of_a_fabric_look_the_same() -> None:
     assert found[1].dash != found[2].dash
     assert found[3].light == HUES["red"][0]
     assert len({(one.light, one.dash) for one in found.values()}) == len(names)
+
+
+def test_the_title_of_a_tier_is_inside_its_box(tmp_path: Path) -> None:
+    text = """
+name: t
+fabrics:
+  backend:
+    topology: {stripes: 1, spines: 4, links_per_spine: 16}
+    leaf: {device: arista-7060x6-64pe, nos: eos}
+    load_balancing: {mode: ecmp}
+servers: [{names: "gpu-[01-64]", model: dgx-h200}]
+"""
+    network, _ = designed(tmp_path, text)
+    [tier] = [
+        one for one in classed(parse(topology_svg(network)), "spine") if one.get("data-device") == "backend/spines"
+    ]
+    [box] = [one for one in tier if one.get("class") == "box"]
+    titles = [words(one) for one in tier.iter(f"{SVG}text")]
+    assert titles[0] == "4 spines  ·  arista-7060x6-64pe"
+    assert width(titles[0], TITLE_SIZE) < float(box.get("width", "0"))

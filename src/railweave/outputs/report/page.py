@@ -191,10 +191,7 @@ def _header(network: Network, findings: Sequence[Finding]) -> list[str]:
         (f"{sums.server_links + sums.fabric_links + sums.upper_links + sums.long_links:,}", "cables"),
         *([(f"{sums.long_links:,}", "of them between sites")] if sums.long_links else []),
         (f"{sums.colors:,}", "path color" if sums.colors == 1 else "path colors"),
-        (
-            "–" if sums.oversubscription is None else f"{sums.oversubscription:.4g}:1",
-            subscription_word(sums.oversubscription),
-        ),
+        *_subscription_tiles(network),
     ]
     counts = Counter(finding.severity for finding in findings)
     verdict = [
@@ -214,6 +211,16 @@ def _header(network: Network, findings: Sequence[Finding]) -> list[str]:
     ]
 
 
+def _subscription_tiles(network: Network) -> list[tuple[str, str]]:
+    """Return the oversubscription as (value, label). If fabrics differ, each of them has a tile."""
+    ratios = {fabric.name: figures(network, fabric).oversubscription for fabric in network.fabrics}
+    alike = len(set(ratios.values())) == 1
+    return [
+        ("–" if ratio is None else f"{ratio:.3g}:1", subscription_word(ratio) + ("" if alike else f", {name}"))
+        for name, ratio in (list(ratios.items())[:1] if alike else ratios.items())
+    ]
+
+
 def _tile_label(label: str) -> str:
     terms = {
         "path colors": "path color",
@@ -221,7 +228,8 @@ def _tile_label(label: str) -> str:
         "leaves": "leaf, spine",
         "spines": "leaf, spine",
     }
-    return linked(label, NETWORK, terms.get(label, label))
+    term = label.partition(",")[0]  # a fabric's name follows the comma
+    return linked(label, NETWORK, terms.get(term, term))
 
 
 def _next(counts: Counter[str]) -> str:

@@ -50,6 +50,8 @@ SPINE_HEIGHT = 74.0
 FIRST_GAP = 92.0
 ROW_GAP = 62.0
 BLOCK_HEIGHT = 126.0
+TITLE_SIZE = 14
+"""The font size of the titles of tiers above the leaves, in pixels."""
 LOWER: frozenset[str] = frozenset(("leaf", "spine"))
 """The roles of the two lowest tiers. Switches of other roles are drawn above them."""
 
@@ -66,9 +68,12 @@ def overview(
     strands = _strands(fabric, strokes)
     band = len(strands) * STRAND
     names = [line for block in blocks for line in (block.name, *_ranges(block))]
-    block_width = max(156.0, *(width(name, 10.5) + 24 for name in names))
-    rows, columns, gutter, total = _grid(len(blocks), block_width, band)
     upper = [switch for switch in network.switches if switch.fabric == fabric.name and switch.role not in LOWER]
+    titles = [_tier_title(spines)] if spines else []
+    titles += [_tier_title(upper, _between(network, fabric))] if upper else []
+    widest = max((width(title, TITLE_SIZE) + 24 for title in titles), default=0.0)
+    block_width = max(156.0, widest / len(blocks), *(width(name, 10.5) + 24 for name in names))
+    rows, columns, gutter, total = _grid(len(blocks), block_width, band)
     first = (SPINE_HEIGHT + FIRST_GAP) if spines else 0.0
     parts: list[str] = []
     labels: list[str] = []
@@ -263,18 +268,25 @@ def _between(network: Network, fabric: Fabric) -> str:
 def _tier(fabric: Fabric, spines: list[Switch], total: float, more: str = "") -> str:
     """Return the markup of the spines, the super-spines or the routers between sites, as one block. ``more`` is added to its title."""
     role = spines[0].role
-    title = f"{counted(len(spines), 'router' if role == 'dci' else role)}  ·  {', '.join(dict.fromkeys(spine.model for spine in spines))}{more}"
+    title = _tier_title(spines, more)
     names = span([spine.name for spine in spines])
     return element(
         "g",
         element("title", text(f"{title}\n{names}\nAS {spines[0].asn} to {spines[-1].asn}")),
         element("rect", x=0.0, y=0.0, width=total, height=SPINE_HEIGHT, rx=10.0, class_="box"),
-        element("text", text(title), x=total / 2, y=22.0, class_="name middle", font_size=14),
+        element("text", text(title), x=total / 2, y=22.0, class_="name middle", font_size=TITLE_SIZE),
         element("text", text(names), x=total / 2, y=39.0, class_="muted small middle"),
         _marks(total / 2, 50, total * 0.9, len(spines)),
         class_="device spine",
         data_device=f"{fabric.name}/{role}s",
     )
+
+
+def _tier_title(switches: list[Switch], more: str = "") -> str:
+    """Return the title of a tier: the number of its switches and their models, followed by ``more``."""
+    role = "router" if switches[0].role == "dci" else switches[0].role
+    models = ", ".join(dict.fromkeys(switch.model for switch in switches))
+    return f"{counted(len(switches), role)}  ·  {models}{more}"
 
 
 def _marks(middle: float, top: float, wide: float, count: int) -> str:
