@@ -203,6 +203,42 @@ def test_lanes_of_a_shared_module_cross_shuffle_panels(
     }
 
 
+STORAGE = """
+name: t
+fabrics:
+  storage:
+    nics: storage
+    topology: {{stripes: 1, leaves_per_stripe: 2, spines: 0}}
+    leaf: {{device: arista-7060x6-64pe, nos: eos}}
+    load_balancing: {{mode: ecmp}}
+servers: [{{names: "files-[1-8]", model: ours}}]
+hardware:
+  servers:
+    ours:
+      extends: weka-storage
+      source: this test
+      nics: {{storage: {{nic: {nic}, ports: {ports}, names: [stor0_eth, stor1_eth], rdma: [mlx5_0, mlx5_1], source: this test}}}}
+"""
+
+
+@pytest.mark.parametrize(("nic", "ports", "cards"), [("connectx-7-200", 1, 16), ("bluefield-3-2x200", 2, 8)])
+def test_a_switch_port_of_four_links_to_cages_of_their_own_is_a_breakout(
+    nic: str, ports: int, cards: int, tmp_path: Path
+) -> None:
+    """The NICs have QSFP112 cages, a module in each: no shuffle panel, and lanes that each module counts from 1."""
+    network, _ = designed(tmp_path, STORAGE.format(nic=nic, ports=ports))
+    assert {(cable.a.optic, cable.a.lanes) for cable in network.cables} == {("qsfp112-200g-dr2", "1-2")}
+    assert {cable.b.lanes for cable in network.cables} == {"1-2", "3-4", "5-6", "7-8"}
+    assert "panels.csv" not in tables_of(network)
+    counts = {(item.kind, item.name): item.count for item in bill(network)}
+    assert counts["NIC", nic] == cards
+    assert counts["pluggable", "qsfp112-200g-dr2"] == 16
+    assert counts["pluggable", "osfp-800g-4x200g-dr2"] == 4
+    assert {key: count for key, count in counts.items() if key[0] == "fibre cable"} == {
+        ("fibre cable", "single-mode fibre breakout, 1 to 4, 10 m"): 4
+    }
+
+
 def test_no_example_has_shuffle_panels() -> None:
     """A module with a connector for each link needs none."""
     assert [

@@ -288,6 +288,7 @@ class _Cabler:
         self.layout = layout
         self.overrides = overrides
         self.ports = SwitchPorts(context, layout)
+        self.servers = {server.name: server for server in layout.servers}
         self.optics: dict[tuple[str, int, int, float, bool], tuple[OpticRequirement, str]] = {}
         self.needs: dict[tuple[str, str], OpticRequirement] = {}
 
@@ -317,7 +318,8 @@ class _Cabler:
             made += self._interconnect(topology.interconnect)
         self.ports.check()
         self.context.check()
-        return settled(self.context, layout.name, [cable for cable in made if cable], self.needs)
+        cables = settled(self.context, layout.name, [cable for cable in made if cable], self.needs)
+        return [self._with_lanes(cable) for cable in cables]
 
     def _interconnect(self, across: Interconnect) -> list[Cable | None]:
         """Return the cables from spines to their site's routers, and the cables between sites.
@@ -369,7 +371,7 @@ class _Cabler:
         return Cable(
             kind="server",
             fabric=self.layout.name,
-            a=End(server.name, nic, None, None, self._nic_lanes(server, rail, model.speed_gbps, far), far),
+            a=End(server.name, nic, None, None, "1-4", far),
             b=End(leaf.name, end.name, port.physical, port.channel, end.lanes, near),
             speed_gbps=speed,
             length_m=length.metres,
@@ -377,14 +379,21 @@ class _Cabler:
             color=None,
         )
 
-    def _nic_lanes(self, server: PlacedServer, rail: int, speed_gbps: int, optic: str) -> str:
-        """Return the lanes of a NIC's module that a port uses. Ports that share a module (``Optic.trunk``) have lanes of 100G one after another."""
-        module = self.context.catalog.optics.get(optic)
-        if module is None or not module.trunk:
-            return "1-4"
-        width = speed_gbps // 100
-        first = (rail - 1) // server.nics.adapters * width + 1
-        return str(first) if width == 1 else f"{first}-{first + width - 1}"
+    def _with_lanes(self, cable: Cable) -> Cable:
+        """Return a cable to a server with the lanes of the NIC's module that the port uses.
+
+        Modules for links of one or two lanes (``Optic.trunk``) have lanes of 100G. Ports that share a cage have lanes one
+        after another.
+        """
+        module = self.context.catalog.optics.get(cable.a.optic)
+        if cable.kind != "server" or module is None or not module.trunk:
+            return cable
+        server = self.servers[cable.a.device]
+        width, first = cable.speed_gbps // 100, 1
+        if self.context.catalog.nics[server.nics.nic].one_cage:
+            first += server.nics.names.index(cable.a.port) // server.nics.adapters * width
+        lanes = str(first) if width == 1 else f"{first}-{first + width - 1}"
+        return replace(cable, a=replace(cable.a, lanes=lanes))
 
     def _fabric_cable(self, tier: _Tier, lower: _Place, upper: _Place, link: int) -> Cable | None:
         fixed = self.overrides.take(lower.name, upper.name, link)

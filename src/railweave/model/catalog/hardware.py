@@ -286,6 +286,11 @@ class NicModel(Model):
         default=None, description="messages per microsecond that the NIC handles in each direction"
     )
     messages_per_us_source: str = ""
+    one_cage: bool = Field(
+        default=False,
+        description="all ports of a card share one cage, and so one module; false: each port has a cage",
+        exclude_if=lambda value: not value,
+    )
     clear_to_send_as_notification: str = Field(
         default="",
         description="source for the DSCP of RCCL's clear-to-send messages being that of congestion notification packets; "

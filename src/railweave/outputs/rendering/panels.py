@@ -44,6 +44,11 @@ class Panel:
     links: Sequence[Crossing]
 
     @property
+    def is_breakout(self) -> bool:
+        """True if a breakout cable joins the modules in place of a panel: one module on one side, several on the other."""
+        return min(len(self.near), len(self.far)) == 1
+
+    @property
     def size(self) -> str:
         """The numbers of connectors on both sides, such as ``8 x 8``."""
         return f"{len(self.near)} x {len(self.far)}"
@@ -61,7 +66,7 @@ class Modules:
         return cable.a.optic in self._optics and cable.b.optic in self._optics
 
     def of(self, end: End) -> Module:
-        """Return the module of an end. The ports of a NIC with such a module share it."""
+        """Return the module of an end. The ports of a NIC with one cage share the module."""
         if end.physical is not None or end.optic not in self._optics:
             return end.module
         server = self._network.server(end.device)
@@ -69,7 +74,9 @@ class Modules:
         if nic is None or model is None:
             return end.module
         kind, index = model.card(self._network.fabric(nic.fabric).nics, nic.rail)
-        return end.device, model.nics[kind].names[index]
+        group = model.nics[kind]
+        card = catalog().nics.get(group.nic)
+        return (end.device, group.names[index]) if card is not None and card.one_cage else end.module
 
 
 def crossings(network: Network) -> list[Crossing]:
@@ -81,10 +88,11 @@ def crossings(network: Network) -> list[Crossing]:
 
 
 def panels(links: Iterable[Crossing]) -> tuple[Panel, ...]:
-    """Return the shuffle panels that these links cross, in the order of their first links.
+    """Return the shuffle panels and breakout cables that these links cross, in the order of their first links.
 
-    A panel joins all modules that links connect directly or through others. Where all links of a module go to one other
-    module, a trunk cable joins the two without a panel. A panel has the name of the first switch port above it.
+    A panel joins all modules that links connect directly or through others. If all links of a module go to one other
+    module, a trunk cable joins the two without a panel. If they go to modules that have no other links, a breakout cable
+    joins them. A panel has the name of the first switch port above it.
     """
     first: dict[Module, Module] = {}
 

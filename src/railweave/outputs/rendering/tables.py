@@ -76,7 +76,7 @@ def tables_of(network: Network) -> dict[str, Callable[[Network], str]]:
     shuffle panels.
     """
     racks = {"racks.csv": racks_csv} if network.positions else {}
-    shuffled = panels(crossings(network))
+    shuffled = tuple(panel for panel in panels(crossings(network)) if not panel.is_breakout)
     crossed = {"panels.csv": partial(_panels_csv, shuffled)} if shuffled else {}
     return {"cabling.csv": cabling_csv, "addresses.csv": addresses_csv, **racks, **crossed}
 

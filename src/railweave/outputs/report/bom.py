@@ -9,7 +9,8 @@ Items are counted by these rules:
   the switch and several at NICs. So assemblies are counted by the switch port at their trunk, which is the leaf's port both
   towards NICs and towards spines. Unconnected legs do not change the count.
 - A link between two optics has one fibre cable, of the optic's medium and the link's length. If all links of a module leave
-  through one connector, its ports share the module, and it has one trunk cable: to the other module or to a shuffle panel.
+  through one connector, its ports share the module, and it has one trunk cable: to the other module or to a shuffle panel. If
+  the links go to modules without other links, the cable is a breakout cable.
 """
 
 from __future__ import annotations
@@ -212,7 +213,8 @@ def _places(places: set[str]) -> str:
 def _panels(shuffled: Iterable[Panel]) -> list[Item]:
     sizes: defaultdict[str, list[int]] = defaultdict(list)
     for panel in shuffled:
-        sizes[panel.size].append(len(panel.links))
+        if not panel.is_breakout:
+            sizes[panel.size].append(len(panel.links))
     return [
         Item(
             "shuffle panel",
@@ -226,20 +228,24 @@ def _panels(shuffled: Iterable[Panel]) -> list[Item]:
 
 
 def _trunks(links: Iterable[Crossing], shuffled: Iterable[Panel]) -> list[Item]:
-    """Return the trunk cables of modules whose links leave through one connector: to a shuffle panel, or to another module."""
-    to_panel = {module for panel in shuffled for module in (*panel.near, *panel.far)}
+    """Return the cables of modules whose links leave through one connector: to a shuffle panel, to several modules, or to another module."""
+    behind = {module: panel for panel in shuffled for module in (*panel.near, *panel.far)}
     cables: dict[object, tuple[str, str, str]] = {}
     for link in links:
         media, length = catalog().optics[link.cable.a.optic].media, f"{link.cable.length_m:g} m"
-        if link.near in to_panel:
-            behind = f"{media} trunk, up to {length} with the trunk behind the panel"
-            cables[link.near] = cables[link.far] = behind, "one per module, to a shuffle panel", "behind pluggables"
-        else:
+        panel = behind.get(link.near)
+        if panel is None:
             cables[link.near, link.far] = f"{media} trunk, {length}", "one per two modules", "between two pluggables"
-    return [
-        Item("fibre cable", name, count, words, place)
-        for (name, words, place), count in sorted(Counter(cables.values()).items())
-    ]
+        elif panel.is_breakout:
+            longest = max(each.cable.length_m for each in panel.links)
+            name = f"{media} breakout, 1 to {max(len(panel.near), len(panel.far))}, {longest:g} m"
+            words = "one per module that is split; the length is that of the longest leg"
+            cables[panel.name] = name, words, "between pluggables"
+        else:
+            name = f"{media} trunk, up to {length} with the trunk behind the panel"
+            cables[link.near] = cables[link.far] = name, "one per module, to a shuffle panel", "behind pluggables"
+    counts = Counter(cables.values())
+    return [Item("fibre cable", name, count, words, place) for (name, words, place), count in sorted(counts.items())]
 
 
 def _fibre(network: Network) -> list[Item]:
