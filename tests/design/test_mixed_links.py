@@ -113,6 +113,8 @@ def test_what_cannot_be_mixed(tmp_path: Path) -> None:
         _changed(tmp_path, ("leaf: frontend-leaf2", "leaf: frontend-leaf7"))
     with pytest.raises(InputError, match="have the same address family"):
         _changed(tmp_path, ('"fd00:90:1::/127"', "10.91.0.0/31"))
+    with pytest.raises(InputError, match=r"0\.0\.0\.0/0 is a default route(.|\n)*external: …"):
+        _changed(tmp_path, ("10.90.1.0/31", "0.0.0.0/0"))
     with pytest.raises(InputError, match="tagged_vlans without trunk ports"):
         _changed(tmp_path, ("server_link: trunk", "server_link: access"))
     with pytest.raises(

@@ -33,7 +33,7 @@ def parts(started: StartedFabric) -> list[str]:
 def test_a_storage_fabric_is_added_as_the_page_says(switch: str, tmp_path: Path) -> None:
     started = init_sized(tmp_path / "mine", gpus=64, nic="dgx-h100", switch=switch)
     file = started.written[0]
-    fabric, servers, hardware = parts(started)
+    fabric, servers, hardware, _ = parts(started)
     text = file.read_text()
     if switch != "arista":  # "use the lines leaf: and qos: of your backend"
         for key in ("leaf", "qos"):
@@ -48,3 +48,20 @@ def test_a_storage_fabric_is_added_as_the_page_says(switch: str, tmp_path: Path)
     stored = [server for server in built.network.servers if any(nic.fabric == "storage" for nic in server.nics)]
     assert len(stored) == 12
     assert built.network.server("files-1").nics[0].leaf_port
+
+
+def test_in_band_management_is_added_as_the_page_says(tmp_path: Path) -> None:
+    started = init_sized(tmp_path / "mine", gpus=64, nic="dgx-h100", switch="arista")
+    file = started.written[0]
+    fabric, servers, hardware, inband = parts(started)
+    text = re.sub(r"^servers:\n(  .*\n)+", fabric + inband + servers, file.read_text(), flags=re.MULTILINE)
+    file.write_text(text + hardware)
+    built = build(file, tmp_path / "out")
+    assert not [finding for finding in built.findings if finding.severity == "error"]
+    assert {nic.tenant for server in built.network.servers for nic in server.nics if nic.fabric == "storage"} == {
+        "inband"
+    }
+    leaf = (tmp_path / "out" / "devices" / "compute-leaf1" / "eos.conf").read_text()
+    assert "neighbor 10.97.0.1 remote-as 64999" in leaf
+    netplan = (tmp_path / "out" / "hosts" / "gpu-1" / "netplan.yaml").read_text()
+    assert netplan.count("{to: default, via: 10.96.") == 3  # the main table's, and one in the table of each NIC

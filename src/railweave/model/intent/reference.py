@@ -21,8 +21,8 @@ HEAD = """# Fabric file reference
 
 Generated from the models by `make docs`; do not edit. Every section below is a model; a field's type links to the
 section that describes it. A dash as default: the field is empty (`null` where the type is one value), or a section has
-the defaults of its fields. Units are written as shown (`400G`, `128us`, `30m`); a bare number is taken in the unit of
-the field. Unknown keys are refused with the nearest right one.
+the defaults of its fields. A value as a type shows how values are written (`400G`, `2-4094`, `fc00::/16`); a bare number
+is taken in the unit of the field. Unknown keys are refused with the nearest right one.
 
 """
 

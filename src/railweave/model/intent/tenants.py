@@ -131,7 +131,7 @@ class EdgePort(base.Model):
     leaf: str = Field(description="leaf of the port")
     port: str = Field(description="port of the leaf, for example et-0/0/31")
     prefixes: Annotated[tuple[Prefix, ...], Field(min_length=1)] = Field(
-        description="prefixes behind the port, at most one of each address family"
+        description="prefixes of the network at the port, at most one of each address family"
     )
     speed: base.Gbps | None = Field(default=None, gt=0, description="speed of the port; empty: that of the whole port")
     length: base.Metres | None = Field(
@@ -151,6 +151,11 @@ class EdgePort(base.Model):
             message = f"{' and '.join(value)} have the same address family"
             raise base.WrongValueError(message, "give at most one IPv4 and one IPv6 prefix")
         for prefix in value:
+            if ipaddress.ip_network(prefix).prefixlen == 0:
+                raise base.WrongValueError(
+                    f"{prefix} is a default route, but an edge port has addresses of a connected network",
+                    "connect a router under `tenants: {NAME: {external: …}}`: it announces the default route by BGP",
+                )
             if ipaddress.ip_network(prefix).num_addresses < 2:
                 raise base.WrongValueError(
                     f"{prefix} is too small for the leaf and another device", "use a /31 or /127, or a shorter one"

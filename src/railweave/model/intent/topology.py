@@ -353,23 +353,23 @@ class Naming(base.Model):
         base.naming_pattern(fabric="backend", stripe="stripe1", leaf=1, stripe_number=1, number=1, plane="plane1"),
     ] = Field(
         default="{stripe}-leaf{leaf}",
-        description="pattern for leaves; fields: {stripe} (name), {stripe_number}, {leaf} (number in the stripe), "
+        description="pattern for leaves; fields: {fabric}, {stripe} (names), {stripe_number}, {leaf} (number in the stripe), "
         "{number} (number in the fabric), {plane} (name of the plane, if the topology has planes)",
     )
     spine: Annotated[str, base.naming_pattern(fabric="backend", spine="spine1", number=1)] = Field(
         default="{spine}",
-        description="pattern for spines; fields: {spine} (name, after the name of its rail or pod if the topology has "
+        description="pattern for spines; fields: {fabric}, {spine} (name, after the name of its rail or pod if the topology has "
         "them), {number} (number in the fabric)",
     )
     super_spine: Annotated[str, base.naming_pattern(fabric="backend", super_spine="plane1-super1")] = Field(
         default="{super_spine}",
         exclude_if=lambda value: value == "{super_spine}",
-        description="pattern for super-spines; fields: {super_spine} (plane and number)",
+        description="pattern for super-spines; fields: {fabric}, {super_spine} (plane and number)",
     )
     dci: Annotated[str, base.naming_pattern(fabric="backend", site="site1", dci=1)] = Field(
         default="{site}-dci{dci}",
         exclude_if=lambda value: value == "{site}-dci{dci}",
-        description="pattern for routers of the interconnect; fields: {site} (name), {dci} (number at the site)",
+        description="pattern for routers of the interconnect; fields: {fabric}, {site} (names), {dci} (number at the site)",
     )
     vlan: Annotated[str, base.naming_pattern(fabric="backend", stripe="stripe1", rail=1, vlan=2)] = Field(
         default="vn{vlan}", description="pattern for VLANs; fields: {vlan} (the VLAN id)"
