@@ -121,7 +121,15 @@ class Section:
 
 
 def _verbs(titles: Sequence[str]) -> str:
-    return ", ".join(f"`{title.removeprefix('railweave ')}`" for title in titles)
+    """Name verbs; those of one group together, as in ``deploy drain``, ``undrain``."""
+    groups: dict[str, list[str]] = {}
+    for title in titles:
+        *group, verb = title.removeprefix("railweave ").split()
+        groups.setdefault(" ".join(group), []).append(verb)
+    return ", ".join(
+        f"`{' '.join(filter(None, (group, verbs[0])))}`" + "".join(f", `{verb}`" for verb in verbs[1:])
+        for group, verbs in groups.items()
+    )
 
 
 def _name(spelled: str) -> str:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from railweave.prediction.simulation.job_run import JobPrediction
 
 DEVICE = Opt(
-    "Replace the switch model or operating system (NOS) of the fabric file, which stays unchanged. The full form is [[NAME/]ROLE=][MODEL][:NOS][:RELEASE], for example leaf=qfx5240-64od or leaf=:eos. MODEL, NOS or both are required. ROLE is leaf, spine, super-spine or dci; without ROLE=, the change applies to all switches. NAME is the name of a fabric, if the file has several. NOS is junos, eos, sonic, dell_sonic or frr, and RELEASE its release, for example 25.4R1. With only NOS, the most similar model that runs it is chosen, if needed. May be repeated.",
+    "Replace the switch model or operating system (NOS) of the fabric file, which stays unchanged. Form: [[NAME/]ROLE=][MODEL][:NOS][:RELEASE], for example leaf=qfx5240-64od or leaf=:eos. ROLE is leaf, spine, super-spine or dci; without ROLE=, the change applies to all switches. NAME is the name of a fabric, if the file has several. NOS is junos, eos, sonic, dell_sonic or frr, and RELEASE its release, for example 25.4R1. With only NOS, the most similar model that runs it is chosen, if needed. May be repeated.",
     metavar="[ROLE=]MODEL",
 )
 HARDWARE = Opt(

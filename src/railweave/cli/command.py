@@ -17,7 +17,7 @@ from railweave.errors import InputError, Option, Problem
 Options = TypeVar("Options")
 Taken_contra = TypeVar("Taken_contra", contravariant=True)
 Command = Callable[..., None]
-JSON_HELP = "Print the result as JSON, and an error as JSON too."
+JSON_HELP = "Print the result, or an error, as JSON."
 QUIET = typer.Option(False, "--quiet", "-q", help="Do not show progress.")
 LAST = (LAB, DEVICE_ACCESS, RUNNING, DEVICE, HARDWARE, PRICES)
 """Options shared by many verbs. Help lists them after a verb's own options."""

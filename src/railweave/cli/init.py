@@ -25,7 +25,7 @@ def init(options: Init, *, as_json: bool, quiet: bool) -> None:
     """Write a new fabric file (the YAML file that describes a network): a copy of an example (--example), or a network sized for a number of GPUs (--gpus).
 
     On a terminal, without these two options, `init` asks for servers, models, load balancing and a name. Each question has
-    a default. Ctrl-C ends `init` without writing files.
+    a default.
 
     Next to the fabric file, `init` writes fabric.schema.json, with which editors validate and complete the file, and an
     inventory (list of hardware) to fill in.

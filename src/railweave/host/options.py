@@ -130,7 +130,7 @@ def parser() -> ArgumentParser:
     setup = verb(
         "setup",
         "set up a bare server: drivers, firmware, GPU libraries, MPI, benchmark programs, boot parameters, PCIe settings",
-        "\n`setup plan` changes nothing. It prints each step with its state (done, to do, or not seen: could not be read), its\n"
+        "\n`setup plan` changes nothing. It prints each step with its state (done, to do, not seen), its\n"
         "commands, the files that it needs, and the commands that undo it. Exit code 1: a file is missing, or a state was not seen.\n"
         "`setup apply` carries out the steps that are not done, in order. It prints each command before running it, and checks the\n"
         "server at the end. A second run changes nothing; after an interrupt, it continues. Exit code 1: a step was not carried out,\n"
