@@ -428,7 +428,7 @@ def resume(options: DeployResumeShown, *, as_json: bool, quiet: bool) -> None:
     The plan and the completed steps are read from the journal, the folder NAME.state next to the fabric file NAME.yaml. If the unfinished
     wave (a group of devices that change together) had passed its checks, it is confirmed.
     Otherwise it is rolled back and started again. Then the later waves follow. Interrupted trials of `railweave tune run` and faults of
-    `deploy campaign` are rolled back and not continued. Exits 1 if a wave fails, and 2 if nothing was interrupted.
+    `deploy campaign` are rolled back. Exits 1 if a wave fails, and 2 if nothing was interrupted.
     """
     from railweave.api.deploying import deploy_resume
 
