@@ -179,7 +179,7 @@ def test_what_is_fetched_is_announced_first(tmp_path: Path, monkeypatch: pytest.
     monkeypatch.setattr("railweave.live.lab.frr.rootfs.project_root", lambda _: None)
     monkeypatch.setattr("shutil.which", lambda _: "/usr/bin/mmdebstrap")
     monkeypatch.setattr("railweave.live.lab.frr.rootfs._DAEMONS", Path("usr/lib/frr"))
-    monkeypatch.setattr("railweave.live.lab.frr.rootfs._says", lambda _: "8.4")
+    monkeypatch.setattr("railweave.live.lab.frr.rootfs._reported_version", lambda _: "8.4")
     monkeypatch.setattr("subprocess.run", made)
     assert find(None, PLAIN, said.append).version == "10.3-3"
     assert len(said) == 1

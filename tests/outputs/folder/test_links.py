@@ -121,7 +121,7 @@ def test_the_second_build_is_told_who_writes(tmp_path: Path) -> None:
 def test_what_a_killed_build_holds_is_free_again(tmp_path: Path) -> None:
     out = tmp_path / "out"
     out.mkdir()
-    script = f"from railweave.outputs.folder.write import held; from pathlib import Path; import time\nwith held(Path({str(out)!r})): print('held', flush=True); time.sleep(60)"
+    script = f"from railweave.outputs.folder.write import locked; from pathlib import Path; import time\nwith locked(Path({str(out)!r})): print('held', flush=True); time.sleep(60)"
     with subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True) as holder:
         assert holder.stdout is not None
         assert holder.stdout.readline() == "held\n"
