@@ -89,7 +89,7 @@ def _parameters() -> dict[str, list[tuple[str, str]]]:
 
 def _described(function: Callable[..., object]) -> tuple[str, str]:
     """Return the docstring of a function that is declared by its options: its own text, and the list of its parameters."""
-    own = inspect.getdoc(function.of) or ""  # type: ignore[attr-defined]
+    own = inspect.getdoc(vars(function)["of"]) or ""
     text = inspect.getdoc(function) or ""
     return own, text.removeprefix(own)
 

@@ -249,7 +249,9 @@ def management(draft: Draft, configs: Mapping[str, DeviceConfig]) -> dict[str, A
         gateway, _ = common(list(gateways))
         if gateway != str(net.network_address + 1) and ipaddress.ip_address(gateway) in net:
             made["gateway"] = gateway
-    settings = {name: _said(config.nos, given(config.management, Management())) for name, config in configs.items()}
+    settings = {
+        name: _expressible(config.nos, given(config.management, Management())) for name, config in configs.items()
+    }
     most, others = common(list(settings.values()))
     if others:
         unlike = [name for name, value in settings.items() if value != most]
@@ -267,7 +269,7 @@ def management(draft: Draft, configs: Mapping[str, DeviceConfig]) -> dict[str, A
     return made | _as_references(draft, most, "imported")
 
 
-def _said(nos: str, settings: dict[str, Any]) -> dict[str, Any]:
+def _expressible(nos: str, settings: dict[str, Any]) -> dict[str, Any]:
     """Return management settings without the services that the system's text cannot express, because a fabric file with them would be refused in part."""
     unsaid = catalog().systems[nos].reads.unsaid
     services = {
