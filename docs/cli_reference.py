@@ -150,15 +150,14 @@ def verbs() -> Iterator[Verb]:
         else:
             arguments = [param for param in command.params if param.param_type_name == "argument"]
             options = [param for param in command.params if param.param_type_name == "option" and not param.hidden]
-            names = [param.name.upper() if param.required else f"[{param.name.upper()}]" for param in arguments]
-            needed = [f"{param.opts[-1]} {param.metavar}" for param in options if param.required]
             rows = [(f"`{param.name.upper()}`", param.help or "") for param in arguments]
             for param in options:
                 spelled = ", ".join(f"`{name}`" for name in (*param.opts, *param.secondary_opts))
                 rows.append(
                     (f"{spelled} `{param.metavar}`" if param.metavar else spelled, f"{param.help or ''}{_more(param)}")
                 )
-            usage = " ".join(("railweave", *words, *names, *needed, "[OPTION …]"))
+            *pieces, _ = command.collect_usage_pieces(None)
+            usage = " ".join(("railweave", *words, *pieces, "[OPTION …]"))
             yield Verb(words, _prose(inspect.getdoc(command.callback) or ""), usage, tuple(rows))
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from railweave.api.options import Argument, Opt
-from railweave.api.verbs import DEVICE, DEVICE_ACCESS, HARDWARE, HOSTS, LAB, Source
+from railweave.api.verbs import ACCESS, DEVICE, HARDWARE, HOSTS, LAB, Source
 from railweave.progress import silent
 
 if TYPE_CHECKING:
@@ -230,13 +230,7 @@ class BenchRun:
             metavar="PATH",
         ),
     ] = None
-    access: Annotated[
-        Path | str | None,
-        Opt(
-            "File access.yaml with addresses, users and keys for the devices (docs/collect.md). Default: connect as the current user with ssh-agent, to switches at their designed management address and to servers by name.",
-            metavar="FILE",
-        ),
-    ] = None
+    access: Annotated[Path | str | None, ACCESS] = None
     only: Annotated[
         Sequence[str],
         Opt(
@@ -383,7 +377,7 @@ class Reaching:
     """Options of verbs that connect to the devices of a network: a lab, an access file, and hardware models."""
 
     lab: Annotated[bool, LAB] = False
-    access: Annotated[Path | str | None, DEVICE_ACCESS] = None
+    access: Annotated[Path | str | None, ACCESS] = None
     hardware: Annotated[Path | str | None, HARDWARE] = None
 
     def running(self, fabric: Path | str, progress: Callable[[str], None] = silent) -> RunningFabric:

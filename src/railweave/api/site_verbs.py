@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from railweave.api.options import Argument, Opt
-from railweave.api.verbs import CSV, DEVICE, DEVICE_ACCESS, FABRIC, HARDWARE, LAB, RUNNING
+from railweave.api.verbs import ACCESS, CSV, DEVICE, FABRIC, HARDWARE, LAB, RUNNING
 from railweave.progress import silent
 
 if TYPE_CHECKING:
@@ -221,7 +221,7 @@ class Watch:
     interval: Annotated[
         float, Opt("Time between two samples of a switch, in seconds.", least=1, most=300, metavar="SECONDS")
     ] = 10.0
-    access: Annotated[Path | str | None, DEVICE_ACCESS] = None
+    access: Annotated[Path | str | None, ACCESS] = None
     only: Annotated[
         Sequence[str], Opt("Watch only this switch; default: all switches. May be repeated.", metavar="SWITCH")
     ] = ()

@@ -70,10 +70,6 @@ HOSTS = Opt(
 LAB = Opt(
     "Use the lab (the network as FRR routers on this machine, started by `railweave lab up`) instead of the real devices. Needs root."
 )
-SERVER_ACCESS = Opt(
-    "File access.yaml with addresses, users and keys for the devices (docs/collect.md). Default: connect as the current user with ssh-agent, to switches at their designed management address and to servers by name.",
-    metavar="FILE",
-)
 SUDO = Opt(
     "Run railweave on the servers as root, with `sudo -n`; sudo must not ask for a password. Default: run as the login user."
 )
@@ -81,11 +77,12 @@ SERVERS = Opt(
     "Query servers too, by SSH. Default: servers are queried in labs, and if access.yaml has a login for servers (under `roles: server`, or a server's name under `devices`).",
     name="--servers/--no-servers",
 )
-DEVICE_ACCESS = Opt(
+ACCESS = Opt(
     "File access.yaml with addresses, users and keys for the devices (docs/collect.md). Default: connect as the current user with ssh-agent, to switches at their designed management address and to servers by name.",
     metavar="FILE",
 )
-FABRIC = Argument("Fabric file (YAML), or a folder that `railweave build` wrote.")
+_FABRIC_HELP = "Fabric file (YAML), or a folder that `railweave build` wrote."
+FABRIC = Argument(_FABRIC_HELP)
 CSV = Opt("Also write the result as a table to this file (.csv).", metavar="FILE")
 HTML = Opt("Also write the result as a page to this file (.html).", letter="-o", metavar="FILE")
 
@@ -99,10 +96,7 @@ class Source:
 
     source: Annotated[
         Network | Path | str,
-        Argument(
-            "Fabric file (YAML), or a folder that `railweave build` wrote.",
-            "fabric",
-        ),
+        Argument(_FABRIC_HELP, "fabric"),
     ]
     _: KW_ONLY
     device: Annotated[Sequence[str], DEVICE] = ()
@@ -537,7 +531,7 @@ class Check(Source):
     ] = None
     _: KW_ONLY
     live: Annotated[bool, Opt("Query the devices now, like `railweave collect`, instead of reading CAPTURE.")] = False
-    access: Annotated[Path | str | None, DEVICE_ACCESS] = None
+    access: Annotated[Path | str | None, ACCESS] = None
     ask: Annotated[
         Sequence[str],
         Opt("With --live: query only this switch or server; default: all switches. May be repeated.", metavar="NAME"),
@@ -603,7 +597,7 @@ class Collect(Source):
         ),
     ] = None
     _: KW_ONLY
-    access: Annotated[Path | str | None, DEVICE_ACCESS] = None
+    access: Annotated[Path | str | None, ACCESS] = None
     only: Annotated[
         Sequence[str], Opt("Query only this switch or server; default: all switches. May be repeated.", metavar="NAME")
     ] = ()
@@ -683,7 +677,7 @@ class FleetCheck(Source):
     hosts: Annotated[
         str | None, Opt("Servers to check, for example H100-[01-04]; default: all servers.", metavar="SERVERS")
     ] = None
-    access: Annotated[Path | str | None, SERVER_ACCESS] = None
+    access: Annotated[Path | str | None, ACCESS] = None
     lab: Annotated[bool, LAB] = False
     only: Annotated[
         Sequence[str],
@@ -716,7 +710,7 @@ class FleetMesh(Source):
             metavar="SERVERS",
         ),
     ] = None
-    access: Annotated[Path | str | None, SERVER_ACCESS] = None
+    access: Annotated[Path | str | None, ACCESS] = None
     lab: Annotated[bool, LAB] = False
     sudo: Annotated[bool, SUDO] = False
     at_once: Annotated[int, Opt("Largest number of servers that send probes at the same time.", least=1, most=512)] = 64

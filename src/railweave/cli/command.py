@@ -11,7 +11,7 @@ from typing import Any, Protocol, TypeVar, get_args
 import typer
 
 from railweave.api.options import Argument, Opt, OptionField, declared
-from railweave.api.verbs import DEVICE, DEVICE_ACCESS, HARDWARE, LAB, PRICES, RUNNING
+from railweave.api.verbs import ACCESS, DEVICE, HARDWARE, LAB, PRICES, RUNNING
 from railweave.errors import InputError, Option, Problem
 
 Options = TypeVar("Options")
@@ -19,7 +19,7 @@ Taken_contra = TypeVar("Taken_contra", contravariant=True)
 Command = Callable[..., None]
 JSON_HELP = "Print the result, or an error, as JSON."
 QUIET = typer.Option(False, "--quiet", "-q", help="Do not show progress.")
-LAST = (LAB, DEVICE_ACCESS, RUNNING, DEVICE, HARDWARE, PRICES)
+LAST = (LAB, ACCESS, RUNNING, DEVICE, HARDWARE, PRICES)
 """Options shared by many verbs. Help lists them after a verb's own options."""
 
 

@@ -11,7 +11,7 @@ import typer
 
 from railweave.api.options import Argument, Opt
 from railweave.api.running_verbs import FABRIC_FILE
-from railweave.api.verbs import DEVICE_ACCESS, HARDWARE
+from railweave.api.verbs import ACCESS, HARDWARE
 from railweave.cli.command import command
 from railweave.cli.output import print_json, telling
 
@@ -29,7 +29,7 @@ class Campaign:
             "Scenario file with the faults (docs/simulation-files.md). Faults that overlap in time in the file form one turn."
         ),
     ]
-    access: Annotated[Path | None, DEVICE_ACCESS] = None
+    access: Annotated[Path | None, ACCESS] = None
     rehearse: Annotated[
         bool,
         Opt(
