@@ -78,16 +78,14 @@ class Modules:
         card = catalog().nics.get(group.nic)
         return (end.device, group.names[index]) if card is not None and card.one_cage else end.module
 
-
-def crossings(network: Network) -> list[Crossing]:
-    """Return the links whose two ends are in modules with one connector for all links."""
-    modules = Modules(network)
-    return [
-        Crossing(cable, modules.of(cable.a), modules.of(cable.b)) for cable in network.cables if modules.joins(cable)
-    ]
+    def crossings(self) -> list[Crossing]:
+        """Return the links whose two ends are in such modules."""
+        return [
+            Crossing(cable, self.of(cable.a), self.of(cable.b)) for cable in self._network.cables if self.joins(cable)
+        ]
 
 
-def panels(links: Iterable[Crossing]) -> tuple[Panel, ...]:
+def panels(links: Sequence[Crossing]) -> tuple[Panel, ...]:
     """Return the shuffle panels and breakout cables that these links cross, in the order of their first links.
 
     A panel joins all modules that links connect directly or through others. If all links of a module go to one other
@@ -101,11 +99,10 @@ def panels(links: Iterable[Crossing]) -> tuple[Panel, ...]:
             first[module] = module = first[above]
         return module
 
-    through = list(links)
-    for link in through:
+    for link in links:
         first[root(link.far)] = root(link.near)
     groups: dict[Module, list[Crossing]] = {}
-    for link in through:
+    for link in links:
         groups.setdefault(root(link.near), []).append(link)
     every = map(_panel, groups.values())
     return tuple(panel for panel in every if len(panel.near) + len(panel.far) > 2)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from railweave.model.catalog import catalog
 from railweave.model.config.naming import named
-from railweave.outputs.rendering.panels import crossings, panels, panels_csv
+from railweave.outputs.rendering.panels import Modules, panels, panels_csv
 from railweave.pages.table import columns, csv_text
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ def tables_of(network: Network) -> dict[str, Callable[[Network], str]]:
     shuffle panels.
     """
     racks = {"racks.csv": racks_csv} if network.positions else {}
-    shuffled = tuple(panel for panel in panels(crossings(network)) if not panel.is_breakout)
+    shuffled = tuple(panel for panel in panels(Modules(network).crossings()) if not panel.is_breakout)
     crossed = {"panels.csv": partial(_panels_csv, shuffled)} if shuffled else {}
     return {"cabling.csv": cabling_csv, "addresses.csv": addresses_csv, **racks, **crossed}
 

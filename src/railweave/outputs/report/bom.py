@@ -25,7 +25,7 @@ from pydantic import Field
 from railweave.model.catalog import catalog, in_force
 from railweave.model.intent.base import Line, Model
 from railweave.model.intent.reading.document import read_document, validate
-from railweave.outputs.rendering.panels import Crossing, Modules, Panel, crossings, panels
+from railweave.outputs.rendering.panels import Crossing, Modules, Panel, panels
 from railweave.outputs.report.figures import plural
 
 if TYPE_CHECKING:
@@ -59,9 +59,11 @@ class Item:
 def bill(network: Network) -> list[Item]:
     """Return the bill of materials of a network, sorted by kind and then by name."""
     with in_force(network.catalog):
-        links = crossings(network)
+        modules = Modules(network)
+        links = modules.crossings()
         shuffled = panels(links)
-        items = [*_devices(network), *_optics(network), *_panels(shuffled), *_fibre(network), *_trunks(links, shuffled)]
+        items = [*_devices(network), *_optics(network, modules), *_panels(shuffled), *_fibre(network, modules)]
+        items += _trunks(links, shuffled)
         return sorted(items, key=lambda item: KINDS.index(item.kind))
 
 
@@ -127,11 +129,10 @@ def _devices(network: Network) -> list[Item]:
     return items
 
 
-def _optics(network: Network) -> list[Item]:
+def _optics(network: Network, shared: Modules) -> list[Item]:
     modules: defaultdict[str, Counter[tuple[str, int | str]]] = defaultdict(Counter)
     places: dict[str, set[str]] = {}
     leaves = {switch.name for switch in network.switches if switch.role == "leaf"}
-    shared = Modules(network)
     for cable in network.cables:
         for end, place in _counted_ends(network, cable, leaves):
             modules[end.optic][shared.of(end)] += 1
@@ -248,8 +249,7 @@ def _trunks(links: Iterable[Crossing], shuffled: Iterable[Panel]) -> list[Item]:
     return [Item("fibre cable", name, count, words, place) for (name, words, place), count in sorted(counts.items())]
 
 
-def _fibre(network: Network) -> list[Item]:
-    modules = Modules(network)
+def _fibre(network: Network, modules: Modules) -> list[Item]:
     alike = Counter(
         (cable.a.optic, cable.b.optic, cable.length_m) for cable in network.cables if not modules.joins(cable)
     )
