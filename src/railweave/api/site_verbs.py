@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from railweave.api.options import Argument, Opt
-from railweave.api.verbs import ACCESS, CSV, DEVICE, FABRIC, HARDWARE, LAB, RUNNING
+from railweave.api.verbs import ACCESS, CSV, DEVICE, FABRIC, HARDWARE, LAB, RUNNING, Source
 from railweave.progress import silent
 
 if TYPE_CHECKING:
@@ -281,19 +281,33 @@ class Watch:
     progress: Callable[[str], None] = silent
 
 
+EXPORTED = Opt(
+    "Folder to write the files into; existing files with the same names are replaced.",
+    letter="-o",
+    metavar="FOLDER",
+)
+
+
+EXPORTS = {
+    "slurm": "Slurm: topology, nodes, GPUs, prologs, health check, batch script.",
+}
+"""The tools for which `export` writes files, each with its help. Each has a module of the same name in ``operations.exports``."""
+
+
+@dataclass(frozen=True)
+class ExportFiles(Source):
+    """Options of ``export``."""
+
+    output: Annotated[Path | str, EXPORTED]
+    target: str = ""
+
+
 @dataclass(frozen=True)
 class ExportPrometheus:
     """Options of ``export_prometheus``."""
 
     fabric: Annotated[Path | str, FABRIC]
-    output: Annotated[
-        Path,
-        Opt(
-            "Folder to write the files into; existing files with the same names are replaced.",
-            letter="-o",
-            metavar="FOLDER",
-        ),
-    ]
+    output: Annotated[Path, EXPORTED]
     _: KW_ONLY
     watch: Annotated[
         str,

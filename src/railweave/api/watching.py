@@ -1,18 +1,13 @@
-"""Monitoring of running networks: ``watch`` with its web console, and files for other monitoring tools (docs/watch.md)."""
+"""Monitoring of running networks: ``watch`` with its web console (docs/watch.md)."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from railweave.api.options import verb
-from railweave.api.site_verbs import ExportPrometheus, Watch
+from railweave.api.site_verbs import Watch
 from railweave.api.sites import asking_of
-from railweave.outputs.folder.sources import fields_of, load, path_of
-from railweave.writing import write_below
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+from railweave.outputs.folder.sources import fields_of, path_of
 
 
 @verb(Watch)
@@ -48,17 +43,3 @@ def watch(options: Watch) -> None:
     watching = starting.watching_of(site, wanted, fabric=here, line=line, say=options.progress)
     options.ready(watching)
     starting.serve(watching, at)
-
-
-@verb(ExportPrometheus)
-def export_prometheus(options: ExportPrometheus) -> Sequence[str]:
-    """Write files for Prometheus, Grafana and gnmic into a folder, and return their names.
-
-    Raises ``OutputError`` if a file cannot be written, and the errors of ``load``.
-    """
-    from railweave.operations.exports.prometheus import prometheus
-
-    network = load(options.fabric, device=options.device, hardware=options.hardware)
-    files = prometheus(network, watch=options.watch, alertmanager=options.alertmanager)
-    write_below(Path(options.output), files)
-    return list(files)

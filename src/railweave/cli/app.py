@@ -35,7 +35,7 @@ VERBS = {
     "bench": "Store benchmark results; find out why runs are slow.",
     "tune": "Find better values for the fabric file; print a patch.",
     "deploy": "Apply a design to running switches, and roll back.",
-    "export": "Write files for Prometheus, Grafana and gnmic.",
+    "export": "Write files for Slurm, Kubernetes, NetBox and other tools.",
     "hardware": "List hardware models, including your own.",
     "inventory": "Fill in the inventory from device reports.",
 }

@@ -1,0 +1,146 @@
+"""The places of GPU servers in a network, as schedulers need them: pods, stripes and NVLink domains."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from railweave.errors import InputError, NetworkPart, Problem
+from railweave.model.network.nvlink import nvlink_domains
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from railweave.model.network.model import Network
+
+LEVELS = ("fabric", "site", "pod", "stripe")
+"""The levels of a network, the widest first. Servers of one stripe reach each other through their leaves only."""
+
+
+@dataclass(frozen=True, slots=True)
+class Placement:
+    """The place of a GPU server in the network.
+
+    - ``fabric``: the fabric of its GPUs' NICs.
+    - ``pod``: its pod, or an empty string in a network without super-spines.
+    - ``domain``: its NVLink domain, or an empty string if NVLink ends at the server.
+    - ``gpu`` and ``vendor``: the GPU model and its vendor, such as ``H100`` and ``NVIDIA``.
+    """
+
+    server: str
+    fabric: str
+    site: str
+    pod: str
+    stripe: str
+    domain: str
+    gpus: int
+    gpu: str
+    vendor: str
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """A group of servers at one level of the network, such as a stripe. It has either smaller groups or servers.
+
+    ``name`` is unique among all groups of a network.
+    """
+
+    name: str
+    level: str
+    groups: tuple[Group, ...] = ()
+    servers: tuple[str, ...] = ()
+
+
+def placements(network: Network) -> list[Placement]:
+    """Return the placement of each GPU server, in the network's order.
+
+    Left out are servers that ``status:`` marks as absent, and servers without a NIC that belongs to a GPU. Raises ``InputError``
+    if no server is left.
+    """
+    fabrics = {fabric.name for fabric in network.fabrics if fabric.nics == "gpu"}
+    pods = {(switch.fabric, switch.stripe): switch.pod for switch in network.switches if switch.role == "leaf"}
+    domains = nvlink_domains(network)
+    result: list[Placement] = []
+    for server in network.servers:
+        nic = next((nic for nic in server.nics if nic.fabric in fabrics), None)
+        model = network.catalog.servers.get(server.model)
+        if nic is None or model is None or not model.gpus or server.name in network.absent:
+            continue
+        result.append(
+            Placement(
+                server.name,
+                nic.fabric,
+                server.site,
+                pods.get((nic.fabric, nic.stripe), ""),
+                nic.stripe,
+                domains.get(server.name, ""),
+                model.gpus,
+                model.gpu,
+                model.gpu_vendor,
+            )
+        )
+    if not result:
+        fix = "export a fabric with `nics: gpu`, and do not mark all of its servers absent under `status:`"
+        raise InputError([Problem(NetworkPart(network.name), "has no server with a NIC that belongs to a GPU", fix)])
+    return result
+
+
+def used_levels(places: Sequence[Placement]) -> list[str]:
+    """Return the levels of ``LEVELS`` that divide the servers, the widest first: always the stripe, and each wider level that has fewer groups than the next."""
+    used: list[str] = []
+    fewest = 0
+    for depth in range(len(LEVELS), 0, -1):
+        groups = {tuple(getattr(place, level) for level in LEVELS[:depth]) for place in places}
+        if not used or 1 < len(groups) < fewest:
+            used.insert(0, LEVELS[depth - 1])
+            fewest = len(groups)
+    return used
+
+
+def tree(network: Network, places: Sequence[Placement]) -> list[Group]:
+    """Return the groups of the widest level, each with its smaller groups: one for each fabric of GPUs, because fabrics have no path to each other.
+
+    A group has the name that the design gives it. If several groups have the name, that of the fabric or site is put before it.
+    """
+    levels = [level for level in used_levels(places) if level != "fabric"]
+    fabrics = list(dict.fromkeys(place.fabric for place in places))
+    keys = {
+        tuple(getattr(place, level) for level in LEVELS[: LEVELS.index(deep) + 1])
+        for place in places
+        for deep in levels
+    }
+    common = {name for name, count in Counter(key[-1] for key in keys).items() if count > 1}
+
+    def name_of(place: Placement, level: str) -> str:
+        name = getattr(place, level)
+        wider = [place.fabric] * (len(fabrics) > 1) + [place.site] * (level != "site" and "site" in levels)
+        return "-".join([*wider, name]) if name in common else name
+
+    def divided(members: Sequence[Placement], remaining: Sequence[str]) -> tuple[Group, ...]:
+        level, *narrower = remaining
+        by_value: dict[str, list[Placement]] = {}
+        for place in members:
+            by_value.setdefault(getattr(place, level), []).append(place)
+        return tuple(
+            Group(name_of(group[0], level), level, groups=divided(group, narrower))
+            if narrower
+            else Group(name_of(group[0], level), level, servers=tuple(place.server for place in group))
+            for group in by_value.values()
+        )
+
+    return [
+        Group(
+            fabric if len(fabrics) > 1 else network.name,
+            "fabric",
+            groups=divided([place for place in places if place.fabric == fabric], levels),
+        )
+        for fabric in fabrics
+    ]
+
+
+def walk(groups: Iterable[Group]) -> Iterator[Group]:
+    """Yield every group, each before the groups inside it."""
+    for group in groups:
+        yield group
+        yield from walk(group.groups)
