@@ -25,6 +25,7 @@ if TYPE_CHECKING:
         bench_triage,
     )
     from railweave.api.building import build, connection, diff, paths, routes, verify
+    from railweave.api.exporting import export
     from railweave.api.living import check, collect, fill_inventory, fleet_check, fleet_mesh, questions_of, states
     from railweave.api.predicting import (
         simulate,
@@ -53,6 +54,7 @@ __all__ = [
     "connection",
     "diff",
     "drift",
+    "export",
     "fill_inventory",
     "fleet_check",
     "fleet_mesh",
@@ -90,6 +92,7 @@ if not TYPE_CHECKING:  # a type checker reads the imports above
                 "bench_run",
             ),
             "railweave.api.building": ("build", "connection", "diff", "paths", "routes", "verify"),
+            "railweave.api.exporting": ("export",),
             "railweave.api.living": (
                 "check",
                 "collect",

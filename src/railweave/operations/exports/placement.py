@@ -26,6 +26,7 @@ class Placement:
     - ``pod``: its pod, or an empty string in a network without super-spines.
     - ``domain``: its NVLink domain, or an empty string if NVLink ends at the server.
     - ``gpu`` and ``vendor``: the GPU model and its vendor, such as ``H100`` and ``NVIDIA``.
+    - ``status``: ``drained`` or ``failed`` if the fabric file marks the server so under ``status:``, or an empty string.
     """
 
     server: str
@@ -37,6 +38,7 @@ class Placement:
     gpus: int
     gpu: str
     vendor: str
+    status: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,18 +57,20 @@ class Group:
 def placements(network: Network) -> list[Placement]:
     """Return the placement of each GPU server, in the network's order.
 
-    Left out are servers that ``status:`` marks as absent, and servers without a NIC that belongs to a GPU. Raises ``InputError``
-    if no server is left.
+    Left out are servers that are only planned, and servers without a NIC that belongs to a GPU. Raises ``InputError`` if no server
+    is left.
     """
     fabrics = {fabric.name for fabric in network.fabrics if fabric.nics == "gpu"}
     pods = {(switch.fabric, switch.stripe): switch.pod for switch in network.switches if switch.role == "leaf"}
     domains = nvlink_domains(network)
+    statuses = {part.name: part.status for part in network.not_active}
     result: list[Placement] = []
     for server in network.servers:
         nic = next((nic for nic in server.nics if nic.fabric in fabrics), None)
         model = network.catalog.servers.get(server.model)
-        if nic is None or model is None or not model.gpus or server.name in network.absent:
+        if nic is None or model is None or not model.gpus or statuses.get(server.name) == "planned":
             continue
+        status = statuses.get(server.name, "")
         result.append(
             Placement(
                 server.name,
@@ -78,10 +82,11 @@ def placements(network: Network) -> list[Placement]:
                 model.gpus,
                 model.gpu,
                 model.gpu_vendor,
+                "drained" if status == "draining" else status,
             )
         )
     if not result:
-        fix = "export a fabric with `nics: gpu`, and do not mark all of its servers absent under `status:`"
+        fix = "export a fabric with `nics: gpu`, and do not mark all of its servers planned under `status:`"
         raise InputError([Problem(NetworkPart(network.name), "has no server with a NIC that belongs to a GPU", fix)])
     return result
 

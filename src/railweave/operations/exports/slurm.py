@@ -134,14 +134,13 @@ def _nodes(network: Network, places: Sequence[Placement], groups: Sequence[Group
     stripes = {server: group.name for group in walk(groups) for server in group.servers}
     lines: list[str] = []
     for (kind, gpus), members in _by_kind(places).items():
-        by_features: dict[str, list[str]] = {}
+        by_features: dict[tuple[str, str], list[str]] = {}
         for place in members:
             features = ",".join(filter(None, (place.pod, stripes[place.server], place.domain)))
-            by_features.setdefault(features, []).append(place.server)
-        lines += [
-            f"NodeName={_hosts(servers)} Gres=gpu:{kind}:{gpus} Feature={features} State=UNKNOWN"
-            for features, servers in by_features.items()
-        ]
+            by_features.setdefault((features, place.status), []).append(place.server)
+        for (features, status), servers in by_features.items():
+            state = f'DRAIN Reason="railweave: {status} in the fabric file"' if status else "UNKNOWN"
+            lines.append(f"NodeName={_hosts(servers)} Gres=gpu:{kind}:{gpus} Feature={features} State={state}")
     head = _head(
         network,
         "The design does not have the processors and memory of servers. Before the line that includes this file, write",
@@ -187,12 +186,13 @@ def _include(network: Network) -> str:
 
 
 _DRAIN = """\
-# Drains this node with the failed checks as the reason. A node that is drained already keeps its reason.
+# Drains this node with the failed checks as the reason, such as "railweave: nic-up gpu0_eth: ...". A node that is drained already
+# keeps its reason.
 node=${SLURMD_NODENAME:-$(hostname -s)}
 drain() {
     case $(scontrol show node "$node" | sed -n 's/.*State=\\([^ ]*\\).*/\\1/p') in
     *DRAIN*) ;;
-    *) scontrol update nodename="$node" state=drain reason="railweave: $1" ;;
+    *) scontrol update nodename="$node" state=drain reason="$1" ;;
     esac
 }
 """
@@ -227,7 +227,7 @@ _TASK_PROLOG = f"""\
 # TaskProlog of Slurm, written by `railweave export slurm`: gives each task the variables of the server's nccl.env.
 # Slurm takes the values literally, so they are expanded here. Variables that the job has set keep their values.
 lines=$({HOST} env --shell) || {{
-    echo "print railweave-host env failed on $(hostname -s): NCCL starts with its own defaults"
+    echo "print railweave: \\`railweave-host env\\` failed on $(hostname -s): NCCL starts with its own defaults"
     exit 0
 }}
 eval "$lines"
