@@ -180,6 +180,7 @@ validators: $(STAMP)
 	tools/libyang.sh $(BIN)/python
 	tools/netplan.sh .validators/netplan
 	tools/bare-root.sh .validators/bare
+	tools/sarif.sh .validators/sarif
 
 # Not at the same time: apt has one lock, and whatever comes second goes without.
 test-programs: validators

@@ -84,6 +84,13 @@ ACCESS = Opt(
 _FABRIC_HELP = "Fabric file (YAML), or a folder that `railweave build` wrote."
 FABRIC = Argument(_FABRIC_HELP)
 CSV = Opt("Also write the result as a table to this file (.csv).", metavar="FILE")
+SARIF = Opt(
+    "Also write the findings to this file (.sarif), in the form that code scanning reads (SARIF 2.1.0).", metavar="FILE"
+)
+GITHUB = Opt(
+    "Also print errors and warnings as annotations of GitHub Actions. They appear beside the lines of a pull request.",
+    name="--github",
+)
 HTML = Opt("Also write the result as a page to this file (.html).", letter="-o", metavar="FILE")
 
 
@@ -107,6 +114,14 @@ class Source:
         from railweave.outputs.folder.sources import network_of
 
         return network_of(self.source, self.device, self.hardware)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ForPipelines:
+    """Options of verbs whose findings a pipeline shows."""
+
+    sarif: Annotated[Path | None, SARIF] = None
+    github: Annotated[bool, GITHUB] = False
 
 
 @dataclass(frozen=True)

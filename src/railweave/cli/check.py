@@ -9,14 +9,14 @@ from typing import Annotated
 import typer
 
 from railweave.api.options import Opt
-from railweave.api.verbs import CSV, Check
+from railweave.api.verbs import CSV, Check, ForPipelines
 from railweave.cli.command import command
-from railweave.cli.output import print_findings, print_json, tally, telling, write_csv
+from railweave.cli.output import print_findings, print_json, tally, telling, write_csv, write_findings
 from railweave.counting import counted
 
 
 @dataclass(frozen=True, kw_only=True)
-class CheckShown(Check):
+class CheckShown(Check, ForPipelines):
     """Options of ``railweave check``."""
 
     junit: Annotated[
@@ -45,6 +45,9 @@ def check(options: CheckShown, *, as_json: bool, quiet: bool) -> None:
     write_asked(options.junit, result.to_junit)
     write_asked(options.html, result.to_html)
     write_csv(options.csv, result)
+    write_findings(
+        options, result.findings, source=options.source, good=result.good, counts=result.totals, as_json=as_json
+    )
     if as_json:
         print_json(result.to_json())
     else:

@@ -46,6 +46,7 @@ def command(options: type[Options], json_help: str = JSON_HELP) -> Callable[[Bod
         def called(*, as_json: bool, quiet: bool, **given: object) -> None:
             _check_ending("--html", given.get("html"), ".html", "a page")
             _check_ending("--csv", given.get("csv"), ".csv", "a table")
+            _check_ending("--sarif", given.get("sarif"), ".sarif", "findings as SARIF")
             body(options(**{field: given[name] for field, name in names.items()}), as_json=as_json, quiet=quiet)
 
         called.__name__ = body.__name__

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from railweave.api.options import Opt
-from railweave.api.verbs import Diff
+from railweave.api.verbs import Diff, ForPipelines
 from railweave.cli.command import command
-from railweave.cli.output import print_json, waiting
+from railweave.cli.output import print_json, waiting, write_findings
 
 if TYPE_CHECKING:
     from railweave.outputs.folder.differences import NetworkDiff
@@ -30,7 +30,7 @@ class Form(StrEnum):
 
 
 @dataclass(frozen=True, kw_only=True)
-class DiffShown(Diff):
+class DiffShown(Diff, ForPipelines):
     """Options of ``railweave diff``."""
 
     form: Annotated[
@@ -51,6 +51,10 @@ def diff(options: DiffShown, *, as_json: bool, quiet: bool) -> None:
     form = options.form
     with waiting(f"comparing {options.old} with {options.new}", quiet=quiet or as_json):
         difference = compare.of(options)
+    changes = difference.as_findings()
+    write_findings(
+        options, changes, source=options.new, good=difference.equal, counts={"changes": len(changes)}, as_json=as_json
+    )
     if as_json:
         print_json(difference.to_json())
     elif form is Form.sonic_patch:

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import typer
 
-from railweave.api.verbs import DriftOptions
+from railweave.api.verbs import DriftOptions, ForPipelines
 from railweave.cli.command import command
-from railweave.cli.output import print_findings, print_json, telling, waiting
+from railweave.cli.output import print_findings, print_json, telling, waiting, write_findings
 from railweave.counting import counted
 
 
-@command(DriftOptions)
-def drift(options: DriftOptions, *, as_json: bool, quiet: bool) -> None:
+@dataclass(frozen=True, kw_only=True)
+class DriftShown(DriftOptions, ForPipelines):
+    """Options of ``railweave drift``."""
+
+
+@command(DriftShown)
+def drift(options: DriftShown, *, as_json: bool, quiet: bool) -> None:
     """Compare the saved configurations of switches with the design, and report how each difference affects traffic.
 
     Exits 0 if nothing differs. Exits 1 if something differs, or if CAPTURE lacks a switch of the design.
@@ -25,6 +30,15 @@ def drift(options: DriftOptions, *, as_json: bool, quiet: bool) -> None:
         telling(quiet=quiet or as_json) as say,
     ):
         comparison = compare.of(replace(options, progress=say))
+    counts = {
+        "expected": comparison.compared + len(comparison.missing),
+        "right": comparison.compared - comparison.wrong,
+        "wrong": comparison.wrong,
+        "not_seen": len(comparison.missing),
+    }
+    write_findings(
+        options, comparison.all_findings, source=options.source, good=comparison.proven, counts=counts, as_json=as_json
+    )
     if as_json:
         print_json({**comparison.to_json(), "adopted": comparison.adopted})
     else:

@@ -13,9 +13,10 @@ import typer
 from railweave.counting import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Sequence
+    from collections.abc import Callable, Generator, Mapping, Sequence
     from pathlib import Path
 
+    from railweave.api.verbs import ForPipelines
     from railweave.model.findings import Finding
     from railweave.pages.table import Table
 
@@ -108,3 +109,29 @@ def tally(findings: Sequence[Finding]) -> str:
     """Return the number of findings by severity, for example ``1 error, 2 warnings, 3 notes``."""
     words = {"error": "error", "warning": "warning", "info": "note"}
     return ", ".join(counted(sum(finding.severity == key for finding in findings), word) for key, word in words.items())
+
+
+def write_findings(
+    options: ForPipelines,
+    findings: Sequence[Finding],
+    *,
+    source: object,
+    good: bool,
+    counts: Mapping[str, int],
+    as_json: bool,
+) -> None:
+    """Write findings as a SARIF file and as annotations, if the options ask for them.
+
+    - ``source``: the fabric file or folder that was given. A designed network has none.
+    - ``good``: True if the verb exits with 0.
+    - ``counts``: what the verb looked at, by name.
+    - ``as_json``: True if standard output has JSON. Annotations then go to standard error, which GitHub Actions reads too.
+
+    Raises ``OutputError`` if the file cannot be written.
+    """
+    from railweave.sarif import sarif, workflow_commands
+    from railweave.writing import write_asked
+
+    write_asked(options.sarif, lambda: sarif(findings, source=str(source), good=good, counts=counts))
+    for line in workflow_commands(findings, source=str(source)) if options.github else ():
+        typer.echo(line, err=as_json)

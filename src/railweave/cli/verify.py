@@ -8,14 +8,14 @@ from typing import Annotated
 import typer
 
 from railweave.api.options import Opt
-from railweave.api.verbs import Verify
+from railweave.api.verbs import ForPipelines, Verify
 from railweave.cli.command import command
-from railweave.cli.output import print_findings, print_json, tally, telling
+from railweave.cli.output import print_findings, print_json, tally, telling, write_findings
 from railweave.counting import counted
 
 
 @dataclass(frozen=True, kw_only=True)
-class VerifyShown(Verify):
+class VerifyShown(Verify, ForPipelines):
     """Options of ``railweave verify``."""
 
     all_: Annotated[bool, Opt("Also print findings of severity info. Default: only errors and warnings.")] = False
@@ -28,6 +28,12 @@ def verify(options: VerifyShown, *, as_json: bool, quiet: bool) -> None:
 
     with telling(quiet=quiet or as_json) as say:
         result = run.of(replace(options, progress=say))
+    counts = {
+        "checks": len(result.checks),
+        "validators": sum(validator.ran for validator in result.validators),
+        "validators_skipped": sum(not validator.ran for validator in result.validators),
+    }
+    write_findings(options, result.findings, source=options.source, good=result.good, counts=counts, as_json=as_json)
     if as_json:
         print_json(
             {

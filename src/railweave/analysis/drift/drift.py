@@ -339,6 +339,15 @@ class Drift:
         return self.equal and not self.missing
 
     @property
+    def all_findings(self) -> list[Finding]:
+        """All findings, for pipelines: each difference at its line, each switch that was not captured, and ``findings``."""
+        different = [finding for device in self.devices for finding in device.stands.findings]
+        what = "no configuration of this switch was captured, so it was not compared"
+        fix = "capture it with `railweave collect`, or leave it out with --only"
+        unseen = [Finding("not-captured", "error", device, what, fix=fix) for device in self.missing]
+        return by_severity([*different, *unseen, *self.findings])
+
+    @property
     def statements(self) -> list[DifferentStatement]:
         """The statements that differ or cannot be read, each with all devices on which it does. Those of most devices come first."""
         places: dict[tuple[str, ...], list[tuple[str, str, int]]] = {}

@@ -196,6 +196,14 @@ class CheckResult(JsonObject):
         return [row for row in self.counts if row.not_seen]
 
     @property
+    def totals(self) -> dict[str, int]:
+        """The numbers of expected, right, wrong and unseen objects over all subjects and devices, and of devices that answered or were silent."""
+        totals = {
+            key: sum(getattr(row, key) for row in self.counts) for key in ("expected", "right", "wrong", "not_seen")
+        }
+        return totals | {"devices": len(self.devices), "devices_answered": len(self.answered)}
+
+    @property
     def seen(self) -> str:
         """A phrase that states how many of the expected states were seen."""
         expected = sum(row.expected for row in self.counts)

@@ -13,6 +13,7 @@ from railweave.model.config.compare import Change, compare
 from railweave.model.config.tree import Command, ConfigTree, Step
 from railweave.model.device.build import device_config
 from railweave.model.device.host import host_configs
+from railweave.model.findings import Finding
 from railweave.outputs.rendering import host
 from railweave.outputs.rendering.host.cluster import cluster_files
 from railweave.outputs.rendering.network import EMULATION, targets
@@ -306,6 +307,33 @@ class NetworkDiff(JsonObject):
         """True if nothing changes."""
         cables = self.cables_removed or self.cables_added or self.cables_changed
         return not (self.devices or self.servers or self.shared or cables or self.devices_changed or self.bill)
+
+    def as_findings(self) -> list[Finding]:
+        """Return each change as a finding of severity warning, for pipelines: of switches, servers, files of all servers, cables and the bill."""
+        changes: list[tuple[str, str, str]] = []
+        for device in self.devices:
+            what = (
+                "the configuration of this switch changes"
+                if device.change == "changed"
+                else f"this switch is {device.change}"
+            )
+            changes.append(("switch-change", device.device, what))
+        for kind, files in (("server-change", self.servers), ("server-file-change", self.shared)):
+            changes += [
+                (kind, name, f"{counted(len(lines), 'line')} changed: {'; '.join(lines)}")
+                for name, lines in files.items()
+            ]
+        for device, attributes in self.devices_changed.items():
+            changes.append(("place-change", device, f"changed: {_changed(attributes)}"))
+        for sign, cables in (("new", self.cables_added), ("gone", self.cables_removed)):
+            changes += [("cable-change", cable, f"this cable is {sign}") for cable in cables]
+        for cable, attributes in self.cables_changed.items():
+            changes.append(("cable-change", cable, f"changed: {_changed(attributes)}"))
+        for line in self.bill:
+            changes.append(
+                ("bill-change", f"{line.kind} {line.name}", f"the count changes from {line.before} to {line.after}")
+            )
+        return [Finding(id_, "warning", where, what) for id_, where, what in changes]
 
     def lines(self) -> list[str]:
         """Return the differences as text: a summary, then a block for each device."""
