@@ -9,7 +9,7 @@ import pytest
 from railweave.errors import SpecError
 from railweave.model.intent.reading.source import read_source
 from railweave.model.intent.study import read_study
-from railweave.operations.tune.space import Space, short_names, space_of
+from railweave.operations.tune.space import Knob, Space, _values, short_names, space_of
 from tests.operations.tune.studies import STUDY, study
 
 MIN_FILL = "fabrics.backend.qos.classes.no-loss.ecn.min_fill: [1, 5, 20, 40, 70]"
@@ -106,3 +106,17 @@ def test_cma_es_takes_one_objective(tmp_path: Path) -> None:
 
 def test_names_are_as_short_as_can_be_told_apart() -> None:
     assert short_names(["a.b.min", "a.c.min", "a.max"]) == {"a.b.min": "b.min", "a.c.min": "c.min", "a.max": "max"}
+
+
+@pytest.mark.parametrize(
+    ("value", "place"),
+    [("1us", 0), ("1000ns", 0), ("1ms", 2), (2, 1), ("2us", 1), ("2ms", None), ("1%", None), (True, None)],
+)
+def test_a_value_is_found_by_its_number_and_unit(value: object, place: int | None) -> None:
+    assert Knob("timer", ("timer",), ("1us", "2us", "1ms"), ordered=True).place(value) == place
+
+
+def test_values_are_in_order_by_what_they_mean() -> None:
+    assert _values(["1us", "500us", "1ms"])[1]
+    assert not _values(["1ms", "2us"])[1]
+    assert not _values(["1us", "2%"])[1]

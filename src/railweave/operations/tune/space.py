@@ -7,7 +7,7 @@ import re
 import types
 import typing
 from dataclasses import dataclass
-from math import prod
+from math import isclose, prod
 from typing import TYPE_CHECKING, Any, cast
 
 from pydantic import BaseModel, ValidationError
@@ -50,9 +50,9 @@ class Knob:
 
     def place(self, value: object) -> int | None:
         """Return the index of a value, or None if it is not one of the knob's values. The values 128us and 128 are equal."""
-        wanted = _number(value)
+        wanted = _quantity(value)
         for number, candidate in enumerate(self.values):
-            if candidate == value or (wanted is not None and _number(candidate) == wanted):
+            if candidate == value or (wanted is not None and _same(_quantity(candidate), wanted)):
                 return number
         return None
 
@@ -149,8 +149,10 @@ def _values(given: Values) -> tuple[tuple[Setting, ...], bool]:
         return _spread(first, last, step, next(iter(units), "")), True
     if len(given) < 2 or len(set(given)) < len(given):
         raise _WrongError("a knob needs two values or more, each once", "write [1, 2, 4, 8], or leave the knob out")
-    numbers = [_number(value) for value in given]
-    ordered = all(number is not None for number in numbers) and numbers == sorted(cast("list[float]", numbers))
+    quantities = [quantity for value in given if (quantity := _quantity(value)) is not None]
+    based = [_base(*quantity) for quantity in quantities]
+    numbers = [number for number, _ in based]
+    ordered = len(based) == len(given) and len({unit for _, unit in based}) == 1 and numbers == sorted(numbers)
     return tuple(given), ordered
 
 
@@ -161,15 +163,33 @@ def _spread(first: int, last: int, step: int, unit: str) -> tuple[Setting, ...]:
     return tuple(f"{number}{unit}" if unit else number for number in numbers)
 
 
-def _number(value: object) -> float | None:
+_SECONDS = {"ps": 1e-12, "ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0}
+_QUANTITY = re.compile(r"(-?\d+(?:\.\d+)?)\s*(us|%|ms|M|K|k|G|ps|ns|s|m)?")
+
+
+def _quantity(value: object) -> tuple[float, str] | None:
+    """Return (number, unit) of a value as written. The unit is empty if the value has none. Return None if it is not a number."""
     if isinstance(value, bool):
         return None
     if isinstance(value, int | float):
-        return float(value)
-    match = (
-        re.fullmatch(r"(-?\d+(?:\.\d+)?)\s*(?:us|%|ms|M|K|k|G|ps|ns|s|m)?", value) if isinstance(value, str) else None
-    )
-    return float(match[1]) if match else None
+        return float(value), ""
+    match = _QUANTITY.fullmatch(value) if isinstance(value, str) else None
+    return (float(match[1]), match[2] or "") if match else None
+
+
+def _base(number: float, unit: str) -> tuple[float, str]:
+    """Return a quantity in its base unit: times in seconds, other quantities unchanged."""
+    return (number * _SECONDS[unit], "s") if unit in _SECONDS else (number, unit)
+
+
+def _same(first: tuple[float, str] | None, second: tuple[float, str]) -> bool:
+    """Return True if two quantities are equal. A number without a unit equals the same number with any unit."""
+    if first is None:
+        return False
+    if not (first[1] and second[1]):
+        return first[0] == second[0]
+    (one_number, one_unit), (other_number, other_unit) = _base(*first), _base(*second)
+    return one_unit == other_unit and isclose(one_number, other_number, rel_tol=1e-9)
 
 
 def _own(knob: Knob, fabric: Document, spec: FabricFile) -> Setting | None:
