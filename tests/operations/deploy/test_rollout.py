@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import random
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -32,7 +33,7 @@ from railweave.operations.deploy.rollout import StoppedError
 from railweave.operations.deploy.traffic import IdleLimit
 from railweave.writing import write_file
 from tests.live.reach.stand_ins import PASSWORD
-from tests.operations.deploy.kills import CHANGES, killed
+from tests.operations.deploy.kills import CHANGES, kill, killed
 from tests.operations.deploy.network import Changing, changing, runs
 
 SMALL = """\
@@ -105,6 +106,29 @@ def test_a_plan_and_a_status_change_nothing(fabric: Path) -> None:
         _, truths = deploy_status(fabric, access=network.access)
         assert {one.state for one in truths} == {"before"}
         assert [box.log for box in network.boxes.values()] == before
+
+
+DRY = """
+import sys
+from railweave.api.deploying import deploy_apply
+deploy_apply(sys.argv[1], access=sys.argv[2], settle=0, dry_run=True)
+"""
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_dry_run_that_was_killed_is_never_resumed_as_an_apply(fabric: Path, seed: int) -> None:
+    with changing(fabric, other(fabric.parent)) as network:
+        before = {name: list(box.running) for name, box in network.boxes.items()}
+        path = planned(fabric, network.access)
+        at = kill(path, network, random.Random(seed), DRY, calls=14)  # noqa: S311 - repeatable
+        assert at != "the end"
+        [revision] = deploy_history(fabric)
+        assert revision.state == "running", at
+        ended = deploy_resume(fabric, access=network.access, settle=0)
+        assert (ended.state, ended.why) == ("stopped", "tried only (--dry-run), ended after an interruption"), at
+        assert {name: list(box.running) for name, box in network.boxes.items()} == before, at
+        assert not any("commit confirmed" in line for box in network.boxes.values() for line in box.log), at
+        deploy_apply(path, access=network.access, settle=0, dry_run=True)  # nothing stands in the way of the next
 
 
 def test_a_network_comes_to_its_design_and_back(fabric: Path) -> None:

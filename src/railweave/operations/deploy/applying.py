@@ -134,6 +134,8 @@ def change_request(
     )
 
 
+DRY_RUN_LABEL = "railweave-_dry-run-{number}-{digest}"
+"""The label of the revision for a dry run. If it is killed, ``resume`` must not carry out its plan."""
 FAULT_LABEL = "railweave-_fault-{number}-{digest}"
 """The label of the revision for a campaign turn. No other revision has such a label, because a network's name begins with a letter."""
 
@@ -210,7 +212,8 @@ def apply(
     if plan.back_to is None and hashlib.sha256(site.network.to_json()).hexdigest() != plan.design:
         description = f"the fabric file has changed since the plan was made{since(rows, plan)}"
         raise InputError([Problem(Argument("plan"), description, "make a new plan")])
-    revision = rows.begin(plan, f"railweave-{network.name}-{{number}}-{plan.digest[:6]}")
+    label = DRY_RUN_LABEL if dry_run else f"railweave-{network.name}-{{number}}-{{digest}}"
+    revision = rows.begin(plan, label.format(number="{number}", digest=plan.digest[:6]))
     if plan.upgrade is not None:
         return _upgraded(rows, revision, site, how)
     rollout = rollout_of(rows, revision, site, how, secrets)
@@ -233,8 +236,11 @@ def resume(rows: Journal, site: Site, how: ApplySettings, secrets: Mapping[str, 
     if newest is None:
         fix = "see the state of all revisions with railweave deploy status FABRIC"
         raise InputError([Problem(Argument("resume"), "no apply was interrupted", fix)])
+    dry_run = newest.label.startswith(DRY_RUN_LABEL.partition("{")[0])
     if newest.label.startswith(FAULT_LABEL.partition("{")[0]):
         back = True  # what a campaign broke is never broken again, nor kept
+    elif dry_run:
+        back = True  # a dry run that was killed is never completed by a real apply
     else:
         may_be_applied(rows.plan(newest.number), secrets)
     if rows.plan(newest.number).upgrade is not None:
@@ -245,7 +251,8 @@ def resume(rows: Journal, site: Site, how: ApplySettings, secrets: Mapping[str, 
     if trial:
         rows.end(newest.number, "rolled back", f"a trial ({trial}), taken back after an interruption")
     else:
-        rows.end(newest.number, "stopped" if back else "done", "ended after an interruption" if back else "")
+        why = "tried only (--dry-run), ended after an interruption" if dry_run else "ended after an interruption"
+        rows.end(newest.number, "stopped" if back else "done", why if back else "")
     return rows.revision(newest.number)
 
 
