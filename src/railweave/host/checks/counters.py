@@ -131,7 +131,7 @@ def _rule(
 
     def unless(server: Server, nic: WantedNic) -> str:
         if not group.names(server, nic):
-            return "no counter of it is known of this family"
+            return "railweave knows no such counter of this NIC family"
         return "needs --since and an earlier look" if server.earlier is None else ""
 
     def look(server: Server, nic: WantedNic) -> Iterator[Outcome]:
@@ -322,7 +322,7 @@ def _share(name: str, group: _Group, most: float, *, rule: str, why: str, remedy
     """
 
     def unless(server: Server, nic: WantedNic) -> str:
-        return "" if group.names(server, nic) else "no counter of it is known of this family"
+        return "" if group.names(server, nic) else "railweave knows no such counter of this NIC family"
 
     def look(server: Server, nic: WantedNic) -> Iterator[Outcome]:
         now = read(server, nic)

@@ -39,7 +39,7 @@ PRIVATE_AS = 64512
 
 def all_large(fabric: Fabric) -> bool:
     """Return True if every switch of a fabric supports large BGP communities (RFC 8092)."""
-    roles = (fabric.leaf, fabric.spine, *([fabric.super_spine] if fabric.super_spine else []))
+    roles = (fabric.leaf, fabric.spine, *filter(None, (fabric.super_spine, fabric.dci)))
     return all(catalog().systems[role.nos].large_communities for role in roles)
 
 
