@@ -30,21 +30,29 @@ const OPTIONS: [Declared; 27] = [
     option(
         "--traffic",
         "PATTERN",
-        "instead of --flows: permutation:bytes=4MB, incast:degree=15,bytes=1MB or all-to-all:bytes=64KB",
+        "instead of --flows: permutation:bytes=4MB (each host sends to one other host), incast:degree=15,bytes=1MB (so many hosts send to one) or all-to-all:bytes=64KB (each pair of hosts)",
     ),
-    option("--cc", "none|dcqcn", "congestion control of the senders (dcqcn)"),
-    option("--dcqcn", "connectx|hpcc|dcqcn-p", "parameter set of DCQCN (connectx)"),
+    option("--cc", "none|dcqcn", "congestion control of the senders: DCQCN, or none (dcqcn)"),
+    option(
+        "--dcqcn",
+        "connectx|hpcc|dcqcn-p",
+        "parameters of DCQCN: NVIDIA's defaults (connectx), those of the HPCC simulator (hpcc), or the ECN marking that Broadcom Thor2 NICs expect (dcqcn-p); default connectx",
+    ),
     option(
         "--lb",
         "ecmp|spray|dlb|dlb-per-packet",
-        "method by which a switch distributes packets to its next hops (ecmp)",
+        "choice of a switch among equal paths: by a hash of the flow (ecmp), at random for each packet (spray), or by the load of the links, for each burst (dlb) or packet (dlb-per-packet); default ecmp",
     ),
     option("--mtu", "BYTES", "payload of a full packet in bytes (4096)"),
-    option("--window", "PACKETS|none", "largest number of packets in flight per queue pair; none: no limit (none)"),
+    option(
+        "--window",
+        "PACKETS|none",
+        "largest number of unacknowledged packets of a queue pair; none: no limit (none)",
+    ),
     option(
         "--buffer",
         "SIZE",
-        "packet buffer of each switch, such as 64MB, from which the pool sizes follow (default: fixed pool sizes)",
+        "packet buffer of each switch, such as 64MB, divided among traffic classes as on a Junos switch (default: the pool sizes that --help-parameters prints)",
     ),
     option("--lossy", "", "turn PFC off, so that switches drop packets of the data class if a buffer is full"),
     option("--seed", "NUMBER", "seed of the random numbers for ECMP hashes and ECN marks (1)"),
@@ -69,7 +77,7 @@ const OPTIONS: [Declared; 27] = [
     option(
         "--reroute",
         "TIME",
-        "time from the beginning or end of a fault until routes change (default: routes do not change)",
+        "time after the beginning or end of a fault at which routes change (default: they never change)",
     ),
     option("--series", "FILE", "write the counters of every port for each interval, as CSV"),
     option(
@@ -151,7 +159,8 @@ impl Given {
 pub fn help(program: &str) -> String {
     let mut text = format!(
         "Usage: {program} --topology SHAPE|FILE (--flows FILE | --traffic PATTERN) [OPTION …]\n\n\
-        Run flows through a packet-level engine for RoCEv2 networks. Defaults are in parentheses.\n\n"
+        Simulate RDMA transfers (flows) packet by packet on a network with PFC and ECN, and print when each flow ends.\n\
+        Defaults are in parentheses.\n\n"
     );
     for one in &OPTIONS {
         let letter =
@@ -163,7 +172,8 @@ pub fn help(program: &str) -> String {
             format!("  {left:<28}{}\n", one.help)
         };
     }
-    text += "\nShapes:\n";
+    text += "\nShapes (k: ports of each switch; links, cables: parallel cables; uplink, between: speed of links between switches;\n\
+        delay: one-way delay of each link):\n";
     crate::input::shapes::SHAPES.iter().for_each(|shape| text += &format!("  {}\n", shape.1));
     text += "\nFaults (without at: from the beginning; without until: to the end of the run):\n";
     crate::input::faults::FAULTS.iter().for_each(|fault| text += &format!("  {}\n", fault.1));
