@@ -18,6 +18,7 @@ from hypothesis import settings
 from railweave.model.intent.lock import Lock
 from railweave.model.network.model import Network
 from railweave.outputs.folder.designing import design_file
+from tests import printed_json
 from tests.drawn import KEPT, day, drawn, every
 
 # A slow machine is no failure, and a failure is the same on every machine.
@@ -29,6 +30,8 @@ gc.set_threshold(200_000, 20, 50)
 
 # Typer makes the commands anew at every call, which takes longer than what most calls of the tests do.
 typer.main.get_command = cache(typer.main.get_command)
+
+printed_json.watch()
 
 ROOT = Path(__file__).parents[1]
 EXAMPLES = ROOT / "examples"

@@ -32,6 +32,7 @@ TRIALS = {
     "logs": Trial("tests.operations.bench.made_logs", "a minute", "causes planted in 200 made logs, and what triage finds; `200 SEED`: others; `mutate 100000`: mutated ones: docs/bench.md"),
     "messages": Trial("tests.operations.bench.messages", "checkouts of NCCL and its plugins", "which warnings triage knows, with --source DIR: docs/bench.md"),
     "pictures": Trial("tests.operations.watch.console_demo", f"{LAB}, Chromium", "the console while a cable fails: docs/images/console", ("docs/images/console",)),
+    "pipelines": Trial("tests.trials.pipelines", "npm, Go, cargo, five minutes", "pre-commit's hooks, the workflow and SARIF files, in the programs that read them: docs/export.md"),
     "ray": Trial("benchmarks.tune_ray", "Ray, which make installs (240 MB)", "a study on workers of Ray: docs/predict.md"),
     "recorded-faults": Trial("tests.live.check.matrix", "some minutes", "600 faults drawn for each system, what check finds: docs/check.md"),
     "recorded-servers": Trial("tests.host.machines.recorded", "a minute", "100 changed answers of twelve recorded servers without a design for each of three seeds, and what host check finds: docs/checks.md", ("1", "2", "3")),

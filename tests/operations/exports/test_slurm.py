@@ -42,7 +42,9 @@ def test_planned_servers_are_left_out_and_failed_ones_are_drained(tmp_path: Path
     file.write_text(f"{text}\nstatus:\n  H100-02: failed\n  H100-04: planned\n")
     files = slurm.files(railweave.load(file))
     assert "H100-04" not in "".join(files.values())
-    line = 'NodeName=H100-02 Gres=gpu:h100:8 Feature=stripe1 State=DRAIN Reason="railweave: failed in the fabric file"\n'
+    line = (
+        'NodeName=H100-02 Gres=gpu:h100:8 Feature=stripe1 State=DRAIN Reason="railweave: failed in the fabric file"\n'
+    )
     assert line in files["nodes.conf"]
     assert "SwitchName=stripe1 Nodes=H100-[01-02]\n" in files["topology.conf"]
 
