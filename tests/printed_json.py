@@ -34,13 +34,12 @@ def unknown_keys(value: Any, schema: dict[str, Any], at: str = "") -> list[str]:
     """Return the places of keys that a schema does not name. Objects may have more keys, but then the schema is not complete."""
     found: list[str] = []
     if isinstance(value, dict):
-        inner = schema.get("additionalProperties", {})
+        properties, others = schema.get("properties", {}), schema.get("additionalProperties")
         for key, member in value.items():
-            known = schema.get("properties", {}).get(key, inner)
-            if not known and "additionalProperties" not in schema:
+            if key not in properties and others is None:
                 found.append(f"{at}/{key}")
             else:
-                found += unknown_keys(member, known, f"{at}/{key}")
+                found += unknown_keys(member, properties.get(key, others), f"{at}/{key}")
     elif isinstance(value, list):
         for member in value:
             found += unknown_keys(member, schema.get("items", {}), f"{at}/[]")

@@ -3,8 +3,8 @@
 
     tools/output_schemas.py RECORDED     a folder that `RAILWEAVE_RECORD_OUTPUTS=RECORDED make python-test` has filled
 
-The commands of compare_answers.py are recorded too. A schema keeps what an earlier one allowed: a value that was seen once may come again. If a
-key that was always there is no longer there, or a type is gone, the version of the verb's schema goes up. Tests check every output that they print
+The commands of compare_answers.py, and some in a lab, are recorded there too, once. If a key that was always there is no longer there, the version of the
+verb's schema goes up. Tests check every output that they print
 against these schemas, so that what is here is not a guess: a key or type that the schema lacks fails the test that printed it.
 """
 
@@ -27,6 +27,8 @@ ROOT = Path(__file__).parents[1]
 FILE = ROOT / "src" / "railweave" / "api" / "output_schemas.json"
 _FIELD = re.compile(r"[a-z][A-Za-z_]*(?:\d+[A-Za-z_]+)*")
 """The name of a field. Names of devices, files and ports, which end in a number or have other signs, are keys of a map."""
+LEAST = 3
+"""The number of values from which the type of a number or text is stated. A value that was seen once may have another type the next time."""
 MOST_FIELDS = 60
 SHARED = 0.2
 """The share of objects that a field is in at least, or it is a key of a map."""
@@ -74,7 +76,8 @@ def inferred(values: list[Any]) -> Schema:
     """Return the schema of the values that were seen at one place."""
     schema: Schema = {}
     kinds = sorted({kind(value) for value in values})
-    if kinds:
+    scalar = not {"array", "object"} & set(kinds)
+    if kinds and kinds != ["null"] and not (scalar and len(values) < LEAST):
         schema["type"] = kinds[0] if len(kinds) == 1 else kinds
     if items := [item for value in values if isinstance(value, list) for item in value]:
         schema["items"] = inferred(items)
@@ -96,31 +99,6 @@ def is_map(objects: list[dict[str, Any]], keys: list[str]) -> bool:
     filled = [value for value in objects if value]
     often = sum(len(value) for value in filled) / (len(keys) * len(filled))
     return len(keys) > 3 and often < SHARED
-
-
-def merged(old: Schema, new: Schema) -> Schema:
-    """Return a schema that accepts what either accepts."""
-    types = [{one["type"]} if isinstance(one.get("type"), str) else set(one.get("type", ())) for one in (old, new)]
-    union = sorted(types[0] | types[1])
-    schema: Schema = {"type": union[0] if len(union) == 1 else union} if union else {}
-    if "items" in old or "items" in new:
-        schema["items"] = merged(old.get("items", {}), new.get("items", {}))
-    maps = [one for one in (old, new) if "additionalProperties" in one]
-    if maps:
-        inner: Schema = {}
-        for one in (old, new):
-            for value in (one.get("additionalProperties"), *one.get("properties", {}).values()):
-                inner = merged(inner, value or {})
-        return schema | {"additionalProperties": inner}
-    fields = [one for one in (old, new) if "properties" in one]
-    if fields:
-        keys = dict.fromkeys(key for one in fields for key in one["properties"])
-        schema["properties"] = {
-            key: merged(*(one.get("properties", {}).get(key, {}) for one in (old, new))) for key in keys
-        }
-        required = [key for key in keys if all(key in one.get("required", ()) for one in fields)]
-        schema |= {"required": required} if required else {}
-    return schema
 
 
 def broken(old: Schema, new: Schema) -> bool:
@@ -180,20 +158,25 @@ def answered() -> dict[str, list[Any]]:
 
 def main() -> int:
     """Write the file."""
-    outputs = answered()
-    for verb, values in (recorded(Path(sys.argv[1])) if sys.argv[1:] else {}).items():
-        outputs.setdefault(verb, []).extend(values)
+    folder = Path(sys.argv[1])
+    answers = folder / "answers.jsonl"
+    if not answers.exists():
+        rows = [{"verb": verb, "output": output} for verb, outputs in answered().items() for output in outputs]
+        answers.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    outputs = recorded(folder)
     for verbs in (PLANS, REVISIONS):
         together = [value for verb in verbs for value in outputs.get(verb, ())]
         outputs |= {verb: together for verb in verbs if together}
     before = json.loads(FILE.read_text()) if FILE.exists() else {}
+    if missing := sorted(before.keys() - outputs.keys()):
+        sys.exit(f"nothing was recorded of {', '.join(missing)}")
     schemas: dict[str, Any] = {}
-    for verb in sorted({*outputs, *before}):
+    for verb in sorted(outputs):
         old = before.get(verb, {"version": 1, "schema": {}})
-        new = merged(old["schema"], inferred(outputs.get(verb, [])))
+        new = inferred(outputs[verb])
         version = old["version"] + broken(old["schema"], new)
         schemas[verb] = {"version": version, "schema": new}
-        print(f"{verb}: version {version}, {len(outputs.get(verb, ()))} outputs, {len(json.dumps(new)):,} bytes")
+        print(f"{verb}: version {version}, {len(outputs[verb])} outputs, {len(json.dumps(new)):,} bytes")
     FILE.write_text(json.dumps(schemas, indent=None, separators=(",", ":"), sort_keys=True) + "\n")
     return 0
 
