@@ -1,4 +1,4 @@
-"""The JSON Schemas of what verbs print with ``--json`` (docs/export.md#schemas-of-outputs)."""
+"""The JSON Schemas of what verbs print with ``--json`` (docs/export/pipelines.md#schemas-of-outputs)."""
 
 from __future__ import annotations
 

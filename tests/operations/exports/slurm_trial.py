@@ -1,4 +1,4 @@
-"""``make trial NAME=slurm``: what `railweave export slurm` writes, taken by a real Slurm. Its figures go into docs/export.md.
+"""``make trial NAME=slurm``: what `railweave export slurm` writes, taken by a real Slurm. Its figures go into docs/export/slurm.md.
 
 ``python -m tests.operations.exports.slurm_trial`` (root, mmdebstrap). Every example's topology and nodes are loaded by slurmctld, and compared
 with the design as ``scontrol`` shows them: the newest Slurm reads topology.yaml, the oldest topology.conf. Then four slurmd run the example
@@ -28,7 +28,7 @@ from railweave.operations.exports.placement import placements, tree, walk
 from railweave.writing import write_file
 from tests.conftest import EXAMPLES, ROOT
 
-PAGE = ROOT / "docs" / "export.md"
+PAGE = ROOT / "docs" / "export" / "slurm.md"
 BEGIN, END = "<!-- slurm-trial: begin -->", "<!-- slurm-trial: end -->"
 SUITES = ("forky", "bookworm")
 """Debian's suites with a Slurm that reads topology.yaml, and with one that does not."""
