@@ -26,8 +26,8 @@ def export(options: ExportFiles) -> Sequence[str]:
     errors of ``load``.
     """
     if options.target not in EXPORTS:
-        what = f"there is no target {options.target!r}"
-        raise InputError([Problem(Argument("target"), what, f"targets are {', '.join(EXPORTS)}")])
+        description = f"there is no target {options.target!r}"
+        raise InputError([Problem(Argument("target"), description, f"targets are {', '.join(EXPORTS)}")])
     module = import_module(f"railweave.operations.exports.{options.target}")
     files: dict[str, str] = module.files(options.network())
     write_below(Path(options.output), files)

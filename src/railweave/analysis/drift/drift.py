@@ -342,9 +342,9 @@ class Drift:
     def all_findings(self) -> list[Finding]:
         """All findings, for pipelines: each difference at its line, each switch that was not captured, and ``findings``."""
         different = [finding for device in self.devices for finding in device.stands.findings]
-        what = "no configuration of this switch was captured, so it was not compared"
+        description = "no configuration of this switch was captured, so it was not compared"
         fix = "capture it with `railweave collect`, or leave it out with --only"
-        unseen = [Finding("not-captured", "error", device, what, fix=fix) for device in self.missing]
+        unseen = [Finding("not-captured", "error", device, description, fix=fix) for device in self.missing]
         return by_severity([*different, *unseen, *self.findings])
 
     @property

@@ -312,12 +312,12 @@ class NetworkDiff(JsonObject):
         """Return each change as a finding of severity warning, for pipelines: of switches, servers, files of all servers, cables and the bill."""
         changes: list[tuple[str, str, str]] = []
         for device in self.devices:
-            what = (
+            description = (
                 "the configuration of this switch changes"
                 if device.change == "changed"
                 else f"this switch is {device.change}"
             )
-            changes.append(("switch-change", device.device, what))
+            changes.append(("switch-change", device.device, description))
         for kind, files in (("server-change", self.servers), ("server-file-change", self.shared)):
             changes += [
                 (kind, name, f"{counted(len(lines), 'line')} changed: {'; '.join(lines)}")
@@ -333,7 +333,7 @@ class NetworkDiff(JsonObject):
             changes.append(
                 ("bill-change", f"{line.kind} {line.name}", f"the count changes from {line.before} to {line.after}")
             )
-        return [Finding(id_, "warning", where, what) for id_, where, what in changes]
+        return [Finding(id_, "warning", where, description) for id_, where, description in changes]
 
     def lines(self) -> list[str]:
         """Return the differences as text: a summary, then a block for each device."""
