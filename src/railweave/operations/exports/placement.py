@@ -92,14 +92,19 @@ def placements(network: Network) -> list[Placement]:
 
 
 def used_levels(places: Sequence[Placement]) -> list[str]:
-    """Return the levels of ``LEVELS`` that divide the servers, the widest first: always the stripe, and each wider level that has fewer groups than the next."""
+    """Return the levels of ``LEVELS`` that divide the servers, the widest first: always the stripe, and each wider level that has fewer groups than the next.
+
+    Of several levels with the same groups the widest is used: without super-spines, fabrics divide the servers and pods have no names.
+    """
     used: list[str] = []
-    fewest = 0
-    for depth in range(len(LEVELS), 0, -1):
-        groups = {tuple(getattr(place, level) for level in LEVELS[:depth]) for place in places}
-        if not used or 1 < len(groups) < fewest:
-            used.insert(0, LEVELS[depth - 1])
-            fewest = len(groups)
+    most = 1
+    for depth, level in enumerate(LEVELS, 1):
+        groups = {tuple(getattr(place, wider) for wider in LEVELS[:depth]) for place in places}
+        if len(groups) > most:
+            used.append(level)
+            most = len(groups)
+    if LEVELS[-1] not in used:
+        used[-1:] = [LEVELS[-1]]
     return used
 
 
