@@ -290,6 +290,9 @@ EXPORTED = Opt(
 
 EXPORTS = {
     "slurm": "Slurm: topology, nodes, GPUs, prologs, health check, batch script.",
+    "topograph": "NVIDIA Topograph: cluster model, requests that read it.",
+    "kueue": "Kueue: topology, resource flavors, labels of nodes.",
+    "kubernetes": "Kubernetes: NIC settings, node addresses, pod networks, test job.",
 }
 """The tools for which `export` writes files, each with its help. Each has a module of the same name in ``operations.exports``."""
 
