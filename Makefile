@@ -174,6 +174,7 @@ site:
 validate-all: $(STAMP)
 	@for f in examples/*.yaml; do echo "$$f"; $(BIN)/railweave verify -q --every "$$f" || exit 1; done
 
+# CRD_CHECKOUTS is a folder with checkouts of the projects whose objects `railweave export kubernetes` writes.
 validators: $(STAMP)
 	src/railweave/live/lab/frr/frr-root.sh .validators/frr
 	src/railweave/live/lab/frr/frr-root.sh .validators/frr-forky forky
@@ -181,6 +182,7 @@ validators: $(STAMP)
 	tools/netplan.sh .validators/netplan
 	tools/bare-root.sh .validators/bare
 	tools/sarif.sh .validators/sarif
+	tools/kubernetes-crds.sh .validators/crds $(CRD_CHECKOUTS)
 
 # Not at the same time: apt has one lock, and whatever comes second goes without.
 test-programs: validators

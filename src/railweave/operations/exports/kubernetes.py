@@ -25,5 +25,5 @@ def files(network: Network) -> dict[str, str]:
         **({"nic-configuration.yaml": templates} if templates else {}),
         **pod_networks.files(network.name, rails),
         "mpijob.yaml": jobs,
-        **node_networks.files({nodes[server]: config for server, config in configs.items()}),
+        **node_networks.files({nodes[place.server]: (configs[place.server], place.fabric) for place in places}),
     }

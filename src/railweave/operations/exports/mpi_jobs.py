@@ -35,6 +35,7 @@ GPU_RESOURCE = {"NVIDIA": "nvidia.com/gpu", "AMD": "amd.com/gpu"}
 SSH_PORT = 2222
 """The port of sshd in workers on the network of the node, where the node's own sshd has port 22."""
 LIBRARY_PATH = "LD_LIBRARY_PATH"
+SHARED_MEMORY = "/dev/shm"  # noqa: S108 - a folder of the container
 RAILWEAVE_FOLDER = "/etc/railweave"
 SOCKETS = ("NCCL_SOCKET_FAMILY", "NCCL_SOCKET_IFNAME")
 """Variables for the bootstrap connections. In pods these use the pod's first interface, which the design does not have."""
@@ -49,6 +50,12 @@ class _Kind:
     tenant: str
     config: HostConfig
     nodes: list[str] = field(default_factory=list[str])
+
+    @property
+    def selector(self) -> dict[str, str]:
+        """The labels of the nodes. Other nodes may have the same labels."""
+        tenant = {TENANT: self.tenant} if self.tenant else {}
+        return {FABRIC: self.fabric, SERVER: self.model} | tenant
 
 
 def text(
@@ -79,17 +86,20 @@ def text(
         kind.nodes.append(nodes[place.server])
     if shared:
         head += [
-            f"No job for {', '.join(shared)}: its GPUs belong to several tenants or have no addresses, and a",
-            "device plugin does not let a pod choose the GPUs beside its tenant's NICs.",
+            f"No job for {', '.join(shared)}: the GPUs of a server belong to several tenants or have no",
+            "addresses, and a device plugin does not let a pod choose the GPUs beside its tenant's NICs.",
         ]
     documents: list[Document] = []
     names: dict[str, int] = {}
     for kind in kinds.values():
-        base = object_name("nccl-tests" if kind.config.library == "NCCL" else "rccl-tests", kind.fabric, kind.model, kind.tenant)
+        base = object_name(
+            "nccl-tests" if kind.config.library == "NCCL" else "rccl-tests", kind.fabric, kind.model, kind.tenant
+        )
         names[base] = names.get(base, 0) + 1
-        alone = sum((other.fabric, other.model, other.tenant) == (kind.fabric, kind.model, kind.tenant) for other in kinds.values()) == 1
-        name = base if alone else f"{base}-{names[base]}"
-        documents.append(document("kubeflow.org/v2beta1", "MPIJob", name, _spec(kind, _networks(kind, rails), alone=alone)))
+        matching = [nodes[server] for server, values in labels.items() if kind.selector.items() <= dict(values).items()]
+        name = base if names[base] == 1 else f"{base}-{names[base]}"
+        spec = _spec(kind, _networks(kind, rails), alone=matching == kind.nodes)
+        documents.append(document("kubeflow.org/v2beta1", "MPIJob", name, spec))
     check_names(OBJECT, (job["metadata"]["name"] for job in documents))
     return text_of(head, documents)
 
@@ -101,6 +111,7 @@ def _networks(kind: _Kind, rails: Sequence[Rail]) -> list[Rail]:
 
 
 def _spec(kind: _Kind, networks: Sequence[Rail], *, alone: bool) -> Document:
+    """Return the specification of a job. ``alone`` is True if no other nodes have the labels of this kind."""
     config = kind.config
     environment = {
         variable.name: variable.value
@@ -157,10 +168,10 @@ def _worker(kind: _Kind, networks: Sequence[Rail], *, alone: bool) -> Document:
         "name": "worker",
         "image": IMAGE[config.library],
         "resources": {"limits": devices, "requests": dict(devices)},
-        "volumeMounts": [{"name": "shm", "mountPath": "/dev/shm"}],
+        "volumeMounts": [{"name": "shm", "mountPath": SHARED_MEMORY}],
     }
     pod: Document = {
-        "nodeSelector": {FABRIC: kind.fabric, SERVER: kind.model} | ({TENANT: kind.tenant} if kind.tenant else {}),
+        "nodeSelector": kind.selector,
         "containers": [container],
         "volumes": [{"name": "shm", "emptyDir": {"medium": "Memory"}}],
     }

@@ -47,7 +47,9 @@ class _Selected:
     fabric: str
     model: str
     nic_type: str
-    by_fabric: dict[str, list[tuple[HostNic, HostQos]]] = field(default_factory=dict)
+    by_fabric: dict[str, list[tuple[HostNic, HostQos]]] = field(
+        default_factory=dict[str, list[tuple["HostNic", "HostQos"]]]
+    )
 
 
 def text(network: str, places: Sequence[Placement], configs: Mapping[str, HostConfig]) -> str:
@@ -64,27 +66,29 @@ def text(network: str, places: Sequence[Placement], configs: Mapping[str, HostCo
         "The operator sets PFC, trust, ToS, ECN, cable length and flash settings. It cannot set the share of the link",
         "of each class, nor the priority of a DSCP: `nic-qos.sh` of the server's files shows and sets these.",
     ]
+    notes = dict.fromkeys(note for group in selected for note in _notes(group))
     documents: list[Document] = []
+    apart: list[str] = []
     for group in selected:
         templates = [_template(nics) for nics in group.by_fabric.values()]
         name = object_name(group.fabric, group.model, group.nic_type)
-        spec = _spec(group, templates[0])
-        head += _notes(group)
         if all(_comparable(template) == _comparable(templates[0]) for template in templates):
-            spec["template"] = _longest_cable(templates)
-            documents.append(_document(name, spec))
-            continue
-        head += [
-            "",
-            f"Not applied: the servers {group.model} have NICs of type {group.nic_type} on the fabrics {', '.join(group.by_fabric)}",
-            "with different settings. Only PCI addresses can tell these NICs apart, and the design has none. To apply a",
-            "template: put its NICs' addresses under nicSelector.pciAddresses, and remove the comment signs.",
-        ]
-        for (fabric, nics), template in zip(group.by_fabric.items(), templates, strict=True):
-            head.append(f"NICs of {fabric}: {', '.join(dict.fromkeys(nic.netdev for nic, _ in nics))}")
-            apart = _document(object_name(name, fabric), _spec(group, template))
-            head += ["---", *printed(apart).splitlines()]
-    return text_of(head, documents)
+            documents.append(_document(name, group, _longest_cable(templates)))
+        else:
+            apart += _apart(name, group, templates)
+    return text_of([*head, *notes, *apart], documents)
+
+
+def _apart(name: str, group: _Selected, templates: Sequence[Document]) -> Iterator[str]:
+    """Yield templates as lines of comment: those that would select each other's NICs."""
+    yield ""
+    yield f"Not applied: servers {group.model} have NICs of type {group.nic_type} with different settings on the fabrics {', '.join(group.by_fabric)}."
+    yield "Only PCI addresses can tell these NICs apart, and the design has none. To apply a template: put its NICs'"
+    yield "addresses under nicSelector.pciAddresses, and remove the comment signs."
+    for (fabric, nics), template in zip(group.by_fabric.items(), templates, strict=True):
+        yield f"NICs of {fabric}: {', '.join(dict.fromkeys(nic.netdev for nic, _ in nics))}"
+        yield "---"
+        yield from printed(_document(object_name(name, fabric), group, template)).splitlines()
 
 
 def _selected(places: Sequence[Placement], configs: Mapping[str, HostConfig]) -> list[_Selected]:
@@ -99,20 +103,18 @@ def _selected(places: Sequence[Placement], configs: Mapping[str, HostConfig]) ->
     return list(groups.values())
 
 
-def _document(name: str, spec: Document) -> Document:
-    return document("configuration.net.nvidia.com/v1alpha1", "NicConfigurationTemplate", name, spec)
-
-
-def _spec(group: _Selected, template: Document) -> Document:
-    return {
+def _document(name: str, group: _Selected, template: Document) -> Document:
+    spec = {
         "nodeSelector": {FABRIC: group.fabric, SERVER: group.model},
         "nicSelector": {"nicType": group.nic_type},
         "template": template,
     }
+    return document("configuration.net.nvidia.com/v1alpha1", "NicConfigurationTemplate", name, spec)
 
 
 def _template(nics: Sequence[tuple[HostNic, HostQos]]) -> Document:
     nic, qos = nics[0]
+    with_rdma = bool(qos.paused) or qos.ecn or qos.dscp > 0
     settings: Document = {
         "trust": "dscp",
         "pfc": ",".join("1" if priority in qos.paused else "0" for priority in range(8)),
@@ -133,20 +135,23 @@ def _template(nics: Sequence[tuple[HostNic, HostQos]]) -> Document:
         "numVfs": 0,
         "linkType": "Ethernet",
         "pciPerformanceOptimized": {"enabled": True, "maxReadRequest": READ_REQUEST_BYTES},
-        "roceOptimized": {"enabled": True, "roceMode": 2, "qos": settings},
+        "roceOptimized": {"enabled": True, "roceMode": 2, "qos": settings} if with_rdma else {"enabled": False},
         **({"rawNvConfig": flash} if flash else {}),
     }
 
 
+def _settings(template: Document) -> Document:
+    return template["roceOptimized"].get("qos", {})
+
+
 def _comparable(template: Document) -> Document:
     """Return a template without its cable length: the longest of several is right for all of them."""
-    roce = template["roceOptimized"]
-    settings = {name: value for name, value in roce["qos"].items() if name != "cableLen"}
-    return template | {"roceOptimized": roce | {"qos": settings}}
+    settings = {name: value for name, value in _settings(template).items() if name != "cableLen"}
+    return template | {"roceOptimized": template["roceOptimized"] | {"qos": settings}}
 
 
 def _longest_cable(templates: Sequence[Document]) -> Document:
-    return max(templates, key=lambda template: template["roceOptimized"]["qos"].get("cableLen", 0))
+    return max(templates, key=lambda template: _settings(template).get("cableLen", 0))
 
 
 def _notes(group: _Selected) -> Iterator[str]:

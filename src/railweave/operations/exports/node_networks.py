@@ -9,7 +9,7 @@ from ipaddress import ip_interface
 from typing import TYPE_CHECKING, Any
 
 from railweave.model.config.addresses import Prefix
-from railweave.operations.exports.manifests import HOSTNAME, Document, document, object_name, text_of
+from railweave.operations.exports.manifests import HOSTNAME, PREFIX, Document, document, object_name, text_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -17,16 +17,30 @@ if TYPE_CHECKING:
     from railweave.model.config.addresses import Address, Family
     from railweave.model.device.host_model import HostConfig, HostNic, HostRoute, HostRule
 
+GPUS = "nmstate-gpus"
+"""The folder of the policies for the NICs of the GPUs' fabric."""
 EVERYWHERE: dict[Family, str] = {"ipv4": "0.0.0.0/0", "ipv6": "::/0"}
 """The destination of a default route, by address family."""
 
 
-def files(nodes: dict[str, HostConfig]) -> dict[str, str]:
-    """Return one policy file for each node, by file name. ``nodes`` maps a node to the configuration of its server.
+def files(nodes: dict[str, tuple[HostConfig, str]]) -> dict[str, str]:
+    """Return the policy files of each node, by file name.
 
-    A server whose NICs the kernel or no one configures has no policy.
+    ``nodes`` maps a node to the configuration of its server and to the fabric of its GPUs. The NICs of that fabric have a policy of
+    their own, in the folder ``nmstate-gpus``: it must not be applied if pods get whole NICs. A node has no policy for NICs that it
+    lacks, or that nmstate must not manage.
     """
-    return {f"nmstate/{node}.yaml": _policy(node, config) for node, config in nodes.items() if managed(config)}
+    texts: dict[str, str] = {}
+    for node, (config, fabric) in nodes.items():
+        nics = managed(config)
+        for folder, members in (
+            ("nmstate", [nic for nic in nics if nic.fabric != fabric]),
+            (GPUS, [nic for nic in nics if nic.fabric == fabric]),
+        ):
+            if members:
+                name = object_name(PREFIX, node, "gpus" if folder == GPUS else "")
+                texts[f"{folder}/{node}.yaml"] = _policy(name, node, config, members)
+    return texts
 
 
 def managed(config: HostConfig) -> list[HostNic]:
@@ -36,8 +50,7 @@ def managed(config: HostConfig) -> list[HostNic]:
     return list(config.nics)
 
 
-def _policy(node: str, config: HostConfig) -> str:
-    nics = managed(config)
+def _policy(name: str, node: str, config: HostConfig, nics: Sequence[HostNic]) -> str:
     spec = {"nodeSelector": {HOSTNAME: node}, "desiredState": desired_state(config, nics)}
     head = [
         f"{config.name}: written by `railweave export kubernetes` for {config.network}.",
@@ -49,16 +62,10 @@ def _policy(node: str, config: HostConfig) -> str:
             "dhcp with autoconf is the only form of SLAAC that nmstate has. DHCPv6 starts only if router",
             "advertisements ask for it, and those of the design do not.",
         ]
-    if len(nics) < len(config.nics):
-        left_out = ", ".join(nic.netdev for nic in config.nics if nic not in nics)
-        head.append(f"Not here, because the kernel handles their router advertisements: {left_out}.")
-    return text_of(
-        head,
-        [document("nmstate.io/v1", "NodeNetworkConfigurationPolicy", object_name(PREFIX, node), spec)],
-    )
-
-
-PREFIX = "railweave"
+    left_out = [nic.netdev for nic in config.nics if nic not in managed(config)]
+    if left_out:
+        head.append(f"In no policy, because the kernel handles their router advertisements: {', '.join(left_out)}.")
+    return text_of(head, [document("nmstate.io/v1", "NodeNetworkConfigurationPolicy", name, spec)])
 
 
 def desired_state(config: HostConfig, nics: Sequence[HostNic]) -> Document:

@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from ipaddress import ip_network
 from typing import TYPE_CHECKING
 
-from railweave.model.config.addresses import Family
 from railweave.operations.exports.contracts import check_distinct, check_names
 from railweave.operations.exports.manifests import (
     HOSTNAME,
@@ -30,6 +29,7 @@ from railweave.operations.exports.manifests import (
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+    from railweave.model.config.addresses import Family
     from railweave.model.device.host_model import HostAddress, HostConfig, HostNic
     from railweave.operations.exports.placement import Placement
 
@@ -85,7 +85,9 @@ class Rail:
                 return "a NIC has several addresses of one family, and a CIDRPool gives one"
         static = [address for address in addresses if address.origin == "static"]
         if any(address.prefix_length not in {31, 127} for address in static):
-            return "a CIDRPool gives a node its own prefix, and here NICs share theirs, or it has more than two addresses"
+            return (
+                "a CIDRPool gives a node its own prefix, and here NICs share theirs, or it has more than two addresses"
+            )
         return ""
 
 
@@ -102,15 +104,15 @@ def rails(places: Sequence[Placement], nodes: Mapping[str, str], configs: Mappin
     by_rail: dict[tuple[str, int], int] = {}
     for fabric, rail, _ in members:
         by_rail[fabric, rail] = by_rail.get((fabric, rail), 0) + 1
-    found: list[Rail] = []
+    result: list[Rail] = []
     for (fabric, rail, netdev), nics in members.items():
         name = object_name(fabric, f"rail{rail}", netdev if by_rail[fabric, rail] > 1 else "")
         _, first, config = nics[0]
-        found.append(Rail(name, fabric, netdev, {node: nic for node, nic, _ in nics}, _sysctl(config, first)))
-    check_names(OBJECT, (rail.name for rail in found))
-    check_names(RESOURCE, (rail.name for rail in found))
-    check_distinct("the secondary network", {f"{rail.fabric} {rail.name} {rail.netdev}": rail.name for rail in found})
-    return found
+        result.append(Rail(name, fabric, netdev, {node: nic for node, nic, _ in nics}, _sysctl(config, first)))
+    check_names(OBJECT, (rail.name for rail in result))
+    check_names(RESOURCE, (rail.name for rail in result))
+    check_distinct("the secondary network", {f"{rail.fabric} {rail.name} {rail.netdev}": rail.name for rail in result})
+    return result
 
 
 def _sysctl(config: HostConfig, nic: HostNic) -> dict[str, str]:
@@ -127,11 +129,11 @@ def _sysctl(config: HostConfig, nic: HostNic) -> dict[str, str]:
     return settings
 
 
-def files(network: str, found: Sequence[Rail]) -> dict[str, str]:
+def files(network: str, designed: Sequence[Rail]) -> dict[str, str]:
     """Return the files of the secondary networks, by name. Rails with an ``obstacle`` are left out, with the reason."""
-    usable = [rail for rail in found if not rail.obstacle()]
+    usable = [rail for rail in designed if not rail.obstacle()]
     written = f"written by `railweave export kubernetes` for {network}."
-    reasons = list(_reasons(found))
+    reasons = list(_reasons(designed))
     if not usable:
         head = [f"No secondary networks; {written}", *reasons, "Pods use the network of their node (mpijob.yaml)."]
         return {"pod-networks.yaml": text_of(head, [])}
@@ -139,6 +141,7 @@ def files(network: str, found: Sequence[Rail]) -> dict[str, str]:
         f"Secondary networks that give whole NICs to pods, one per rail; {written}",
         "Needs Multus, the CNI plugins host-device, sbr, tuning and rdma, the SR-IOV network device plugin",
         "(device-plugin.yaml), and RDMA devices in the namespaces of pods: rdma system set netns exclusive.",
+        "Do not apply nmstate-gpus/ with them: a NIC that is in a pod is not on its node.",
         *reasons,
     ]
     texts = {
@@ -160,9 +163,9 @@ def files(network: str, found: Sequence[Rail]) -> dict[str, str]:
     return texts
 
 
-def _reasons(found: Iterable[Rail]) -> Iterator[str]:
+def _reasons(designed: Iterable[Rail]) -> Iterator[str]:
     by_reason: dict[str, list[str]] = {}
-    for rail in found:
+    for rail in designed:
         if reason := rail.obstacle():
             by_reason.setdefault(reason, []).append(rail.name)
     for reason, names in by_reason.items():

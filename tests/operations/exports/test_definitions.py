@@ -1,0 +1,75 @@
+"""Every object of every example against the published definition of its kind."""
+
+from __future__ import annotations
+
+import pytest
+
+from railweave.errors import InputError
+from railweave.operations.exports import kubernetes, kueue
+from tests.conftest import EXAMPLES, example
+from tests.operations.exports.crds import folder, strict, validators
+from tests.operations.exports.read import Document, objects
+
+NAMES = sorted(path.stem for path in EXAMPLES.glob("*.yaml") if not path.stem.startswith("scale-"))
+CORE = {("v1", "ConfigMap")}
+"""Kinds of Kubernetes itself, which have no definition of this form. The trial ``kubernetes`` sends them to an API server."""
+
+
+def _objects(name: str) -> list[Document]:
+    network = example(name)
+    return [*objects(kueue.files(network)), *objects(kubernetes.files(network))]
+
+
+@pytest.mark.validator
+@pytest.mark.parametrize("name", NAMES)
+def test_every_object_keeps_to_its_definition(name: str) -> None:
+    if not any(folder().glob("*.yaml")):
+        pytest.skip(f"no definitions in {folder()}: make validators")
+    try:
+        written = _objects(name)
+    except InputError as error:
+        assert name == "frontend-mixed", error
+        return
+    known = validators()
+    missing: set[str] = set()
+    for written_object in written:
+        kind = (written_object["apiVersion"], written_object["kind"])
+        if kind in CORE:
+            continue
+        if kind not in known:
+            missing.add(" ".join(kind))
+            continue
+        problems = [f"{error.json_path}: {error.message}" for error in known[kind].iter_errors(written_object)]
+        assert not problems, (kind, written_object["metadata"]["name"], problems)
+    if missing:
+        pytest.skip(
+            f"no definitions of {', '.join(sorted(missing))} in {folder()}: make validators CRD_CHECKOUTS=FOLDER"
+        )
+
+
+def test_unknown_fields_and_wrong_types_are_refused() -> None:
+    """The schemas that the test above uses are strict: an object with a misspelled field does not pass."""
+    from jsonschema import Draft202012Validator
+
+    schema = strict(
+        {
+            "type": "object",
+            "properties": {
+                "spec": {
+                    "type": "object",
+                    "properties": {
+                        "count": {"x-kubernetes-int-or-string": True},
+                        "note": {"type": "string", "nullable": True},
+                        "free": {"type": "object", "x-kubernetes-preserve-unknown-fields": True},
+                        "labels": {"type": "object", "additionalProperties": {"type": "string"}},
+                    },
+                }
+            },
+        }
+    )
+    check = Draft202012Validator(schema)
+    assert check.is_valid({"spec": {"count": "50%", "note": None, "free": {"any": [1]}, "labels": {"a": "b"}}})
+    assert not check.is_valid({"spec": {"cuont": 1}})
+    assert not check.is_valid({"spec": {"count": 1.5}})
+    assert not check.is_valid({"spec": {"labels": {"a": 1}}})
+    assert not check.is_valid({"spec": {"note": 1}})
