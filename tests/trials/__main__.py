@@ -29,6 +29,7 @@ TRIALS = {
     "deploy": Trial("tests.live.lab.deploy_trial", f"{LAB}, half an hour", "twelve changes onto labs and back while packets flow, predicted and measured loss: docs/deploy.md"),
     "every": Trial("tests.trials.every", "half an hour", "every case of the tests of which `make test` draws some each day"),
     "faults": Trial("tests.live.lab.matrix", f"{LAB}, nft, half an hour", "40 faults for each of three seeds, made in labs by an operator's tools: docs/check.md"),
+    "kubernetes": Trial("tests.operations.exports.kubernetes_trial", "kube-apiserver, etcd, definitions of all objects, a minute", "every object of every example, sent to an API server of Kubernetes: docs/export.md"),
     "logs": Trial("tests.operations.bench.made_logs", "a minute", "causes planted in 200 made logs, and what triage finds; `200 SEED`: others; `mutate 100000`: mutated ones: docs/bench.md"),
     "messages": Trial("tests.operations.bench.messages", "checkouts of NCCL and its plugins", "which warnings triage knows, with --source DIR: docs/bench.md"),
     "pictures": Trial("tests.operations.watch.console_demo", f"{LAB}, Chromium", "the console while a cable fails: docs/images/console", ("docs/images/console",)),
@@ -38,6 +39,7 @@ TRIALS = {
     "recorded-servers": Trial("tests.host.machines.recorded", "a minute", "100 changed answers of twelve recorded servers without a design for each of three seeds, and what host check finds: docs/checks.md", ("1", "2", "3")),
     "set-up": Trial("tests.trials.set_up", "half an hour, 3 GB", "how long predictions take until their first packet, how soon signals end them"),
     "slurm": Trial("tests.operations.exports.slurm_trial", "root, mmdebstrap", "every example's Slurm files in two releases of Slurm, and jobs on four nodes: docs/export.md"),
+    "topograph": Trial("tests.operations.exports.topograph_trial", "root, NVIDIA's topograph", "Topograph over the model of every example, beside the Slurm and Kueue targets: docs/export.md"),
     "watch": Trial("tests.operations.watch.trial", f"{LAB}, Debian's prometheus and others", "watch beside Prometheus and Alertmanager while a port fails: docs/watch.md"),
     "waves": Trial("tests.operations.deploy.drawn_changes", "eight minutes", "40 changes for each of two seeds: the effect that a plan states, beside the routes after each commit: docs/deploy.md"),
 }  # fmt: skip
