@@ -29,7 +29,7 @@ TRIALS = {
     "deploy": Trial("tests.live.lab.deploy_trial", f"{LAB}, half an hour", "twelve changes onto labs and back while packets flow, predicted and measured loss: docs/deploy.md"),
     "every": Trial("tests.trials.every", "half an hour", "every case of the tests of which `make test` draws some each day"),
     "faults": Trial("tests.live.lab.matrix", f"{LAB}, nft, half an hour", "40 faults for each of three seeds, made in labs by an operator's tools: docs/check.md"),
-    "kubernetes": Trial("tests.operations.exports.kubernetes_trial", "kube-apiserver, etcd, definitions of all objects, a minute", "every object of every example, sent to an API server of Kubernetes: docs/export.md"),
+    "kubernetes": Trial("tests.operations.exports.kubernetes_trial", "kube-apiserver, etcd, definitions of all objects, five minutes", "every object of every example, sent to an API server of Kubernetes: docs/export.md"),
     "logs": Trial("tests.operations.bench.made_logs", "a minute", "causes planted in 200 made logs, and what triage finds; `200 SEED`: others; `mutate 100000`: mutated ones: docs/bench.md"),
     "messages": Trial("tests.operations.bench.messages", "checkouts of NCCL and its plugins", "which warnings triage knows, with --source DIR: docs/bench.md"),
     "pictures": Trial("tests.operations.watch.console_demo", f"{LAB}, Chromium", "the console while a cable fails: docs/images/console", ("docs/images/console",)),

@@ -293,6 +293,7 @@ EXPORTS = {
     "topograph": "NVIDIA Topograph: cluster model, requests that read it.",
     "kueue": "Kueue: topology, resource flavors, labels of nodes.",
     "kubernetes": "Kubernetes: NIC settings, node addresses, pod networks, test job.",
+    "air": "NVIDIA DSX Air: topology of a simulation, table of its ports.",
 }
 """The tools for which `export` writes files, each with its help. Each has a module of the same name in ``operations.exports``."""
 
