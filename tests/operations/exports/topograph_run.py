@@ -33,7 +33,7 @@ def program() -> str:
 def missing() -> str:
     """Why Topograph cannot run here, in words; empty: it can."""
     if not program():
-        return "there is no program topograph: build github.com/NVIDIA/topograph/cmd/topograph, and name it by RAILWEAVE_TOPOGRAPH"
+        return "there is no program topograph (NVIDIA Topograph): name it by RAILWEAVE_TOPOGRAPH"
     if os.geteuid() != 0:
         return "a network namespace needs root"
     return ""
