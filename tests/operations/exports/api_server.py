@@ -29,7 +29,7 @@ def programs() -> dict[str, str]:
 
 
 def missing() -> str:
-    """Which programs are not there, in words; empty: all are."""
+    """The programs that are missing, in words; empty: none is."""
     gone = [name for name, path in programs().items() if not path]
     if not gone:
         return ""
@@ -92,7 +92,7 @@ class ApiServer:
         while time.monotonic() < end:
             _, answer = self.ask("GET", f"{path}/{definition['metadata']['name']}")
             conditions = answer.get("status", {}).get("conditions") or []
-            if any(one["type"] == "Established" and one["status"] == "True" for one in conditions):
+            if any(condition["type"] == "Established" and condition["status"] == "True" for condition in conditions):
                 return
             time.sleep(0.05)
         raise AssertionError(f"{definition['metadata']['name']} is not established in {LIMIT_S} s")

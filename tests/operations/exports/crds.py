@@ -37,7 +37,7 @@ def definitions() -> list[Document]:
 @cache
 def validators() -> dict[tuple[str, str], Validator]:
     """A validator for each kind of object, by (apiVersion, kind)."""
-    found: dict[tuple[str, str], Validator] = {}
+    result: dict[tuple[str, str], Validator] = {}
     for definition in definitions():
         spec = definition["spec"]
         for version in spec["versions"]:
@@ -45,15 +45,15 @@ def validators() -> dict[tuple[str, str], Validator]:
                 schema = strict(version["schema"]["openAPIV3Schema"])
                 schema["properties"] |= {name: {} for name in ("apiVersion", "kind", "metadata")}
                 key = (f"{spec['group']}/{version['name']}", spec["names"]["kind"])
-                found[key] = Draft202012Validator(schema)
-    return found
+                result[key] = Draft202012Validator(schema)
+    return result
 
 
 def strict(schema: Any) -> Any:
     """A structural schema as a JSON schema that refuses unknown fields, as strict field validation does.
 
     Kubernetes' own words: x-kubernetes-preserve-unknown-fields allows any field, x-kubernetes-int-or-string two types, and
-    ``nullable`` null.
+    and nullable allows null.
     """
     if isinstance(schema, list):
         return [strict(part) for part in schema]

@@ -26,7 +26,7 @@ from tests.operations.exports.read import Document, labelled, objects
 
 
 class Counts(Counter[str]):
-    """How many objects of each kind the server took; ``problems`` has what it refused."""
+    """The number of objects of each kind that were sent; ``problems`` has those that the server refused."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -51,7 +51,7 @@ def _label_nodes(api: ApiServer, labels: dict[str, dict[str, str]], counts: Coun
 
 
 def _refusals(api: ApiServer) -> list[str]:
-    """What the server takes although it must not: it is not as strict as we believe."""
+    """Return the wrong objects that the server accepts: it is then not as strict as the trial assumes."""
     files = {**kueue.files(example("gb300-racks")), **kubernetes.files(example("arista-h200-512"))}
     by_kind: dict[str, Document] = {}
     for written in objects(files):

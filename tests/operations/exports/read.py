@@ -1,4 +1,4 @@
-"""What the targets write, read back."""
+"""Readers of the files that the targets write."""
 
 from __future__ import annotations
 

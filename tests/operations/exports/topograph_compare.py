@@ -1,4 +1,4 @@
-"""What Topograph makes of a model, beside what the Slurm and Kueue targets write for the same network."""
+"""Comparison of Topograph's answers with what the Slurm and Kueue targets write for the same network."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ def program() -> str:
 
 
 def missing() -> str:
-    """Why Topograph cannot run here, in words; empty: it can."""
+    """The reason why Topograph cannot run here; empty: it can."""
     if not program():
         return "there is no program topograph (NVIDIA Topograph): name it by RAILWEAVE_TOPOGRAPH"
     if os.geteuid() != 0:
