@@ -121,7 +121,7 @@ def main() -> int:
                 api.define(definition)
             problems = _refusals(api)
             counts = _run(api, names)
-    except (AssertionError, subprocess.SubprocessError) as wrong:
+    except (AssertionError, OSError, subprocess.SubprocessError) as wrong:
         print(f"{wrong}\nkubernetes-trial: failed")
         return 1
     problems += counts.problems
