@@ -25,11 +25,9 @@ from railweave.errors import InputError
 from railweave.model.network.model import Network
 from railweave.operations.exports import slurm
 from railweave.operations.exports.placement import placements, tree, walk
-from railweave.writing import write_file
 from tests.conftest import EXAMPLES, ROOT
+from tests.operations.exports.page import put
 
-PAGE = ROOT / "docs" / "export" / "slurm.md"
-BEGIN, END = "<!-- slurm-trial: begin -->", "<!-- slurm-trial: end -->"
 SUITES = ("forky", "bookworm")
 """Debian's suites with a Slurm that reads topology.yaml, and with one that does not."""
 ADDRESS = "10.255.0.1"
@@ -387,9 +385,7 @@ def parts() -> int:
                 rows.append(f"| TaskProlog | {seen['variables']} |")
     for row in rows[2:]:
         say(row)
-    page = PAGE.read_text(encoding="utf-8")
-    before, _, rest = page.partition(BEGIN)
-    write_file(PAGE, "\n".join([f"{before}{BEGIN}", *rows, f"{END}{rest.partition(END)[2]}"]))
+    put("slurm-trial", rows)
     say("slurm-trial: ok")
     return 0
 

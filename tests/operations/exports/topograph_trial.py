@@ -28,11 +28,8 @@ def main() -> int:
             print(f"{name}: left out: {error}")
         else:
             names.append(name)
-    rows = [
-        "| example | switches | servers | blocks | Topograph and the Slurm and Kueue targets |",
-        "|---|---|---|---|---|",
-    ]
     wrong = 0
+    sums = [0, 0, 0]
     for name, texts in answers(names).items():
         problems = differences(name, texts)
         wrong += bool(problems)
@@ -41,10 +38,15 @@ def main() -> int:
         switches = tree(texts["request-slurm-tree.json"])
         servers = sum(len(nodes) for _, nodes in switches.values())
         blocks = texts.get("request-slurm-block.json", "").count("BlockName=")
-        rows.append(
-            f"| {name} | {len(switches)} | {servers:,} | {blocks or ''} | {'differ' if problems else 'equal'} |"
+        sums = [total + count for total, count in zip(sums, (len(switches), servers, blocks), strict=True)]
+        print(
+            f"{name}: {len(switches)} switches, {servers:,} servers, {blocks} blocks: {'differ' if problems else 'equal'}"
         )
-    print("\n".join(rows))
+    rows = [
+        "| examples | switches | servers | blocks | Topograph and the Slurm and Kueue targets |",
+        "|---|---|---|---|---|",
+        f"| {len(names)} | {sums[0]} | {sums[1]:,} | {sums[2]} | equal |",
+    ]
     if wrong:
         print(f"topograph-trial: failed: {wrong} examples differ")
         return 1
