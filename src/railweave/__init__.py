@@ -1,6 +1,6 @@
 """railweave: one file describes a RoCEv2 GPU cluster network; design, render, prove and explain it.
 
-The steps of the command line are these functions::
+Each step of the command line is also a function::
 
     import railweave
 
@@ -13,7 +13,7 @@ The steps of the command line are these functions::
         ...
     print(railweave.simulate(network, "all-reduce", "1G", qps=4).to_text())
 
-docs/api.md has them all, with the types that they take and give.
+docs/api.md lists all functions, with their parameter and result types.
 """
 
 from __future__ import annotations
@@ -133,5 +133,5 @@ if not TYPE_CHECKING:  # a type checker reads the imports above, and sees a name
     )
 
     def __dir__() -> list[str]:
-        """Return the public names and the names that every module has. Submodules that happen to be imported are left out."""
+        """Return the public names of this module and its double-underscore names, sorted. Imported submodules are left out."""
         return sorted([*__all__, *(name for name in globals() if name.startswith("__"))])

@@ -1,4 +1,4 @@
-"""``python -m railweave``: the command line of the Python that runs it."""
+"""The entry point of ``python -m railweave``: it runs the command line with the current Python interpreter."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Counts and plurals for messages."""
+"""Counts with nouns, and plurals, for messages."""
 
 from __future__ import annotations
 

@@ -6,21 +6,21 @@
     ├── InputError            the user's input is wrong; carries every Problem found, each with its Place.
     │   ├── SpecError         fabric file, inventory, lock, or another file that is read.
     │   └── DesignError       the fabric file is well-formed but cannot be built as asked.
-    ├── OutputError           the output cannot be written; what was there before is untouched.
-    ├── UnsettledError        the routes of the configurations never settle: their policies contradict each other.
-    │   └── UnknownPolicyError  a route reaches a policy term with a statement that is not understood.
-    ├── LabError              the lab cannot be brought up, used or taken down on this machine.
-    └── RenderError           statements that a target cannot read or express and must not drop; carries their line.
+    ├── OutputError           the output cannot be written; existing files are unchanged.
+    ├── UnsettledError        the routes of the configurations never converge: their policies contradict each other.
+    │   └── UnknownPolicyError  a route reaches a policy term with a statement that railweave does not understand.
+    ├── LabError              the lab cannot be started, used or removed on this machine.
+    └── RenderError           statements that a target system cannot read or express and must not drop; carries their line.
 
-    Place                     where a Problem is. One of:
+    Place                     the location of a Problem. One of:
     ├── FileLine              a line of a file.
     ├── Option                an option of the command line.
     ├── NetworkPart           a device, NIC or link of the network.
     └── Argument              an argument of a function of the Python API.
 
-An error is printed once, by the caller that ends with the error. A caller that catches an error and words it differently uses
-the error's fields, never its text. Every error comes back from ``pickle`` unchanged, because workers send their errors to the
-process that waits for them: the arguments of an error's constructor are its ``args``.
+Only one caller prints an error: the one that handles it last. A caller that catches an error and words it differently uses
+the error's fields, never its text. Every error survives ``pickle`` unchanged, because worker processes send their errors to
+the process that waits for them. For this, the arguments of an error's constructor are its ``args``.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class Option:
 
     - ``value``: the given value, if the option may be repeated and the message does not contain the value.
     - ``part``: the faulty part of the value, as keys and indexes: ``("host.mtu",)`` of ``--set``, ``("ports", 1)`` of
-      ``--background``. The part is not printed. For a scenario file, it is the path of keys and indexes inside the
+      ``--background``. It is not printed. For a scenario file, it is the path of keys and indexes inside the
       file.
     """
 
@@ -63,7 +63,7 @@ class Option:
 
 @dataclass(frozen=True, slots=True)
 class NetworkPart:
-    """A part of the network by its name: a device, a NIC (``SERVER:NIC``), a link, or the network itself."""
+    """A device, a NIC (``SERVER:NIC``), a link or the network itself, by its name."""
 
     name: str
 
@@ -82,7 +82,7 @@ class Argument:
 
 
 Place = FileLine | Option | NetworkPart | Argument
-"""The place of a problem."""
+"""The location of a problem: a line of a file, an option, a part of the network, or a function argument."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,10 +141,7 @@ class UnsettledError(RailweaveError):
 
 
 class UnknownPolicyError(UnsettledError):
-    """The error for a route that reaches a policy term with an unknown statement.
-
-    The policy's decision on the route is then unknown.
-    """
+    """The error for a route that reaches a policy term with an unknown statement, so that the policy's decision is unknown."""
 
 
 class LabError(RailweaveError):
@@ -152,9 +149,9 @@ class LabError(RailweaveError):
 
 
 class RenderError(RailweaveError):
-    """The error for a statement in a device configuration that the target cannot read or express, and must not drop.
+    """The error for a statement in a device configuration that an operating system cannot read or express, and must not drop.
 
-    ``what`` is the message. ``line`` is the line of the text, counted from 1, or 0 if there is none.
+    ``what`` is the message. ``line`` is the line of the text, counted from 1, or 0 if it is unknown.
     """
 
     def __init__(self, message: str, line: int = 0) -> None:
@@ -166,13 +163,13 @@ class RenderError(RailweaveError):
         return f"line {self.line}: {self.what}" if self.line else self.what
 
     def below(self, lines: int) -> RenderError:
-        """Return the same error for a longer text, in which ``lines`` additional lines precede the original text."""
+        """Return the same error for a text in which ``lines`` additional lines precede the original text."""
         return RenderError(self.what, self.line + lines if self.line else 0)
 
 
 def unknown_switches(names: Iterable[str], fix: str = "names are those of cabling.csv") -> InputError:
     """Return the error for names in ``--only`` that are not switches of the network.
 
-    It has one problem per name, with ``fix`` as its fix.
+    The error has one problem per name, with the text ``fix`` as its remedy.
     """
     return InputError([Problem(Option("--only", name), "the network has no such switch", fix) for name in names])

@@ -14,8 +14,7 @@ if TYPE_CHECKING:
 def uncollected() -> Generator[None]:
     """Disable the garbage collector inside a ``with`` statement, and restore its former state afterwards.
 
-    A design creates a million objects that stay in memory. Garbage collection over these objects would take a tenth of
-    the time.
+    A design creates a million objects that stay in memory. To scan them for garbage would take a tenth of the design's time.
     """
     enabled = gc.isenabled()
     gc.disable()

@@ -1,6 +1,6 @@
-"""JSON forms of values, declared in their classes.
+"""Conversion of objects to JSON, declared in their classes.
 
-A class declares its form in ``JSON``: the names of fields, properties or methods without parameters, in order:
+A class declares its JSON object in ``JSON``: the names of fields, properties or methods without parameters, in order:
 
 - ``"device"``: the value of ``device``, under that key;
 - ``"running=found"``: the value of ``found`` under the key ``running``; ``found`` may be a path, such as ``cause.found``;
@@ -9,8 +9,8 @@ A class declares its form in ``JSON``: the names of fields, properties or method
 - ``"switches=#scores"``: the number of ``scores``;
 - ``"*key"``: the keys of the JSON object in ``key``, merged into this object.
 
-A data class or named tuple without ``JSON`` becomes an object of its fields. A class with a computed form defines its own
-``to_json`` method.
+A data class or named tuple without ``JSON`` becomes an object of its fields. A class that computes its JSON object defines
+its own ``to_json`` method.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ if TYPE_CHECKING:
 
 
 class JsonObject:
-    """The base class of values with a JSON form.
+    """The base class of objects that can be converted to JSON.
 
-    ``JSON`` lists the entries of this form. If it is empty, the form has all fields.
+    ``JSON`` declares the keys of the JSON object. If it is empty, all fields become keys.
     """
 
     __slots__ = ()
@@ -42,9 +42,9 @@ class JsonObject:
 
 
 class _Key(NamedTuple):
-    """One key of a JSON object: its name, the function that gets its value, and the conversion of that value.
+    """One key of a JSON object: its name, a function that gets its value, and a function that converts the value.
 
-    If the name is empty, the keys of the value are merged into the object.
+    If the name is empty, the value is an object whose keys are merged.
     """
 
     name: str
@@ -53,7 +53,7 @@ class _Key(NamedTuple):
 
 
 def to_json(value: object) -> Any:  # noqa: ANN401 - JSON values
-    """Return a value in a form that ``json.dumps`` accepts. Raise ``TypeError`` if the value has no JSON form."""
+    """Return a value in a form that ``json.dumps`` accepts. Raise ``TypeError`` if the value cannot be converted."""
     if value is None or isinstance(value, str | int | float):
         return value
     kind = type(value)

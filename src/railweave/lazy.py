@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 def attributes(package: str, homes: Mapping[str, tuple[str, ...]]) -> Callable[[str], object]:
-    """Return a ``__getattr__`` function for a package. ``homes`` maps each module to the names that it defines."""
+    """Return a ``__getattr__`` function for a package. ``homes`` has, for each module, the names that the module defines."""
     places = {name: home for home, names in homes.items() for name in names}
 
     def load(name: str) -> object:

@@ -27,7 +27,10 @@ def digest(content: bytes) -> str:
 
 @dataclass(frozen=True)
 class Manifest:
-    """The record of an earlier build: the digest of every file, and the stamp of every folder that was rendered separately."""
+    """The record of an earlier build: the digest of each file, and a key for each folder that is rendered separately.
+
+    The key identifies the inputs from which the folder was rendered.
+    """
 
     files: dict[str, str]
     rendered: dict[str, str]

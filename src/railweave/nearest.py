@@ -1,4 +1,4 @@
-"""Suggestions for misspelled names: the known name that is most similar, or None."""
+"""Suggestions for misspelled names: the known name that is most similar."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 LIKE = 0.75
-"""The minimum similarity (difflib's ratio) of related names.
+"""The minimum similarity (difflib's ratio, 0 to 1) of names that are suggested.
 
 A lower value would suggest ``interconnect`` for "spine_count".
 """
 
 
 def nearest(word: str, known: Iterable[str]) -> str | None:
-    """Return the known name that is most similar to a word, or None.
+    """Return the name in ``known`` that is most similar to ``word``, or None if none is similar enough.
 
     Hyphens, underscores, case and leading zeros of numbers are ignored.
     """

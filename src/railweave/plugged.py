@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 def found_by(paths: Iterable[str], file: str) -> dict[str, Path]:
     """Return the path of ``file`` in every folder of a registry, by folder name, in alphabetical order.
 
-    ``paths`` are the directories to search. Raises ``ImportError`` if a package in them lacks the file.
+    ``paths`` are the directories to search. Raises ``ImportError`` if a package in one of them lacks the file.
     """
     from pathlib import Path
 
@@ -36,9 +36,9 @@ def found_by(paths: Iterable[str], file: str) -> dict[str, Path]:
 
 
 def check_known(folder: Path, known: Collection[str], where: str) -> None:
-    """Raise ``ImportError`` if a module or file in a folder is not in ``known``.
+    """Raise ``ImportError`` if a module or file in a folder is not in ``known``. The error suggests the most similar known name.
 
-    If no known name is similar, the error gives the advice ``where``.
+    If no known name is similar, the error has the advice ``where`` instead.
     """
     for name in _entries(folder):
         if name not in known:
@@ -59,6 +59,6 @@ def _entries(folder: Path) -> list[str]:
 
 
 def _meant(entries: Iterable[str], file: str) -> str:
-    """Return ": rename NAME" for the entry whose name is most similar to ``file``. Return "" if none is similar."""
+    """Return ``: rename NAME`` for the name in ``entries`` that is most similar to ``file``, or an empty text if none is similar."""
     like = nearest(file, entries)
     return f": rename {like}" if like else ""

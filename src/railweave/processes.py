@@ -29,10 +29,10 @@ Result = TypeVar("Result")
 
 
 def end_with_parent() -> None:
-    """End this process as soon as its parent process ends. This includes SIGKILL, which leaves the parent no time to signal its children.
+    """Make this process end as soon as its parent process ends, even if the parent is killed (SIGKILL) and cannot end its children.
 
-    The parent holds one end of a pipe that ``multiprocessing`` opens for each process. The operating system closes that
-    end.
+    The parent holds one end of a pipe that ``multiprocessing`` opens for each process. The operating system closes this
+    end when the parent ends.
     """
     parent = multiprocessing.parent_process()
     if parent is None:
@@ -46,7 +46,7 @@ def end_with_parent() -> None:
 
 
 class Pool(ProcessPoolExecutor):
-    """A process pool that starts its processes immediately, each with a call of ``begin``. The owner must end the pool."""
+    """A process pool that starts its processes immediately. Each process first calls ``begin``. The owner must end the pool."""
 
     def __init__(self, workers: int, begin: Callable[[], None] | None = None) -> None:
         self._context = _Context()
@@ -83,7 +83,10 @@ class Pool(ProcessPoolExecutor):
 
 @contextlib.contextmanager
 def processes(workers: int, begin: Callable[[], None] | None = None) -> Generator[Pool]:
-    """Provide a pool inside a ``with`` statement. If an error or interrupt ends the statement, the processes are killed."""
+    """Provide a pool of ``workers`` processes inside a ``with`` statement. Each process first calls ``begin``.
+
+    If an error or interrupt ends the statement, the processes are killed.
+    """
     pool = Pool(workers, begin)
     try:
         yield pool
@@ -96,8 +99,7 @@ def processes(workers: int, begin: Callable[[], None] | None = None) -> Generato
 def finished(tasks: Iterable[Future[Result]]) -> Iterator[Future[Result]]:
     """Yield the tasks of a pool as they finish.
 
-    The standard library's function for this can leave the lock of a task held if a signal interrupts the wait. This function
-    never does.
+    In the standard library's function for this, a signal during the wait can leave a task locked. In this function, it cannot.
     """
     ended: SimpleQueue[Future[Result]] = SimpleQueue()
     left = 0
@@ -113,9 +115,9 @@ def finished(tasks: Iterable[Future[Result]]) -> Iterator[Future[Result]]:
 
 @contextlib.contextmanager
 def shared(value: Result) -> Generator[SharedValue[Result]]:
-    """Provide a large value to the processes that start inside a ``with`` statement.
+    """Provide a large value to the worker processes that start inside a ``with`` statement.
 
-    The value is written once, to an unnamed file.
+    The value is written once, to a file without a name, which all these processes read.
     """
     with tempfile.TemporaryFile() as file:
         pickle.dump(value, file, pickle.HIGHEST_PROTOCOL)
@@ -124,7 +126,7 @@ def shared(value: Result) -> Generator[SharedValue[Result]]:
 
 
 class SharedValue(Generic[Result]):
-    """A value that each process of a pool receives when it starts, as an argument of ``begin``."""
+    """A value for the worker processes of a pool. Each process receives it when it starts, as an argument of ``begin``."""
 
     def __init__(self, file: IO[bytes]) -> None:
         self._file = file
@@ -196,4 +198,4 @@ def uninterrupted() -> Generator[None]:
 
 
 def _nothing() -> None:
-    """Do nothing. This is the first task of each process, because the pool starts a process only for a task."""
+    """Do nothing. The pool gives this task to each process at the beginning, because it starts a process only when there is a task."""

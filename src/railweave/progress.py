@@ -1,4 +1,4 @@
-"""The progress function that ignores all messages. It is the default of progress parameters."""
+"""The default of ``progress`` parameters: a function that ignores all messages."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """The only reader of text and JSON input files, with limits on size and nesting.
 
-A file may come from an untrusted person. Regardless of its content, reading ends with a value or with an error that
-gives the place. No file can fill the memory or exhaust the stack. The limits are far above the needs of the largest
-clusters (docs/folder.md lists them).
+A file may come from an untrusted person. Therefore, reading any file ends with its value or with an error that states the line. No
+file can fill the memory or exhaust the stack. The limits are far above the needs of the largest clusters (docs/folder.md lists
+them).
 """
 
 from __future__ import annotations
@@ -73,7 +73,10 @@ def parse_json(text: str) -> Any:  # noqa: ANN401 - JSON
 
 
 def read_json(path: Path, wrong: str = "not JSON", fix: str = "") -> Any:  # noqa: ANN401 - JSON
-    """Return the value of a JSON file. Raise errors as ``read_text`` does. ``wrong`` and ``fix`` are the message for invalid JSON."""
+    """Return the value of a JSON file. Raises the errors of ``read_text`` in this module, and ``SpecError`` if the file is not JSON.
+
+    ``wrong`` and ``fix`` are the message and the advice of the error about invalid JSON.
+    """
     text = read_text(path)
     try:
         return parse_json(text)
@@ -84,7 +87,7 @@ def read_json(path: Path, wrong: str = "not JSON", fix: str = "") -> Any:  # noq
 
 
 def packaged_yaml(text: str) -> Any:  # noqa: ANN401 - what YAML holds
-    """Return the value of a YAML text from the package. The text is assumed to be valid, so errors carry no line numbers."""
+    """Return the value of a YAML text that is part of railweave. The text is assumed to be valid, so errors have no line numbers."""
     import yaml
 
     return yaml.load(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))  # noqa: S506 - safe loader
@@ -111,7 +114,7 @@ def compose_yaml(text: str, file: str) -> Any:  # noqa: ANN401 - YAML nodes are 
 def _measure(text: str, file: str, loader: Any) -> None:  # noqa: ANN401 - YAML loaders are untyped
     """Raise ``SpecError`` if a YAML text is nested too deeply or has too many values.
 
-    The check precedes the creation of nodes, because the reader uses a stack frame of the process for each level.
+    This check runs before the reader builds its tree of nodes, because the reader uses a stack frame for each level of nesting.
     """
     import yaml
 
@@ -130,14 +133,13 @@ def _measure(text: str, file: str, loader: Any) -> None:  # noqa: ANN401 - YAML 
 
 
 _OF_TABS = re.compile(r"cannot start any token|tab character")
-"""The pattern of the YAML readers' messages about a tab used as indentation. libyaml's message does not mention the tab."""
+"""A pattern for the YAML reader's error messages about a tab used as indentation. One of the two readers does not mention the tab."""
 
 
 def _malformed(text: str, file: str, error: MarkedYAMLError) -> Problem:
-    """Return the problem that the YAML reader reports.
+    """Return the error for malformed YAML, with the line at which the YAML reader stopped.
 
-    If a closing quote or bracket is missing, the reader stops late. The problem then also gives the line of the opening
-    one.
+    If a closing quote or bracket is missing, the reader stops late. The error then also has the line of the opening quote or bracket.
     """
     mark = error.problem_mark or error.context_mark
     line = mark.line + 1 if mark else 0

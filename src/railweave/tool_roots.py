@@ -1,13 +1,13 @@
 """The root folders of the programs that railweave runs. No other user may be able to write to them.
 
-A program is run from one of these:
+railweave runs a program only from one of these:
 
 - a folder that an option or an environment variable names,
 - the project's own checkout (``make validators`` puts programs there),
-- an installed program, for example found in ``PATH``.
+- the place of an installed program, for example a folder in ``PATH``.
 
-No program is run from the current working folder. The program and every folder on its path must belong to root, to the
-user, or to the user who called ``sudo``, and no other user may have write permission.
+railweave runs no program from the current working folder. The program and every folder on its path must belong to root, to
+the user, or to the user who called ``sudo``, and no other user may have write permission.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def trusted_users() -> set[int]:
 
 
 def untrusted(root: Path, program: Path) -> str:
-    """Return the reason not to run a program below a root folder. Return "" if the program is safe to run.
+    """Return the reason not to run a program below a root folder, or an empty text if the program is safe to run.
 
     A user who can write to the program or to a folder on its path controls the code that runs, even as root.
     """

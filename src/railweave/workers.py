@@ -1,8 +1,8 @@
 """Parallel work on all cores, such as rendering. Devices are independent of each other, and a large network has thousands.
 
-Workers are forks, so they already have the network, and only the texts are returned. Each worker ends when no names are left,
-and leaves its results in memory that it shares with the parent. Neither side needs a thread, so such work can be nested, and a
-worker never waits for a different process.
+Workers are forks, so they already have the network, and only the texts are returned. Each worker ends when no names are left.
+It leaves its results in a file in memory that it shares with the parent. Workers and parent need no threads, so such work can
+be nested, and a worker never waits for a different process.
 """
 
 from __future__ import annotations
@@ -48,8 +48,8 @@ def spreading(function: Callable[[str], Result], names: Sequence[str]) -> Genera
     """Run ``function`` on all names in the background of a ``with`` statement.
 
     Yields a function that waits for the results and returns them in the order of the names. Workers see all data as it was when
-    they started. If no workers can be used, the yielded function does the work itself. The last name is processed before the
-    workers start, so that they inherit its imports and caches.
+    they started. If no workers can be used, the yielded function calls ``function`` itself. The last name is processed before the
+    workers start, so that they inherit the imports and caches.
     """
     cores = len(os.sched_getaffinity(0)) if sys.platform == "linux" else 1
     forked = multiprocessing.current_process().daemon
@@ -85,9 +85,10 @@ def spreading(function: Callable[[str], Result], names: Sequence[str]) -> Genera
 def _work(
     function: Callable[[str], object], names: Sequence[str], step: int, taken: Synchronized[int], file: BinaryIO
 ) -> None:
-    """Take batches of ``step`` names until none is left.
+    """Take batches of ``step`` names until no names are left, and call ``function`` for each name.
 
-    Write a dict of index to result to the file, or the exception if one occurs.
+    Write a dictionary of the results by index to ``file``, or the exception if an exception occurs. ``taken`` counts the names taken by
+    all workers.
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent gets it too, and ends its workers
     signal.signal(signal.SIGTERM, signal.SIG_DFL)

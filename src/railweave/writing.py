@@ -26,10 +26,10 @@ _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 class Folder:
-    """An open folder.
+    """An open folder, below which files are read and written.
 
     Names are relative, with ``/`` between components. No component may be ``..`` or a link. The methods raise ``OutputError`` if
-    a link or a file takes the place of a folder, and ``OSError`` for other system errors.
+    there is a link or a file where a folder is expected, and ``OSError`` for other system errors.
     """
 
     def __init__(self, path: Path) -> None:
@@ -52,7 +52,7 @@ class Folder:
     def _at(self, name: str, *, make: bool = False) -> tuple[int, str]:
         """Return (handle of the folder that contains a name, last component of the name).
 
-        With ``make``, missing folders are created.
+        If ``make`` is True, missing folders are created.
         """
         above, _, base_name = name.rpartition("/")
         if not above:
@@ -93,7 +93,7 @@ class Folder:
         return f"{self.path}/{walked} is a file, and a folder is to be made there; nothing was changed"
 
     def kind(self, name: str) -> str:
-        """Return the kind of entry at a name: ``file``, ``folder``, ``link`` or ``other``. Return "" if nothing exists."""
+        """Return ``file``, ``folder``, ``link`` or ``other`` for what has this name, or an empty text if nothing has it."""
         try:
             handle, base_name = self._at(name)
             mode = os.stat(base_name, dir_fd=handle, follow_symlinks=False).st_mode
@@ -114,7 +114,7 @@ class Folder:
             return stream.read() if stat.S_ISREG(os.fstat(file).st_mode) else None
 
     def create(self, name: str, content: bytes, mode: int = 0o666) -> None:
-        """Write a new file, and create its folders if they are missing. ``mode`` holds the permission bits, which the umask reduces."""
+        """Write a new file, and create its folders if they are missing. The umask reduces the permission bits in ``mode``."""
         handle, base_name = self._at(name, make=True)
         file = os.open(base_name, _NEW, mode, dir_fd=handle)
         try:
@@ -155,9 +155,9 @@ def unguessable(name: str) -> str:
 
 @contextlib.contextmanager
 def beside(path: Path, content: bytes, mode: int = 0o666) -> Generator[Path]:
-    """Write a file's new content to a temporary file in the same folder, and yield its path.
+    """Write ``content`` to a temporary file in the folder of ``path``, and yield the path of the temporary file.
 
-    The caller must rename the file. A file that was not renamed is deleted at the end.
+    The caller must rename this file to ``path``. If it was not renamed, it is deleted at the end.
     """
     place = path.with_name(unguessable(path.name))
     try:
@@ -170,9 +170,9 @@ def beside(path: Path, content: bytes, mode: int = 0o666) -> Generator[Path]:
 
 
 def write_file(path: Path, content: bytes | str, *, private: bool = False) -> None:
-    """Write a file completely or not at all, and create its folder. An existing file is replaced; so is a link, but not its target.
+    """Write a file completely or not at all, and create its folder. An existing file or link is replaced; the target of a link is unchanged.
 
-    With ``private``, only the owner may read the file. Raises ``OutputError`` if writing fails, or if the path is a
+    If ``private`` is True, only the owner may read the file. Raises ``OutputError`` if writing fails, or if the path is a
     device, a pipe, a folder or a link to one of these, because the new file would replace it.
     """
     data = content.encode() if isinstance(content, str) else content
@@ -193,9 +193,9 @@ def write_asked(file: Path | str | None, made: Callable[[], str]) -> None:
 
 
 def check_writable(path: Path) -> None:
-    """Check, before long work, that ``write_file`` could write to a path.
+    """Raise ``OutputError`` if ``write_file`` could not write to a path. Nothing is changed.
 
-    Raise ``OutputError`` if it could not. Nothing is changed.
+    Callers use this check before long work.
     """
     try:
         if not _is_file_or_nothing(path):
@@ -220,9 +220,9 @@ def _is_file_or_nothing(path: Path) -> bool:
 
 
 def write_below(folder: Path, files: Mapping[str, bytes | str]) -> None:
-    """Write files by name below a folder, which is created if missing. Each file is complete or absent, and no link is followed.
+    """Write files by name below a folder, which is created if missing. Each file is written completely or not at all.
 
-    Raises ``OutputError`` if a file fails. The files before it stay written.
+    No link is followed. Raises ``OutputError`` if a file fails. The files before it stay written.
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)

@@ -2,7 +2,7 @@
 
 Functions that ``railweave`` does not export are called from this package, for example ``railweave.api.check``. A
 ``source`` is a fabric file, a ``build`` output folder, or a designed network. If a fabric file has an inventory and a
-lock next to it, they are read too. Devices, NICs and links have the names that are in ``cabling.csv``. A function that
+lock next to it, they are read too. Devices, NICs and links have their names in ``cabling.csv``. A function that
 needs many other modules imports them when it is called.
 
 Imports: ``model``, ``systems``, ``design``, ``analysis``, ``prediction``, ``outputs``, ``live``, ``operations``.

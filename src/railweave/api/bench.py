@@ -120,7 +120,7 @@ def bench_plan(options: BenchPlan) -> Plan:
 
 @verb(BenchReport)
 def bench_report(options: BenchReport) -> StoreReport:
-    """Return the content of a store of benchmark runs, from which ``to_html`` of the result makes the page of ``railweave bench report``.
+    """Return the content of a store of benchmark runs. Its method ``to_html`` returns the page of ``railweave bench report``.
 
     - ``progress``: a function that is called with a short description of the current activity.
 
@@ -205,7 +205,7 @@ def bench_triage(options: BenchTriage) -> list[TriageResult]:
 
 @verb(BenchCheck)
 def bench_check(options: BenchCheck) -> NumberCheck:
-    """Compare the results in benchmark outputs with the results that the given servers should reach, without a fabric file.
+    """Compare results in benchmark outputs with the results that the given servers should reach, without a fabric file.
 
     ``good`` of the result is False if a number is outside the expected range, if a run failed, or if a number cannot be
     predicted. Raises ``SpecError`` if a file cannot be read or is not benchmark output, and ``InputError`` if no
@@ -240,9 +240,10 @@ def bench_show(options: BenchShow) -> StoredRuns:
 
 @verb(BenchExport)
 def bench_export(options: BenchExport) -> StoredRuns:
-    """Write the runs of a store into a file, and return them. A CSV file has a line for each measured number; a JSON file has all data of each run.
+    """Write the runs of a store into a file, and return them.
 
-    Raises ``InputError`` if the file name ends neither in .csv nor in .json, and ``SpecError`` if there is no store.
+    A CSV file has a line for each measured number; a JSON file has all data of each run. Raises ``InputError`` if the file name
+    ends neither in .csv nor in .json, and ``SpecError`` if there is no store.
     """
     from railweave.operations.store.export import FORMS, stored_runs
 

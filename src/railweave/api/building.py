@@ -56,11 +56,11 @@ def routes(
 def paths(options: Paths) -> list[QueuePairPath]:
     """Return the path of each queue pair of a connection: its GIDs, and every link that it crosses, with the link's share of the traffic.
 
-    Both NICs must be on the same fabric. A NIC can also be named by its interface or RDMA device. Queue pair i uses
+    Both NICs must be on the same fabric. A NIC can also be named by its interface or RDMA device. Queue pair number i uses
     path color i modulo the number of colors. ``configs`` are switch configurations that replace the designed ones, as
     ``running`` returns them.
 
-    The result has one path per queue pair, in order. ``hops`` of a path is empty if the destination cannot be reached.
+    The result has one path per queue pair, in order. ``hops`` of a path is empty if the destination is unreachable.
     Raises ``InputError`` for an unknown name or a NIC without an address, and the errors of ``load``.
     """
     return connection.of(Connection(**vars(options))).paths
@@ -68,9 +68,9 @@ def paths(options: Paths) -> list[QueuePairPath]:
 
 @verb(Connection)
 def connection(options: Connection) -> ConnectionPaths:
-    """Return the paths of a connection's queue pairs, as ``paths`` does, with the headers of the packets on them (docs/cli.md).
+    """Return the paths of a connection's queue pairs, as ``paths`` does, with the packets' headers (docs/cli.md).
 
-    ``notes`` of the result are sentences about parts of the network that are out of service, and about ports without a
+    ``notes`` of the result are sentences about devices and links that are out of service, and about ports without a
     path. Arguments and errors are those of ``paths``.
     """
     from railweave.analysis.routing.headers import connection as between
@@ -106,7 +106,7 @@ def build(options: Build) -> Built:
 def diff(options: Diff) -> NetworkDiff:
     """Return the changes that turn one network into another: switches, servers, files that servers share, cables.
 
-    A new fabric file is designed with the allocations of an old file or folder, so that unchanged parts keep their
+    A new fabric file is designed with the allocations of the old file or folder, so that unchanged parts keep their
     ports and addresses. If the old network is a ``Network``, the new file uses its own allocations. ``equal`` of the
     result is True if nothing changes; ``lines()`` returns the changes as text. Raises the errors of ``load``.
     """

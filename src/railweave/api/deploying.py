@@ -70,8 +70,8 @@ def campaign_plan(
     - ``scenario``: a scenario file. Its faults are injected in turns, one after another; faults that overlap in time
       form one turn.
     - ``lab``, ``access``: the access to switches, see ``deploy_plan``.
-    - ``blast_radius``: the largest number of switches that a turn may affect, or the names of the switches that may be
-      affected, separated by commas.
+    - ``blast_radius``: the largest number of switches that a turn may affect, or the switches that may be
+      affected, as names separated by commas.
     - ``force``: names of path colors, planes, tenants, NICs and switches that may be lost during a turn.
     - ``hold``: the minimum length of a turn in seconds.
     - ``hardware``: see ``load``.
@@ -92,7 +92,7 @@ def campaign_plan(
 
 
 def _job(fabric: Path, scenario: Path, hardware: Path | str | None) -> str:
-    """Return the simulated time of the scenario's traffic with its faults or, if there is none, the reason."""
+    """Return the simulated time of the scenario's traffic under its faults, as text, or why there is none."""
     from railweave.api.predicting import simulate
 
     try:
@@ -135,7 +135,7 @@ def lab_results(file: Path | str | None) -> list[dict[str, Any]]:
 
 
 def rehearsed(fabric: Path | str, scenario: Path | str) -> list[dict[str, Any]]:
-    """Inject the faults of a scenario file into the running lab of a fabric file. Return the measurements of each group of faults as a JSON object.
+    """Inject the faults of a scenario file into a fabric file's running lab. Return a JSON object of measurements for each group of faults.
 
     Raises ``InputError`` if the scenario is invalid, and ``LabError`` if the lab is not up.
     """
@@ -146,12 +146,12 @@ def rehearsed(fabric: Path | str, scenario: Path | str) -> list[dict[str, Any]]:
 
 @verb(DeployZtp)
 def deploy_ztp(options: DeployZtp) -> FirstBootFiles:
-    """Write the files that new switches load at first boot, by serial number, and a configuration for each of two DHCP servers (ISC Kea, dnsmasq).
+    """Write the files that new switches load at first boot, by serial number, and configurations for two DHCP servers (ISC Kea, dnsmasq).
 
     - ``out``: the folder to write. Only its owner can read it.
     - ``url``: the address at which switches find the folder, ``http://ADDRESS:PORT``.
 
-    Serial numbers are those of the inventory. Raises ``InputError`` if no switch has a serial number, or if a secret
+    Serial numbers come from the inventory. Raises ``InputError`` if no switch has a serial number, or if a secret
     has no value.
     """
     from railweave.operations.deploy.ztp.making import make, write
@@ -208,8 +208,8 @@ def deploy_acknowledge(options: DeployAcknowledge) -> list[ComparedDevice]:
 def deploy_read(plan: Path | str) -> Plan:
     """Return the plan in a plan file, if it can be applied.
 
-    Raises ``SpecError`` if the file is not a plan or was edited by hand. Raises ``InputError`` if planning found that the
-    plan must not be applied, with the reasons (``Plan.refused``).
+    Raises ``SpecError`` if the file is not a plan or was edited by hand. Raises ``InputError``, with the reasons
+    (``Plan.refused``), if planning found that the plan must not be applied.
     """
     from railweave.operations.deploy.applying import check_not_refused
     from railweave.operations.deploy.plan import read_plan
@@ -275,8 +275,8 @@ def deploy_drain(options: DeployDrain) -> Plan:
 def deploy_undrain(options: DeployUndrain) -> Plan:
     """Plan the return of drained parts to service.
 
-    - ``again``: True to accept that no part is drained. This restores switches that still have the configuration of a
-      drain because an earlier undrain was interrupted.
+    - ``again``: True to accept that no part is drained. Switches that still have a drain's configuration, because an
+      earlier undrain was interrupted, are then restored.
 
     Other arguments and errors are those of ``deploy_drain``. Also raises ``InputError`` if none of the parts is drained.
     """

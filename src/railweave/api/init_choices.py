@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Choice(NamedTuple):
-    """The hardware model to which a word refers. If there is none, ``problem`` has the reason and a fix; otherwise it is empty."""
+    """The hardware model to which the user's text refers. If there is none, ``problem`` says why and how to fix it."""
 
     name: str
     shown: str = ""
@@ -44,7 +44,7 @@ def servers(catalog: Catalog) -> list[str]:
 
 
 def server_of(catalog: Catalog, word: str) -> Choice:
-    """Return the server model to which a word refers: the name of a server, a NIC or a GPU, or part of a name."""
+    """Return the server model for a user's text: the name of a server, a NIC or a GPU, or part of it."""
     names = servers_named(catalog, word) if word.strip() else []
     if not names:
         return Choice("", problem="; ".join(unknown_server(catalog, word)))
@@ -53,14 +53,14 @@ def server_of(catalog: Catalog, word: str) -> Choice:
 
 
 def gpus_of(catalog: Catalog, word: str) -> int:
-    """Return the number of GPUs of the server model to which a word refers. Raises ``InputError`` if there is no such model."""
+    """Return the number of GPUs of the server model that the text names. Raises ``InputError`` for an unknown model."""
     from railweave.design.sizing.request import asked_servers
 
     return catalog.servers[asked_servers(catalog, word)[0]].gpus
 
 
 def switch_of(catalog: Catalog, word: str) -> Choice:
-    """Return the switch model that a word names, with ``:NOS`` if the word names a system: a model, a vendor, part of a name, or a system."""
+    """Return the switch model that a text names: a model, a vendor, part of a name, or an operating system (the result then has ``:NOS``)."""
     from railweave.design.sizing.request import asked_switches
 
     try:
@@ -74,7 +74,7 @@ def switch_of(catalog: Catalog, word: str) -> Choice:
 def balances(catalog: Catalog, gpus: int, server: str, switch: str) -> list[Balance]:
     """Return the kinds of load balancing that are possible for a fabric of this size, each with its cost. The default comes first.
 
-    Raises ``InputError`` if no shape fits.
+    Raises ``InputError`` if no topology fits.
     """
     from railweave.design.sizing.request import MODES, Request, answer
 

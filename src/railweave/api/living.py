@@ -41,7 +41,7 @@ def questions_of(
     - ``only``: the names of the devices to query. Default: all.
     - ``servers``: True to query servers too.
     - ``tables``: True to query complete routing tables, False to query only example routes and the number of routes. None
-      means complete tables only for fabrics with at most 512 prefixes.
+      means complete tables only in fabrics with at most 512 prefixes.
     - ``device``, ``hardware``: see ``load``.
 
     Raises ``InputError`` for an unknown name, and the errors of ``load``.
@@ -115,14 +115,14 @@ def states(
 
 @verb(Check)
 def check(options: Check) -> CheckResult:
-    """Compare the running network with the design: the answers of its devices with the required state of each (docs/check.md).
+    """Compare the running network with the design: the answers of its devices with their required state (docs/check.md).
 
     - ``progress``: a function that is called with a short description of the current activity.
 
     Parts that are planned, drained or failed under ``status:`` of the fabric file are not expected. Servers are
     expected if they were queried. If ``source`` is a fabric file, each finding names its line in the file. ``good`` of
     the result is False if a finding is an error. Raises ``InputError`` if the folder is not a capture, if it has no device
-    of this network, or if an id is unknown. Raises the errors of ``load`` too.
+    of this network, or if a check's id is unknown. Also raises the errors of ``load``.
     """
     capture = options.capture
     from railweave.live.check.check import Criteria
@@ -240,7 +240,7 @@ def fleet_check(options: FleetCheck) -> FleetCheckResult:
 
 @verb(FleetMesh)
 def fleet_mesh(options: FleetMesh) -> MeshResult:
-    """Let servers send packets of the designed MTU to each other on every path color, and report which packets were answered (docs/checks.md).
+    """Let servers send packets of the designed MTU to each other on every path color, and report the answered packets (docs/checks.md).
 
     ``hosts`` are the servers that send; the targets may be other servers. Other arguments and errors are those of
     ``fleet_check``.

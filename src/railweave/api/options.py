@@ -1,9 +1,9 @@
-"""Options that are declared once, as fields of a typed value. The command line, the Python functions and both references are derived from them.
+"""Options that are declared once, as fields of a typed value. The command line, the Python functions and both references use them.
 
-The options of a verb (a step such as ``build``) are a frozen dataclass whose fields are ``Annotated`` with an ``Argument`` or an ``Opt``. A field without
-either exists only in Python. ``verb`` converts a function of such a value to a function of separate arguments;
-``cli.command`` makes a command of the latter. The values of all verbs are in ``api.verbs``, which imports almost
-nothing, so that the command line starts quickly.
+The options of a verb (a step such as ``build``) are a frozen dataclass. Its fields are ``Annotated`` with an ``Argument``
+or an ``Opt``; a field without either exists only in Python. ``verb`` converts a function of such a value to a function of
+separate arguments; ``cli.command`` makes a command of it. The values of all verbs are in ``api.verbs``, which imports
+almost nothing, so that the command line starts quickly.
 """
 
 from __future__ import annotations
@@ -80,14 +80,14 @@ class _Unloaded:
 
 
 class _Names(UserDict[str, Any]):
-    """The names of a module, to evaluate the annotations in it. A name that only type checkers import is ``_Unloaded``."""
+    """The names in a module, for evaluating its annotations. A name that only type checkers import is ``_Unloaded``."""
 
     def __missing__(self, name: str) -> Any:  # noqa: ANN401  # a name may be of anything
         return getattr(builtins, name, _Unloaded)
 
 
 def declared(options: type) -> Iterator[OptionField]:
-    """Yield the fields of a class of options, in the order in which a function takes them as arguments."""
+    """Yield the fields of a class of options, in the order of the function's arguments."""
     homes = {
         name: names
         for home in reversed(options.__mro__)
@@ -104,7 +104,7 @@ def declared(options: type) -> Iterator[OptionField]:
 
 
 class Verb(Protocol[P, Options_contra, Result_co]):
-    """A function that can be called with separate arguments, or with one value that has all options."""
+    """A function to call with separate arguments, or (``of``) with one value that has all options."""
 
     def __call__(self, *words: P.args, **named: P.kwargs) -> Result_co:
         """Run the verb with separate arguments."""
@@ -118,7 +118,10 @@ class Verb(Protocol[P, Options_contra, Result_co]):
 def verb(
     options: Callable[P, Any],
 ) -> Callable[[Callable[[Options_contra], Result_co]], Verb[P, Options_contra, Result_co]]:
-    """Return a decorator that converts a function of one options value to a function of separate arguments. ``options`` is the class of the value."""
+    """Return a decorator that converts a function of one options value to a function of separate arguments.
+
+    ``options`` is the class of the value.
+    """
 
     def decorate(run: Callable[[Options_contra], Result_co]) -> Verb[P, Options_contra, Result_co]:
         @functools.wraps(run)
@@ -141,7 +144,7 @@ def verb(
 
 
 def annotation(parameter: inspect.Parameter) -> str:
-    """Return the type of a parameter as written in the source, without ``Annotated`` and its command-line part."""
+    """Return the type of a parameter as written in the source, without ``Annotated`` and its option."""
     kind = ast.parse(str(parameter.annotation), mode="eval").body
     inside = kind.slice if isinstance(kind, ast.Subscript) and ast.unparse(kind.value) == "Annotated" else None
     return ast.unparse(inside.elts[0] if isinstance(inside, ast.Tuple) else kind)

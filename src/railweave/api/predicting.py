@@ -193,11 +193,11 @@ def simulate_training(options: SimulateTraining) -> TrainingPrediction:
 
 @verb(SimulateTrainingVariants)
 def simulate_training_variants(options: SimulateTrainingVariants) -> Variants:
-    """Predict training jobs with each value of one or more settings, and show how much slower each value is than the best (docs/predict.md#training-steps).
+    """Predict training jobs with each value of one or more settings, and show how much slower each value is than the best.
 
-    ``compare`` has the settings with their values, as for ``--compare``: ``"parallel.tensor=2,4"``. ``designed`` is the
-    network of ``source``, if it has already been designed. Other arguments and errors are those of
-    ``simulate_training``. ``seeds`` and ``chakra_out`` are ignored, because they apply only to a single prediction.
+    See docs/predict.md#training-steps. ``compare`` has the settings with their values, as for ``--compare``: ``"parallel.tensor=2,4"``.
+    ``designed`` is the network of ``source``, if already designed. Other arguments and errors are those of
+    ``simulate_training``. ``seeds`` and ``chakra_out`` are ignored, because they apply only to single predictions.
     """
     from railweave.prediction.simulation.job import job_network
     from railweave.prediction.simulation.training.variants import compare_training
@@ -230,7 +230,7 @@ def simulate_training_variants(options: SimulateTrainingVariants) -> Variants:
 
 
 def _on(options: Traffic | SimulateTraining, designed: Network | None = None) -> tuple[Network, Network]:
-    """Return (the whole network, the network of the fabric that is simulated). ``designed`` is the whole network, if it was already designed."""
+    """Return (the whole network, its simulated part with only one fabric). ``designed`` is the whole network, if already designed."""
     from railweave.prediction.simulation.job import job_network
 
     whole = options.network() if designed is None else designed

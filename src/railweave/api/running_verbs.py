@@ -374,7 +374,7 @@ class BenchPlan(Source):
 
 @dataclass(frozen=True, kw_only=True)
 class Reaching:
-    """Options of verbs that connect to the devices of a network: a lab, an access file, and hardware models."""
+    """Options of verbs that connect to a network's devices: a lab, an access file, and hardware models."""
 
     lab: Annotated[bool, LAB] = False
     access: Annotated[Path | str | None, ACCESS] = None

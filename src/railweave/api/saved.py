@@ -93,9 +93,9 @@ def running(
 def configs_of(
     network: Network, capture: Path | str | None, configs: Mapping[str, DeviceConfig] | None
 ) -> Mapping[str, DeviceConfig] | None:
-    """Return the switch configurations that replace the designed ones. They are those saved in ``capture``; without ``capture``, they are ``configs``.
+    """Return switch configurations that replace the designed ones: those saved in the folder ``capture`` or, without it, ``configs``.
 
-    ``configs`` may be None, which means the designed configurations.
+    None means the designed configurations.
     """
     return configs if capture is None else running(network, capture)
 
@@ -139,7 +139,7 @@ def adopt(
 def designed_for(network: Network, capture: Path | str) -> tuple[Network, dict[str, DeviceConfig] | None]:
     """Return (the network with which to compare a capture, the configurations of its switches).
 
-    The configurations are those of the lab if the capture is from a lab. Otherwise they are None, which means the designed
+    The configurations are the lab's if the capture is from a lab. Otherwise they are None, which means the designed
     configurations.
     """
     from railweave.model.state.capture import read_capture

@@ -18,10 +18,9 @@ if TYPE_CHECKING:
 
 
 def site_of(fabric: Path, network: Network, *, lab: bool, access: Path | str | None) -> Site:
-    """Return the access to the devices of a network, through which they are queried and changed. The devices are real, or those of a lab.
+    """Return the access to a network's devices, through which railweave queries and changes them. The devices are real, or a lab's.
 
-    Raises ``LabError`` if ``lab`` is True and the lab is not up. Also raises the errors of ``read_access`` for the access
-    file.
+    Raises ``LabError`` if ``lab`` is True and the lab is not up. Also raises the errors of ``read_access``.
     """
     from railweave.live.collect.access_file import read_access
 
@@ -63,7 +62,7 @@ def asking_of(
     hardware: Path | str | None,
     progress: Callable[[str], None],
 ) -> RunningDevices:
-    """Return the devices of a network together with the access to them, for queries. If ``lab`` is True, the network is that of the running lab.
+    """Return a network's devices together with the access to them, for queries. If ``lab`` is True, they are the running lab's.
 
     Raises ``LabError`` if ``lab`` is True and the lab is not up, and the errors of ``load`` and ``collect``.
     """

@@ -35,7 +35,7 @@ def hardware_list(options: HardwareList) -> list[Row]:
 
 @verb(HardwareShow)
 def hardware_show(options: HardwareShow) -> list[ShownModel]:
-    """Return the hardware models with this name, each in the form of a hardware file (docs/hardware.md).
+    """Return the hardware models with this name, each formatted as a hardware file (docs/hardware.md).
 
     Raises ``InputError`` if there is none.
     """
@@ -107,10 +107,10 @@ def confirmed_by(options: Init, confirm: Callable[[tuple[str, ...]], None] | Non
 def init_sized(options: Init) -> StartedFabric:
     """Size a fabric file for a number of GPUs, and write it into a new or empty folder, with an inventory to fill in.
 
-    Raises ``InputError`` for wrong input or if no shape fits, and ``OutputError`` if the folder cannot be written.
+    Raises ``InputError`` for wrong input or if no topology fits, and ``OutputError`` if the folder cannot be written.
     """
     return confirmed_by(options, None)
 
 
 PREDICT = "predict"
-"""The word that replaces the number of queue pairs if the number is to be predicted."""
+"""The word, in place of a number of queue pairs, that requests its prediction."""

@@ -36,10 +36,10 @@ def way_of(
     secrets: Path | str | None,
     progress: Callable[[str], None],
 ) -> NetworkAccess:
-    """Return the access that the trials of a study need.
+    """Return the access for a study's trials (measurements with changed values).
 
-    It includes the access to the devices of the study's network, a function that runs benchmarks on them, and the secrets
-    of their configurations.
+    It includes access to the devices of the study's network, a function that runs benchmarks on them, and configuration
+    secrets.
     """
     from railweave.api.bench import bench_run
     from railweave.api.sites import site_of
@@ -151,11 +151,11 @@ REHEARSED_SEEDS = 3
 
 @verb(TuneDiagnose)
 def tune_diagnose(options: TuneDiagnose) -> Diagnosis:
-    """Return the change of a buffer or ECN field that the counters suggest, as a patch. These are the counters that increased between two captures (docs/predict.md).
+    """Return a patch for the buffer or ECN field that counters suggest to change (docs/predict.md).
 
-    ``good`` of the result is False if there is a symptom, or if a counter was not seen and ``allow_unseen`` does not
-    name its kind. Raises ``InputError`` if a capture is not of this network or if ``capture`` is older than ``since``,
-    and ``OutputError`` if the fabric file cannot be written.
+    The counters are those that increased between two captures. ``good`` of the result is False if there is a symptom, or if a
+    counter was not seen and ``allow_unseen`` does not name its kind. Raises ``InputError`` if a capture is not of this network
+    or if ``capture`` is older than ``since``, and ``OutputError`` if the fabric file cannot be written.
     """
     from railweave.api.living import check
     from railweave.live.check.counting import NOT_SEEN

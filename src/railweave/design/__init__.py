@@ -1,6 +1,7 @@
-"""Design of a ``Network`` from a fabric file, with one module per decision.
+"""Design of a ``Network`` from a fabric file, with one module per kind of design decision.
 
-``design(source)`` is a pure function of fabric file, inventory and lock: the same inputs give an identical ``design.json``.
+``design(source)`` is a pure function of fabric file, inventory and lock (the file of allocated numbers): the same inputs
+give an identical ``design.json``.
 
 Imports: ``host``, ``model``, ``nics``.
 """
@@ -55,10 +56,10 @@ __all__ = ["Network", "design"]
 def design(source: Source, described: Mapping[tuple[str, str], FileLine] | None = None) -> tuple[Network, Lock]:
     """Design the network that a source describes. Return the network, and the lock with every allocation.
 
-    The hardware comes from the current catalog. ``described`` gives the file and line of models that are not in the
-    packaged catalog. The source's own lock does not change. Raises ``DesignError`` with the file and line of every
-    problem that prevents the design. If a problem comes from slots that the lock keeps for former names, its fix says how to free
-    them.
+    A source is a fabric file with its inventory and lock. The hardware comes from the current catalog. ``described`` gives the
+    file and line of models that are not in the packaged catalog. The source's own lock does not change. Raises ``DesignError``
+    with the file and line of every problem that prevents the design. If a problem is caused by numbers that the lock keeps for
+    removed names, its fix says how to free them.
     """
     context = Context(source, source.lock.copy())
     try:
@@ -71,9 +72,9 @@ def design(source: Source, described: Mapping[tuple[str, str], FileLine] | None 
 
 
 def _with_freeing(problems: Sequence[Problem], source: Source, gone: Sequence[str]) -> list[Problem]:
-    """Return problems with a further fix for each that a design without the slots of former names (``gone``) does not have.
+    """Return the problems, with an additional fix for each that disappears if the lock frees the numbers of removed names (``gone``).
 
-    The design is tried, so the fix is only given where it works.
+    The function repeats the design with these numbers freed, so the fix is given only if it works.
     """
     freed = Context(source, source.lock.copy())
     freed.lock.compacting = True
@@ -98,7 +99,10 @@ def _with_freeing(problems: Sequence[Problem], source: Source, gone: Sequence[st
 def _network(
     context: Context, source: Source, described: Mapping[tuple[str, str], FileLine] | None
 ) -> tuple[Network, Lock]:
-    """Design the network that a source describes in a new context. For the result see ``design``."""
+    """Design the network that a source describes. Return the network and its lock. ``context`` is new and collects problems.
+
+    ``described`` gives the file and line of models that are not in the packaged catalog.
+    """
     note_words(context, source.spec)
     context.source = source = replace(source, spec=with_catalog_names(source.spec, context.catalog))
     context.source = source = replace(source, spec=with_slices(context, source.spec))
@@ -261,9 +265,9 @@ def _overlay_prefixes(overlay: OverlayIntent, router_ids: str, *, colored: bool)
 
 
 def _intents(context: Context, layout: Layout, cables: Sequence[Cable]) -> dict[RoleName, RoleIntent]:
-    """Return the settings of every role as ``RoleIntent``.
+    """Return the settings of every switch role. Roles without switches in the fabric are included, but not checked.
 
-    Roles without switches in the fabric are included, but produce no findings.
+    Records a problem if only some tiers send pause frames.
     """
     spec = layout.spec
     given: dict[RoleName, tuple[str, Role]] = {
@@ -314,9 +318,9 @@ def _site(context: Context, group: ServerGroup, nics: Sequence[Nic]) -> str:
 
 
 def _servers(context: Context, nics_of: dict[str, list[Nic]]) -> tuple[Server, ...]:
-    """Return every server, in file order, with its NICs on all fabrics. Records a problem for each override of an unknown NIC.
+    """Return every server, in file order, with its NICs on all fabrics.
 
-    ``nics_of`` holds the NICs by server name.
+    ``nics_of`` holds the NICs by server name. Records a problem for each override of an unknown NIC.
     """
     sites = next(iter(context.source.spec.sites))
     known = {f"{server}:{nic.name}" for server, made in nics_of.items() for nic in made}

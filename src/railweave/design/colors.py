@@ -1,4 +1,4 @@
-"""Path colors: their names and numbers, and the color of each uplink."""
+"""Path colors (groups of uplinks that separate traffic): their names and numbers, and the color of each uplink."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ COLORS_UNBALANCED = Rule(
 def color(context: Context, layout: Layout) -> tuple[tuple[Color, ...], dict[tuple[str, int], int]]:
     """Return (the path colors of a fabric, the color index of each uplink by (spine name, link)).
 
-    Both are empty without path colors. With one color per uplink, the color index is the uplink's slot, so adding or
-    removing a spine changes no other color. With fewer colors than uplinks, uplinks get the colors in rotation. A color
+    Both are empty without path colors. With one color per uplink, the color index is the uplink's number in the lock, so adding
+    or removing a spine changes no other color. With fewer colors than uplinks, uplinks get the colors in rotation. A color
     name keeps its number even if an earlier name is removed.
     """
     spec, name = layout.spec, layout.name
@@ -89,7 +89,7 @@ def color(context: Context, layout: Layout) -> tuple[tuple[Color, ...], dict[tup
 
 
 def _place_names(lock: Lock, pool: str, names: list[str], live: list[int]) -> dict[str, int]:
-    """Return the color index of each name: the index in the lock, or else the first index of ``live`` that has no name.
+    """Return the color index of each name: the index in the lock file, or else the first index of ``live`` that has no name.
 
     ``live`` holds the color indexes in use. A name keeps its color if an earlier name is removed, and a renamed color
     keeps its uplinks.

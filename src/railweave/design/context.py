@@ -1,4 +1,4 @@
-"""The context that all design decisions share: the input, the catalog, the lock, and the collected problems and findings."""
+"""The context that all design modules share: the input, the catalog, the lock, and the collected problems and findings."""
 
 from __future__ import annotations
 
@@ -21,7 +21,10 @@ if TYPE_CHECKING:
 
 @dataclass
 class Context:
-    """The state that the modules of a design run share. ``lock`` is a working copy to which allocations are added."""
+    """The state that the modules of a design run share.
+
+    ``lock`` is a working copy of the lock (the file of allocated numbers), to which allocations are added.
+    """
 
     source: Source
     lock: Lock
@@ -30,18 +33,18 @@ class Context:
     findings: list[Finding] = field(default_factory=list[Finding])
 
     def problem(self, location: Iterable[Key], message: str, fix: str) -> None:
-        """Record a requirement that cannot be met as a problem.
+        """Record a requirement that cannot be met as a problem. ``location`` is its key path in the fabric file.
 
-        The next call of ``check`` raises an error with this problem.
+        The next call of ``check`` raises an error with all recorded problems.
         """
         problem = self.source.document.problem(location, message, fix)
         if problem not in self.problems:
             self.problems.append(problem)
 
     def inventory_problem(self, line: int, message: str, fix: str) -> None:
-        """Record an inventory line that contradicts the design as a problem.
+        """Record a problem with an inventory line that contradicts the design.
 
-        The next call of ``check`` raises an error with this problem.
+        The next call of ``check`` raises an error with all recorded problems.
         """
         problem = Problem(FileLine(self.source.inventory.file, line), message, fix)
         if problem not in self.problems:
@@ -63,6 +66,9 @@ class Context:
         why: str | None = None,
         fix: str | None = None,
     ) -> None:
-        """Record a finding, which does not stop the design. Omitted arguments take the rule's defaults."""
+        """Record a finding, which does not stop the design. For omitted arguments, the rule's defaults apply.
+
+        ``where`` names the affected device or fabric. ``location`` is the key path in the fabric file.
+        """
         file, line = self.source.path.name, self.source.document.line(location)
         self.findings.append(rule.finding(where, message, file=file, line=line, severity=severity, why=why, fix=fix))

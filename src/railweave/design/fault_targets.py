@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class FaultTarget:
-    """A fault with its targets.
+    """A fault of a scenario file with its targets in the network.
 
     - ``links``: the names of the links that the fault's ``link``, ``nic`` or sessions refer to; may be empty.
     - ``devices``: the switches and servers that the fault's ``device`` or ``plane`` refers to. For an NVLink domain, its

@@ -84,10 +84,10 @@ def _heights(context: Context, layouts: Iterable[Layout]) -> dict[str, int]:
 
 
 def cable_length(spec: Racks, places: Mapping[str, Position], device: str, other: str) -> float | None:
-    """Return the length of a cable between two devices in metres, or None if either device has no position.
+    """Return the length of a cable between two devices in metres, or None if either device has no rack position.
 
-    Between devices in the same rack, the cable runs from rack unit to rack unit. Between racks, the cable runs up to
-    the top of both racks, and along and across the rows.
+    In one rack, the cable runs from rack unit to rack unit. Between racks, the cable runs up to the top of both racks, and
+    along and across the rows.
     """
     near, far = places.get(device), places.get(other)
     if near is None or far is None:
@@ -118,7 +118,10 @@ INVENTORY_UNUSED = Rule(
 def check_inventory(
     context: Context, servers: Sequence[Server], switches: Sequence[Switch], cables: Sequence[Cable]
 ) -> None:
-    """Record a problem or finding for inventory rows of unknown devices or interfaces, and for interface names that Linux rejects."""
+    """Check the inventory against the design, and record problems and findings.
+
+    These are rows of unknown devices or interfaces, and interface names that Linux rejects.
+    """
     if not context.source.inventory.items:
         return
     models = {server.name: context.catalog.servers[server.model] for server in servers}
@@ -184,7 +187,7 @@ NVLINK_RACK = Rule(
 
 
 def check_domains(context: Context, servers: Sequence[Server], places: Mapping[str, Position]) -> None:
-    """Record a finding for each rack whose servers cannot be one NVLink domain, if NVLink joins servers of their model."""
+    """Record a finding for each rack whose servers cannot form one NVLink domain although their model needs several servers for it."""
     racks: dict[str, list[tuple[int, str]]] = {}
     for server in servers:
         model, place = context.catalog.servers.get(server.model), places.get(server.name)

@@ -36,7 +36,7 @@ OUTSIDE = Rule(
 def used_hardware(
     context: Context, switches: Iterable[Switch], servers: Iterable[Server], cables: Iterable[Cable]
 ) -> Hardware:
-    """Return the models that the network uses and that are not in the packaged catalog."""
+    """Return the hardware models that the network uses and that come from files instead of the packaged catalog."""
     own_hardware = context.catalog.own_hardware
     if own_hardware.empty:
         return own_hardware
@@ -155,7 +155,7 @@ def note_words(context: Context, spec: FabricFile) -> None:
 
 
 def _words(spec: FabricFile, catalog: Catalog) -> Iterator[tuple[Location, str, list[str]]]:
-    """Yield (place, short name, matching models) for each short name in the file. The first match is used."""
+    """Yield (key path, short name, matching models) for each short name in the file. The first match is used."""
     places: list[tuple[Location, str]] = [
         (("fabrics", name, role, "device"), given.device)
         for name, fabric in spec.fabrics.items()

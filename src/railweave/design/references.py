@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def check_references(context: Context) -> None:
-    """Raise ``DesignError`` with every reference to a missing part and every duplicate definition in the file."""
+    """Raise ``DesignError`` if the file refers to something that does not exist or defines something twice. The error lists all cases."""
     _check_sites(context)
     _check_servers(context)
     _check_nic_groups(context)
@@ -44,7 +44,7 @@ def _check_sites(context: Context) -> None:
 
 
 def _check_servers(context: Context) -> None:
-    """Record a problem for each server that is defined twice, and for each missing fabric that a group refers to."""
+    """Record a problem for each server that is defined twice, and for each server group that refers to a missing fabric."""
     spec = context.source.spec
     seen: dict[str, int] = {}
     for index, group in enumerate(spec.servers):
@@ -77,7 +77,7 @@ def check_color_names(context: Context, fabrics: Iterable[Fabric]) -> None:
 
 
 def _check_versions(context: Context) -> None:
-    """Record a problem for each required version whose NIC model or driver is not in the catalog."""
+    """Record a problem for each required firmware or driver version whose NIC model or driver is not in the catalog."""
     versions, nics = context.source.spec.hosts.versions, context.catalog.nics
     drivers = {nic.driver for nic in nics.values()}
     for key, asked, known in (

@@ -1,7 +1,7 @@
 """Design of a fabric file with switches other than those in the file: ``--device leaf=MODEL:NOS``.
 
-The file's port ranges, overrides and inventory refer to its own switches. Ports are matched by position: the third port
-stays the third port, whatever its name on the new switch.
+The file's port ranges, overrides and inventory refer to the switches in the file. Ports are matched by position: the third
+port stays the third port, whatever its name on the new switch.
 """
 
 from __future__ import annotations
@@ -39,10 +39,11 @@ HOW = "write [[NAME/]ROLE=][MODEL][:NOS][:RELEASE], for example leaf=qfx5240-64o
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """The new model and system for the switches of a role.
+    """A replacement that ``--device`` requests: the new model and operating system for the switches of a role.
 
-    An empty ``fabric`` or ``role`` means every fabric or every role. An empty ``model`` or ``nos`` keeps the present
-    model or system if it fits the other value. Otherwise a fitting model or system replaces it.
+    An empty ``fabric`` or ``role`` means every fabric or every role. An empty ``model`` keeps the present model if it runs the
+    new system; otherwise a similar model replaces it. An empty ``nos`` keeps the present system if the new model runs it;
+    otherwise the model's first system replaces it.
     """
 
     text: str
@@ -54,7 +55,7 @@ class Target:
 
 
 def parse_target(text: str) -> Target:
-    """Return the target that ``[[NAME/]ROLE=][MODEL][:NOS][:RELEASE]`` describes. Raises ``InputError`` if the text is not valid."""
+    """Return the replacement that ``[[NAME/]ROLE=][MODEL][:NOS][:RELEASE]`` describes. Raises ``InputError`` if the text is not valid."""
     match = _FORM.fullmatch(text)
     parts = {key: value or "" for key, value in match.groupdict().items()} if match else {}
     if not parts.get("model") and not parts.get("nos"):
@@ -86,7 +87,10 @@ def _wrong(text: str, message: str, fix: str) -> InputError:
 
 
 def retargeted(source: Source, words: Iterable[str]) -> Source:
-    """Return the source with every target applied. Later targets override earlier ones. Raises ``InputError`` if a target is not valid."""
+    """Return the source (fabric file, inventory and lock) with all replacements of ``--device`` applied to its roles.
+
+    Later replacements override earlier ones. Raises ``InputError`` if a replacement is not valid.
+    """
     targets = [parse_target(word) for word in words]
     if not targets:
         return source
@@ -132,9 +136,9 @@ def _roles(fabric: Fabric) -> dict[RoleName, Role]:
 
 
 def _other(role: Role, target: Target) -> Role:
-    """Return a role with the target's model and system.
+    """Return a role with the model and system that ``target`` requests.
 
-    The release is the catalog's default, unless the target gives one or the system stays the same.
+    The release is the catalog's default, unless the target gives a release or the system stays the same.
     """
     known = catalog()
     old = known.switches.get(role.device)
@@ -156,10 +160,10 @@ def _other(role: Role, target: Target) -> Role:
 
 
 def _like(name: str, old: SwitchModel, target: Target) -> str:
-    """Return ``name`` if the model runs the target's system, or else the most similar model that runs it.
+    """Return the model ``name`` if it runs the target's system, or else the most similar model that runs the system.
 
     A similar model has ports of the same speed, and preferably at least as many. If all such models have fewer ports,
-    the design reports the shortage. Raises ``InputError`` if no model that runs the system has ports of this speed.
+    the design reports the shortage later. Raises ``InputError`` if no model that runs the system has ports of this speed.
     """
     if target.nos in old.systems:
         return name
@@ -185,7 +189,7 @@ def _shape(model: SwitchModel) -> tuple[int, int]:
 def rename_ports(context: Context, layouts: Sequence[Layout]) -> list[Layout]:
     """Translate the port names in overrides, external links and the inventory for switches that ``--device`` replaced.
 
-    Returns the layouts with the new names. The source in ``context`` is changed too.
+    Returns the layouts (the fabrics before cabling) with the new names. The source in ``context`` is changed too.
     """
     source = context.source
     overrides = source.spec.overrides
@@ -235,7 +239,7 @@ def rename_ports(context: Context, layouts: Sequence[Layout]) -> list[Layout]:
 
 
 def _outside(spec: Fabric, names: dict[str, dict[str, str]]) -> Fabric:
-    """Return a fabric with the new port names in its external links and edge ports."""
+    """Return a fabric with new port names in its external links and edge ports. ``names`` maps old to new names for each switch."""
 
     def renamed(router: ExternalRouter) -> ExternalRouter:
         links = tuple(
@@ -256,7 +260,7 @@ def _outside(spec: Fabric, names: dict[str, dict[str, str]]) -> Fabric:
 
 
 def _names(before: Role, now: Role) -> dict[str, str]:
-    """Return a map of old to new port names, over every breakout mode. Ports without a counterpart are left out."""
+    """Return a map of old to new port names, for the ports of every breakout mode. Ports without a counterpart are left out."""
     known = catalog()
     old, new = known.switches[before.device], known.switches[now.device]
     offset = new.ports[0].first - old.ports[0].first

@@ -1,4 +1,4 @@
-"""The parts of the network whose status in the fabric file (``status:``) is not ``active``."""
+"""The switches, servers and links whose status in the fabric file (``status:``) is not ``active``."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ def not_active(
 ) -> tuple[InactivePart, ...]:
     """Return every switch, server and link whose status is not ``active``: switches first, then servers, then links.
 
-    Later lines override earlier ones. Records a problem for a line that matches nothing, and a finding for each line that
-    makes a part absent.
+    Later lines of ``status:`` override earlier ones. Records a problem for a line that matches nothing, and a finding for each
+    line that takes something out of the network.
     """
     if not context.source.spec.status:
         return ()
@@ -81,7 +81,7 @@ def _short(planes: Iterable[str]) -> list[str]:
 
 
 def _by_rdma(pattern: str, servers: Sequence[Server]) -> str:
-    """Return advice to use the NIC's name in the design if a pattern contains its RDMA device or Linux interface.
+    """Return advice to use a NIC's name in the design, if ``pattern`` names its RDMA device or Linux interface instead.
 
     Return "" otherwise.
     """
@@ -91,9 +91,9 @@ def _by_rdma(pattern: str, servers: Sequence[Server]) -> str:
 
 
 def _unknown(pattern: str, names: Sequence[str]) -> str:
-    """Return the part of a pattern that matches nothing: the whole pattern, or a name in a host list.
+    """Return the part of a pattern in ``status:`` that matches nothing: the whole pattern, or a name in a host list.
 
-    Return "" if everything matches.
+    Return "" if everything matches. ``names`` are the devices or links that the pattern matches.
     """
     if "[" in pattern and not set("*:") & set(pattern) and "--" not in pattern:
         return next((name for name in expand(pattern) if name not in names), "")

@@ -1,4 +1,4 @@
-"""The entry point of ``python -m railweave.host`` and of the zipapp."""
+"""The entry point of ``python -m railweave.host`` and of the zipapp (one executable file with the whole package)."""
 
 import gc
 import sys

@@ -1,4 +1,7 @@
-"""Apply the plan to the kernel and to the file of routing table names (all or nothing), undo it, and restore it whenever it changes."""
+"""Apply the planned routes and rules to the kernel, and the table names to the file of routing table names, all or nothing.
+
+The module also undoes the changes, and restores the planned state whenever another program changes it.
+"""
 
 from __future__ import annotations
 
@@ -33,10 +36,10 @@ _NAMED = 10
 
 @dataclass(frozen=True)
 class Remains:
-    """The routes and rules in which the kernel differs from an earlier state.
+    """The routes and rules (entries) in which the kernel still differs from an earlier state.
 
-    - ``more``: entries that exist now and did not before.
-    - ``less``: entries that existed before and do not now.
+    - ``more``: entries that exist now and did not exist before.
+    - ``less``: entries that existed before and do not exist now.
     """
 
     more: tuple[Entry, ...]
@@ -44,15 +47,15 @@ class Remains:
 
     @property
     def lines(self) -> list[str]:
-        """The commands for an operator to enter, one line for the entries to remove and one line for the entries to restore."""
+        """The commands that an operator can enter to restore the earlier state: a line that removes entries, and a line that adds entries."""
         lines = [f"still there, to be removed: {some([('del', entry) for entry in self.more])}"] if self.more else []
         return lines + ([f"gone, to be put back: {some([('add', entry) for entry in self.less])}"] if self.less else [])
 
     def kept(self, journal: Journal) -> Journal:
-        """Return an earlier journal with the differences added, so that ``undo`` reverses them.
+        """Return the journal with the remaining differences added, so that ``undo`` reverses them later.
 
         Entries that cannot be restored exactly are left out, because an incomplete rule or route would match more
-        than the original.
+        packets than the original.
         """
         added, replaced = ({entry.identity for entry in known} for known in (journal.added, journal.replaced))
         restorable = (
@@ -66,17 +69,16 @@ class Remains:
 
 
 def after(commands: Sequence[Command], before: Kernel, now: Kernel) -> Remains:
-    """Return the entries that differ between ``before`` and ``now``, among those that the commands could have affected.
+    """Return the routes and rules that differ between ``before`` and ``now``, if the commands could have affected them.
 
     The commands could have affected:
 
     - the entries that they name
     - every entry in one of their tables
-    - every entry with the same selector as one of their rules, because the kernel may show an entry in a different form
-      from that in the command
+    - every entry with the same selector as one of their rules, because the kernel may show an entry differently from the command
 
-    New entries that no command names are returned only if they have railweave's protocol number; other new entries were
-    made by other programs.
+    A new entry that no command names is returned only if it has railweave's protocol number; otherwise, another program
+    made the entry.
     """
     touched = [entry for _, entry in commands]
     names = {entry.identity for entry in touched}
@@ -95,7 +97,7 @@ def after(commands: Sequence[Command], before: Kernel, now: Kernel) -> Remains:
 
 
 def some(commands: Sequence[Command]) -> str:
-    """Return commands as an operator would type them. A long list is shortened to its first commands and the number of the others."""
+    """Return commands as an operator would type them, separated by commas. A long list ends with the number of further commands."""
     lines = [command_line(command) for command in commands[:_NAMED]]
     rest = len(commands) - len(lines)
     return ", ".join(lines) + (f" and {rest} more" if rest else "")
@@ -112,7 +114,10 @@ def by_exception() -> None:
 
 @contextmanager
 def delayed_interrupts() -> Generator[Callable[[], None], None, None]:
-    """Delay SIGINT and SIGTERM while the context lasts. Yield a function that raises InterruptedRunError if one of these signals has arrived."""
+    """Delay SIGINT and SIGTERM inside a ``with`` statement.
+
+    Yield a function that raises InterruptedRunError if one of these signals has arrived.
+    """
     came: list[int] = []
 
     def note(number: int, _: FrameType | None) -> None:
@@ -132,16 +137,17 @@ def delayed_interrupts() -> Generator[Callable[[], None], None, None]:
 
 @dataclass(frozen=True)
 class Places:
-    """The paths of the journal and of the file with the names of routing tables."""
+    """The paths of the journal (the record of railweave's changes) and of the file with the names of routing tables."""
 
     journal: Path
     names: Path
 
 
 def places(state_file: Path, names_file: Path | None) -> Places:
-    """Return the paths of the files. The names file is the file that the journal records, else ``names_file``, else iproute2's default.
+    """Return the paths of the journal and of the names file (the file with the names of routing tables).
 
-    Raises HostInputError if ``names_file`` differs from the journal's, because ``undo`` could restore only one of the
+    The names file is the file that the journal records, else ``names_file``, else iproute2's default.
+    Raises HostInputError if ``names_file`` differs from the journal's file, because ``undo`` could restore only one of the
     two files.
     """
     given = None if names_file is None else names_file.absolute()
@@ -154,7 +160,7 @@ def places(state_file: Path, names_file: Path | None) -> Places:
 def work_out(plan: HostFile, places: Places, skip: Collection[str] = ()) -> Changes:
     """Return the changes that ``apply`` would make now, except for the network devices in ``skip``.
 
-    Raises HostError if the state of the server cannot be read or an entry cannot be replaced safely.
+    Raises HostError if the state of the server cannot be read, or if a route or rule cannot be replaced safely.
     """
     now = files.read(places.names)
     return changes.to_plan(plan, kernel.read(), journal.load(places.journal), now, skip, places.names)
@@ -226,7 +232,10 @@ def _change(wanted: Changes, places: Places, lock: int, check: Callable[[], None
 def _put_back(
     wanted: Changes, before: Kernel, names_before: str | None, old: Journal, places: Places, lock: int
 ) -> str:
-    """Restore the state before the change as far as possible. Return the result as the end of a sentence."""
+    """Restore the state before the change as far as possible. Return the result as the end of a sentence.
+
+    ``wanted`` are the changes that failed. ``names_before`` is the earlier text of the names file, and ``old`` the earlier journal.
+    """
     troubles: list[str] = []
     try:
         troubles += kernel.attempt(changes.back(wanted, before, kernel.read()), lock)
@@ -254,7 +263,10 @@ def _put_back(
 
 
 def _verify(plan: HostFile, skip: Collection[str]) -> None:
-    """Raise HostError if a planned entry is missing after it was added. The kernel drops some routes, for example if a link goes down."""
+    """Raise HostError if a planned route or rule is missing.
+
+    The kernel drops some routes after they are added, for example if a link goes down.
+    """
     missing = changes.undone(plan, kernel.read(), skip)
     if missing:
         raise HostError(f"{kernel.command_line(('add', missing[0]))}: done, but it is not there; {len(missing)} such")
@@ -264,7 +276,10 @@ _SETTLE_S = 0.2
 """The seconds without an event after which a repair begins. Several changes usually come together, and one repair is enough for them."""
 _SETTLE_AT_MOST_S = 2.0
 _LOOK_ANYWAY_S = 60.0
-"""The longest time in seconds between two checks of the server. The kernel does not report every dropped route, and loses events if there are many."""
+"""The longest time in seconds between two checks of the server's routes and rules.
+
+The kernel does not report every dropped route, and loses events if there are many.
+"""
 
 _TRY_AGAIN_S = 3.0
 """The seconds to wait after a failed repair, because another program is often still making changes."""
@@ -312,7 +327,7 @@ def _few(lines: list[str]) -> list[str]:
 
 @contextmanager
 def _news() -> Generator[int, None, None]:
-    """Yield a file descriptor with the kernel's events about links, addresses, routes and rules."""
+    """Open a connection to the kernel's events about links, addresses, routes and rules, and yield its file descriptor."""
     try:
         with subprocess.Popen(
             ["ip", "monitor", "link", "address", "route", "rule"],
@@ -330,7 +345,7 @@ def _news() -> Generator[int, None, None]:
 
 
 def _settled(news: int, wait: float) -> bool:
-    """Wait up to ``wait`` seconds for the first event, then until events pause. Return False if the event source has ended."""
+    """Wait up to ``wait`` seconds for the first event on ``news``, then until events pause. Return False if the event source has ended."""
     end = time.monotonic() + wait
     while select.select([news], [], [], max(0.0, min(wait, end - time.monotonic())))[0]:
         if not os.read(news, 1 << 16):

@@ -1,13 +1,13 @@
 """The command `capture-roce`: capture a NIC's RoCE packets with tcpdump, or read a capture.
 
-RDMA does not pass the kernel's network stack, so tcpdump sees RoCE packets only if the NIC passes copies to it:
+RDMA bypasses the kernel's network stack, so tcpdump sees RoCE packets only if the NIC passes copies to it:
 
 - libpcap 1.9 and newer captures from RDMA devices (mlx5_0, bnxt_re0), if it was built with RDMA support.
 - Older drivers of NVIDIA's NICs have a flag, ``sniffer``, by which the network interface gets the copies.
 - Broadcom's NICs need two settings in their flash, and a restart (Thor2 guide, section 5.1, question 9).
 
-Changed settings are restored after the capture. This command has a separate journal file, because `apply --watch` keeps
-the other journal locked.
+Changed settings are restored after the capture. This command has its own journal (record of changes), because
+`apply --watch` keeps the other journal locked.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ _STOP_S = 5.0
 
 @dataclass(frozen=True)
 class Port:
-    """The NIC to capture from. ``rdma`` is empty if it has no RDMA device."""
+    """The NIC to capture from: its interface, RDMA device, driver and PCI address. ``rdma`` is empty if it has no RDMA device."""
 
     netdev: str
     rdma: str
@@ -82,15 +82,15 @@ def port(machine: Machine, name: str) -> Port:
 def _nvm(nic: Port) -> dict[str, tuple[int, tuple[str, ...]]]:
     """Return the settings in Broadcom's flash that a capture needs, by name.
 
-    Each entry has the required value, and the arguments of niccli that select the NIC's function.
+    Each value is (required number, arguments of niccli that select the NIC's function).
     """
     return {"enable_sriov": (0, ()), "default_evb_mode": (3, ("--scope", nic.pci.rpartition(".")[2]))}
 
 
 def _prepared(machine: Machine, nic: Port) -> dict[str, tuple[str, int | None]]:
-    """Return the flash settings of a Broadcom NIC that do not have the value that a capture needs. Each value is given as text and as a number.
+    """Return the flash settings of a Broadcom NIC that a capture must change, by name, as (text, number) of the present value.
 
-    Raises HostError if the settings cannot be read.
+    The result is empty for other NICs. Raises HostError if the settings cannot be read.
     """
     if nic.driver != "bnxt_en":
         return {}
@@ -109,7 +109,10 @@ def _prepared(machine: Machine, nic: Port) -> dict[str, tuple[str, int | None]]:
 
 
 def prepare(asked: Namespace, machine: Machine, nic: Port) -> int:
-    """Set the two settings in Broadcom's flash, and record the earlier values in the journal."""
+    """Write the two flash settings of a Broadcom NIC that a capture needs, and record the earlier values in the journal.
+
+    Return the exit code.
+    """
     wrong = _prepared(machine, nic)
     odd = [f"{name} is {shown}" for name, (shown, number) in wrong.items() if number is None]
     if odd:
@@ -136,7 +139,10 @@ def prepare(asked: Namespace, machine: Machine, nic: Port) -> int:
 
 
 def restore(asked: Namespace, nic: Port) -> int:
-    """Restore the flash settings of Broadcom's NICs, and all other changes that an interrupted capture has left."""
+    """Undo the recorded changes of a NIC: flash settings of Broadcom's NICs, and settings that an interrupted capture has left.
+
+    Return the exit code.
+    """
     undone = undo(asked.state_file, lambda record: record.name.split()[-1] == nic.netdev)
     line = f"{', '.join(undone)}: undone; restart the server" if undone else f"{nic.netdev}: nothing to restore"
     return _say(asked, line, {"undone": undone})
@@ -155,7 +161,7 @@ def undo(state_file: Path, chosen: Callable[[journal.StepRecord], bool] = lambda
 
 
 def left(state_file: Path) -> list[str]:
-    """Return the commands that `undo` would run to reverse interrupted captures."""
+    """Return the commands that `undo` would run to reverse interrupted captures. ``state_file`` is the path of the journal of `apply`."""
     records = journal.load(_book(state_file)).steps[::-1]
     return [str(setup_run.Command(tuple(words), folder)) for record in records for folder, *words in record.inverse]
 
@@ -170,7 +176,10 @@ def _record(asked: Namespace, record: journal.StepRecord) -> None:
 
 
 def _source(machine: Machine, nic: Port) -> tuple[str, str]:
-    """Return the interface to capture from, and the driver flag to turn on for it. Either text may be empty."""
+    """Return (interface to capture from, driver flag to turn on). The flag is empty if none is needed.
+
+    Raises HostError if tcpdump cannot capture RoCE packets of this NIC.
+    """
     listed = machine.output("tcpdump", "-D")
     if nic.rdma and re.search(rf"^\d+\.{re.escape(nic.rdma)}\b", listed, re.MULTILINE):
         return nic.rdma, ""
@@ -210,7 +219,7 @@ def _sniffing(asked: Namespace, nic: Port, flag: str) -> Generator[None, None, N
 
 
 def capture(asked: Namespace, machine: Machine, nic: Port, say: Callable[[str], None]) -> int:
-    """Capture until a limit or an interrupt, restore changed settings, and print a summary of the captured packets."""
+    """Capture until a limit or an interrupt, restore changed settings, print a summary of the packets, and return the exit code."""
     if asked.output is None:
         raise HostInputError("give -o FILE for the captured packets (or --prepare, --restore or --read)")
     wrong = _prepared(machine, nic)
@@ -237,7 +246,10 @@ def capture(asked: Namespace, machine: Machine, nic: Port, say: Callable[[str], 
 
 
 def _tcpdump(asked: Namespace, source: str) -> bool:
-    """Run tcpdump until a limit is reached or a signal arrives. Return True if a signal ended tcpdump. Raises HostError with tcpdump's message if tcpdump fails."""
+    """Run tcpdump until it reaches a limit or a signal arrives. Return True if a signal ended it.
+
+    Raises HostError with tcpdump's message if tcpdump fails.
+    """
     words = ["tcpdump", "-i", source, "-n", "-U", "-w", str(asked.output)]
     words += [] if asked.whole else ["-s", str(_SNAPLEN)]
     words += ["-c", str(asked.packets)] if asked.packets else []
@@ -278,7 +290,7 @@ def _end(dump: subprocess.Popen[str]) -> None:
 
 
 def read(asked: Namespace, file: Path) -> int:
-    """Print the content of a capture, and its differences from the QoS in host.json.
+    """Print the content of a capture file, and its differences from the QoS in host.json.
 
     Return exit code 1 if there is a difference.
     """

@@ -1,4 +1,4 @@
-"""Compute the commands of a change and the journal entries for them. This module runs no commands."""
+"""Computation of the commands that change routes and rules, and of the journal entries for them. This module runs no commands."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ class Changes:
     """The changes to make.
 
     - ``commands``: the commands in order.
-    - ``names``: the new text of the names file; None if it stays unchanged.
+    - ``names``: the new text of the names file (routing table names); None if it stays unchanged.
     - ``during``: the journal to write before the commands run.
-    - ``after``: the journal to write when they have succeeded.
+    - ``after``: the journal to write when the commands have succeeded.
     """
 
     commands: tuple[Command, ...]
@@ -48,14 +48,16 @@ def to_plan(
 ) -> Changes:
     """Return the changes from the present state to the plan, leaving out the network devices in ``skip``.
 
+    Entries are routes and rules.
+
     - Entries that already have the planned effect stay, even if railweave did not make them.
     - Entries that railweave made and that are no longer planned are removed, and the entries that they had replaced
       are restored.
     - Other entries that conflict with the plan are removed and recorded in the journal. They have the destination of
       a planned route or the selector of a planned rule, but lead elsewhere.
 
-    ``names_now`` is the text of ``names_file``; None if there is no file. Raises HostError if an entry would have to
-    be removed that could not be restored exactly.
+    ``names_now`` is the text of ``names_file``; None if there is no file. Raises HostError if an entry that must be removed
+    could not be restored exactly later.
     """
     planned = [entry for _, entry in plan.entries]
     planned_at = _by_place(planned)
@@ -112,7 +114,7 @@ def to_plan(
 
 
 def to_before(kernel: Kernel, journal: Journal) -> tuple[Command, ...]:
-    """Return the commands that restore the state before the first ``apply``."""
+    """Return the commands that restore the routes and rules from before the first ``apply``, which the journal records."""
     ours = _identities(journal.added)
     stale = [entry for entry in kernel.entries if entry.identity in ours]
     left = [entry for entry in kernel.entries if entry.identity not in ours]
@@ -120,7 +122,10 @@ def to_before(kernel: Kernel, journal: Journal) -> tuple[Command, ...]:
 
 
 def back(changes: Changes, before: Kernel, now: Kernel) -> tuple[Command, ...]:
-    """Return the commands that restore the state before these changes, even if only some of them were made."""
+    """Return the commands that undo ``changes``, even if only some of them were made.
+
+    ``before`` and ``now`` are the kernel's routes and rules before the changes and at present.
+    """
     had, has = _identities(before.entries), _identities(now.entries)
     touched = [entry for _, entry in changes.commands]
     new, lost = has - had, had - has
@@ -130,13 +135,13 @@ def back(changes: Changes, before: Kernel, now: Kernel) -> tuple[Command, ...]:
 
 
 def undone(plan: HostFile, kernel: Kernel, skip: Collection[str] = ()) -> list[Entry]:
-    """Return the planned entries for which the kernel has no entry with the same effect."""
+    """Return the planned routes and rules that are missing: the kernel has no entry with the same effect."""
     at = _by_place(kernel.entries)
     return [entry for dev, entry in plan.entries if dev not in skip and not any(r.does(entry) for r in at[entry.place])]
 
 
 def _by_place(entries: Iterable[Entry]) -> defaultdict[Any, list[Any]]:
-    """Return entries (only routes or only rules) grouped by their ``place``: by what they match, whatever their effect."""
+    """Return entries (only routes or only rules) grouped by their ``place``: by the packets that they match, whatever their effect."""
     by_place: defaultdict[Any, list[Any]] = defaultdict(list)
     for entry in entries:
         by_place[entry.place].append(entry)
@@ -152,12 +157,12 @@ def _planned(entry: Entry, planned_at: defaultdict[Any, list[Any]]) -> bool:
 
 
 def _removals(entries: Iterable[Entry]) -> list[Command]:
-    """Return the commands that remove entries. Rules are removed first, so that no rule points to a half-empty table."""
+    """Return the commands that remove routes and rules. Rules are removed first, so that no rule points to a half-empty table."""
     return [("del", entry) for entry in sorted(entries, key=lambda entry: isinstance(entry, Route))]
 
 
 def _returns(entries: Iterable[Entry], left: Iterable[Entry]) -> list[Command]:
-    """Return the commands that restore entries. A route is left out if another route now has its destination and metric.
+    """Return the commands that restore routes and rules. A route is left out if another route now has its destination and metric.
 
     ``left`` has the entries that the kernel has and keeps.
     """
@@ -171,7 +176,7 @@ def _returns(entries: Iterable[Entry], left: Iterable[Entry]) -> list[Command]:
 
 
 def _free_priorities(left: Iterable[Entry]) -> dict[int, int]:
-    """Return the priority of the kernel's second rule, for each address family.
+    """Return the priority of the second of the rules in ``left``, for each address family (4 or 6).
 
     The kernel puts a new rule without a priority just before this rule (fib_default_rule_pref in the kernel's
     net/core/fib_rules.c). Railweave chooses the priority itself so that the journal can name the rule.

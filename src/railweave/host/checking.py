@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 class RecordedMachine(FileMachine):
-    """A machine that is read from a recording, a folder that ``record`` wrote. Raises HostInputError if the folder has no recording."""
+    """A server read from a recording, the folder that ``record`` wrote. Raises HostInputError if the folder has no recording."""
 
     def __init__(self, folder: Path) -> None:
         super().__init__(folder / "root")
@@ -42,7 +42,7 @@ class RecordedMachine(FileMachine):
             self.said[tuple(line.split(" "))] = _said(folder, command)
 
     def has(self, tool: str) -> bool:
-        """Return whether a tool was installed, that is, whether a command of the tool was recorded successfully."""
+        """Return True if a tool was installed on the server: a command of the tool is in the recording and was found."""
         return any(words[0] == tool and not answer.missing for words, answer in self.said.items())
 
     def _run(self, words: tuple[str, ...]) -> CommandOutput:
@@ -51,7 +51,7 @@ class RecordedMachine(FileMachine):
 
 
 def record(machine: Machine, folder: Path) -> None:
-    """Write everything that the checks read to a new folder. Raises HostError if the folder cannot be written."""
+    """Write every file and command output that the checks read to a new folder. Raises HostError if the folder cannot be written."""
     root = folder / "root"
     for path, real in sorted(machine.reals.items()):  # links first: what is read lies behind them
         if real is not None:
@@ -86,7 +86,7 @@ def record(machine: Machine, folder: Path) -> None:
 
 
 def _link(root: Path, path: str, real: str) -> None:
-    """Create the symbolic link ``path`` below ``root``, with the target ``real`` that it has on the machine."""
+    """Create the symbolic link ``path`` below ``root``. ``real`` is its target on the recorded machine."""
     link, to = root / path.lstrip("/"), root / real.lstrip("/")
     to.mkdir(parents=True, exist_ok=True)
     link.parent.mkdir(parents=True, exist_ok=True)
@@ -155,7 +155,7 @@ def check(asked: Namespace) -> int:
 
 
 def capture(asked: Namespace) -> int:
-    """Record the files and command outputs that the checks read, in a folder."""
+    """Record the files and command outputs that the checks read in a folder, and return the exit code."""
     _must_be_new(asked.folder)
     looked = _recorded(asked, asked.folder)
     number = show.count(len(looked.machine.said), "command")
@@ -167,7 +167,7 @@ def capture(asked: Namespace) -> int:
 
 
 def support(asked: Namespace) -> int:
-    """Write one archive for a support case."""
+    """Write one archive for a support case, and return the exit code."""
     with tempfile.TemporaryDirectory() as there:
         folder = Path(there) / "machine"
         looked = _recorded(asked, folder)
@@ -249,9 +249,9 @@ def _recorded(asked: Namespace, folder: Path) -> Server:
 
 
 def _watched(asked: Namespace) -> Counters:
-    """Read the counters of this server, wait for the time of ``--watch``, and return the counters from before the wait.
+    """Read the counters of this server, wait for the time of ``--watch``, and return the counters as they were before the wait.
 
-    Raises HostInputError if the options cannot be combined, or if no counters of NICs can be read.
+    Raises HostInputError if the options cannot be combined, or if the counters of no NIC can be read.
     """
     if asked.since or asked.capture:
         other = "--since" if asked.since else "--capture"
@@ -267,7 +267,7 @@ def _watched(asked: Namespace) -> Counters:
 def looked_at(asked: Namespace, earlier: Counters | None) -> Server:
     """Return the server to check: this server, or the recorded server in the folder that an option names.
 
-    With ``--generic``, requirements come from the machine itself and not from ``host.json``. ``earlier`` has the
+    With ``--generic``, the server's own state sets the requirements, not ``host.json``. ``earlier`` has the
     counters of an earlier check, or is None. Raises HostError if ``host.json`` or the recording cannot be read.
     """
     folder = getattr(asked, "capture", None)
@@ -286,7 +286,7 @@ def looked_at(asked: Namespace, earlier: Counters | None) -> Server:
 
 
 def _earlier(file: Path) -> Counters:
-    """Return the counters from the output of an earlier ``check --json``. Raises HostInputError."""
+    """Return the counters in a file with the output of an earlier ``check --json``. Raises HostInputError if the file has none."""
     try:
         document = files.parsed(files.content(file))
         nics = {
@@ -301,7 +301,7 @@ def _earlier(file: Path) -> Counters:
 
 
 def document(looked: Server, results: list[Result]) -> dict[str, Any]:
-    """Return the server and all results of its checks as data for JSON."""
+    """Return the server and the results of its checks as a JSON object."""
     return {
         "schema": SCHEMA,
         "version": __version__,
@@ -341,9 +341,9 @@ def document(looked: Server, results: list[Result]) -> dict[str, Any]:
 
 
 def text(looked: Server, results: list[Result], *, everything: bool) -> str:
-    """Return the results as text: faults first, each with the required value and the fix.
+    """Return the results of checks as text: faults first, each with the required value and the fix.
 
-    Equal results of several NICs are shown once.
+    Equal results of several NICs are shown once. ``everything`` is True to show passed checks too.
     """
     count = running.counted(results)
     summary = ", ".join(f"{count[verdict]} {verdict}" for verdict in VERDICTS if count.get(verdict))
@@ -399,9 +399,9 @@ _THING = "\0"
 
 
 def _alike(results: list[Result], verdict: str) -> dict[tuple[str, str, str, str, str], list[str]]:
-    """Return the results with this verdict, with equal results merged.
+    """Return the results with this verdict, with equal results of several NICs or GPUs merged.
 
-    The result maps (check, seen value, wanted value, origin, remedy) to the NICs or GPUs to which it applies.
+    Each key is (check, seen value, wanted value, origin of the wanted value, remedy). Its list has the names of the NICs or GPUs.
     """
     alike: dict[tuple[str, str, str, str, str], list[str]] = {}
     for result in results:
@@ -427,13 +427,13 @@ def _names(of: list[str]) -> str:
 
 
 def unseen(results: list[Result]) -> str:
-    """Return a text for a scheduler's log that names the checks whose values could not be read; empty if there are none."""
+    """Return a line for a scheduler's log with the checks whose values could not be read; empty if all could be read."""
     names = sorted({result.check.id for result in results if result.outcome.verdict == NOT_SEEN})
     return f"not seen: {', '.join(names)}"[:480] if names else ""
 
 
 def reason(results: list[Result], *, strict: bool = False) -> str:
-    """Return one line for a scheduler, with the first three failed checks and the number of the others; empty if nothing failed.
+    """Return one line for a scheduler, with the first three failed checks and the number of further failed checks; empty if none failed.
 
     ``strict`` is True to include checks whose values could not be read.
     """
@@ -448,7 +448,7 @@ def reason(results: list[Result], *, strict: bool = False) -> str:
 
 
 def listed(as_json: bool) -> str:
-    """Return a list of all checks, each with its ID and its rule."""
+    """Return the list of all checks, each with its ID and its rule, as text or as JSON."""
     if as_json:
         keys = ("id", "subject", "what", "why", "how", "source", "root", "per_nic")
         return json.dumps([{key: getattr(entry, key) for key in keys} for entry in ALL.values()], indent=1)

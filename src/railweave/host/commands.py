@@ -289,7 +289,7 @@ def _known_device(name: str, machine: ThisMachine, plan: host_file.HostFile | No
 
 
 def _maybe_plan(asked: Namespace, *, needed: bool) -> host_file.HostFile | None:
-    """Return the plan. If the default file does not exist, return None, unless the plan is ``needed``.
+    """Return the plan, read from ``host.json``. If the default file does not exist, return None, unless the plan is ``needed``.
 
     Some commands work without a plan, for example the list of GIDs.
     """

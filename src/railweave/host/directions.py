@@ -36,7 +36,10 @@ class LossyPair(NamedTuple):
 
 
 def directions(asked: Iterable[LossyPair], small: int) -> dict[LossyPair, str]:
-    """Return a sentence about the direction of each loss. ``small`` is the size in bytes of packets that are answered."""
+    """Return a sentence for each pair of addresses: packets are lost on the way there, on the way back, or the direction is open.
+
+    ``small`` is the size in bytes of packets that do arrive.
+    """
     pairs = list(dict.fromkeys(asked))
     sentences: dict[LossyPair, str] = {}
     for first in range(0, len(pairs), _AT_ONCE):
@@ -58,7 +61,7 @@ def directions(asked: Iterable[LossyPair], small: int) -> dict[LossyPair, str]:
 
 
 def _reported(sizes: dict[LossyPair, int]) -> set[LossyPair]:
-    """Return the pairs whose target reports that a packet of this size reached a closed port."""
+    """Return the pairs whose target reports, by ICMP, that a packet reached a closed port. ``sizes`` has the packet size in bytes."""
     reported: set[LossyPair] = set()
     for attempt in range(_TRIES):
         left = {pair: size for pair, size in sizes.items() if pair not in reported}

@@ -60,7 +60,10 @@ def discovered(machine: Machine, earlier: Counters | None = None) -> Server:
 
 
 def _port(machine: Machine, device: str, number: int) -> dict[str, Any] | None:
-    """Return the kernel's data about an RDMA port. None if the port has no interface or belongs to a virtual function."""
+    """Return an RDMA port's names, driver, link layer, model, MTU and speed, by key such as ``netdev``.
+
+    Return None if the port has no interface or belongs to a virtual function.
+    """
     folder = f"{gids.DEVICES}/{device}"
     real = machine.real(f"{folder}/device")
     if not real or machine.real(f"{folder}/device/physfn"):
@@ -161,7 +164,10 @@ def machine_kind(server: Server) -> str:
 
 
 def _of_nics(read: Callable[[Server, WantedNic], object]) -> Callable[[Server], str]:
-    """Return a function that describes a value of all NICs as text: how many NICs of each kind have each value."""
+    """Return a function that describes a value of all NICs of a server: how many NICs of each kind have each value.
+
+    ``read`` returns the value of one NIC.
+    """
 
     def value(server: Server, nic: WantedNic) -> str:
         try:
@@ -222,7 +228,7 @@ _FACTS: dict[str, Callable[[Server], str | None]] = {
     "nic-trust": _of_nics(lambda server, nic: qos.qos_of(server, nic).trust),
     "nic-pfc": _of_nics(lambda server, nic: _priorities(qos.qos_of(server, nic).pause)),
 }
-"""The values in which servers of one kind should agree, by name, in the order of output."""
+"""The functions that read the values in which servers of one kind should agree, by the value's name, in the order of output."""
 
 
 def facts(server: Server) -> dict[str, str]:

@@ -1,9 +1,9 @@
-"""Routes and rules as values, converted from ``ip -j`` and back to the arguments of ``ip``.
+"""Routes and rules of the kernel as objects, converted from ``ip -j`` and back to the arguments of ``ip``.
 
-Three questions are separate:
+Three questions about an entry (a route or a rule) are separate:
 
-- Does an entry *do* what is planned, no matter who made it (``does``)?
-- Does an entry *conflict* with what is planned (``conflicts``, among entries of one ``place``)?
+- Does the entry *do* what is planned, no matter who made it (``does``)?
+- Does the entry *conflict* with what is planned (``conflicts``, among entries of one ``place``)?
 - Is it *the same* entry (``identity``)? railweave removes an entry as its own only if it is the same as an entry that
   railweave made.
 """
@@ -97,6 +97,7 @@ def network(text: str, family: int | None = None) -> str:
 class Route:
     """A route.
 
+    - ``to``: the destination prefix.
     - ``via``: the next hop; empty if the destination is on the link.
     - ``rest``: further arguments of ``ip route``.
     - ``opaque``: the attributes that ``ip route`` shows but cannot set.
@@ -115,7 +116,7 @@ class Route:
 
     @cached_property  # it is compared many times
     def place(self) -> tuple[int, int, str]:
-        """The family, table and destination of the route. There should be only one route with the same values."""
+        """The family, table and destination of the route. Only one route should have the same three values."""
         return (self.family, self.table, self.to)
 
     @property
@@ -137,7 +138,7 @@ class Route:
         return self.place == planned.place and not self.does(planned)
 
     def words(self, verb: str) -> list[str]:
-        """Return the arguments after ``ip -4`` or ``ip -6``; ``verb`` is ``add`` or ``del``."""
+        """Return the arguments after ``ip -4`` or ``ip -6`` that add or delete this route; ``verb`` is ``add`` or ``del``."""
         kind = [] if self.kind == UNICAST else [self.kind]
         via = ["via", *self.via.split()] if self.via else []
         dev = ["dev", self.dev] if self.dev else []
@@ -148,11 +149,13 @@ class Route:
 
 @dataclass(frozen=True)
 class Rule:
-    """A rule that selects packets by source, destination or both, and looks up a table for them. Selectors have the kernel's notation; an empty selector matches any address.
+    """A rule that selects packets by source, destination or both, and looks up a table for them.
+
+    Selectors have the kernel's notation; an empty selector matches any address.
 
     - ``priority``: None lets the kernel choose.
-    - ``plain``: True if the rule has no other selectors or actions. Railweave never changes other rules.
-    - ``more``: the other selectors and actions in the notation of ``ip``, with ``not`` first.
+    - ``plain``: True if the rule has no further selectors or actions. Railweave never changes rules that have some.
+    - ``more``: the further selectors and actions in the notation of ``ip``, with ``not`` first.
     """
 
     family: int
@@ -189,7 +192,7 @@ class Rule:
         return rival and (planned.priority is None or (self.priority or 0) <= planned.priority)
 
     def words(self, verb: str) -> list[str]:
-        """Return the arguments after ``ip -4`` or ``ip -6``; ``verb`` is ``add`` or ``del``."""
+        """Return the arguments after ``ip -4`` or ``ip -6`` that add or delete this rule; ``verb`` is ``add`` or ``del``."""
         priority = [] if self.priority is None else ["priority", str(self.priority)]
         selector = (["from", self.from_] if self.from_ else []) + (["to", self.to] if self.to else [])
         protocol = ["protocol", self.protocol] if verb == "add" and self.protocol not in {"", "0"} else []
@@ -256,7 +259,7 @@ def _address(text: str) -> str:
 
 @lru_cache(maxsize=1 << 18)
 def _selected(end: str) -> str:
-    """Return a rule's source or destination in canonical form; empty if it matches every address, also for ``from 0.0.0.0/0``."""
+    """Return a rule's source or destination in canonical form; empty if it matches every address, for example ``0.0.0.0/0``."""
     prefix = spelled(end) if end else ""
     return "" if prefix.endswith("/0") else prefix
 
@@ -281,7 +284,10 @@ def rule_of(family: int, shown: dict[str, Any]) -> Rule:
 
 
 def _more(shown: dict[str, Any]) -> list[str]:
-    """Return the other selectors and actions of a rule, in the form that ``ip rule add`` accepts (iproute2, ip/iprule.c)."""
+    """Return a rule's selectors and actions beyond source, destination and table, as ``ip rule add`` accepts them.
+
+    Source: iproute2, ip/iprule.c.
+    """
     words = ["not"] if "not" in shown else []
     for key in sorted(set(shown) - _PLAIN_RULE - {"not"}):
         value = shown[key]

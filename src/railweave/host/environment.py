@@ -14,9 +14,9 @@ if TYPE_CHECKING:
     from .host_file import HostFile, Nic, PathAddress
 
 _REFERENCE = re.compile(r"\$(?:\{([A-Za-z_][A-Za-z0-9_]*)\}|([A-Za-z_][A-Za-z0-9_]*))(:?)")
-"""A reference ``$NAME`` or ``${NAME}``, with the colon that follows it. If the variable is empty, the colon is removed too.
+"""A reference ``$NAME`` or ``${NAME}`` to a variable, with the colon that follows it.
 
-In a list of folders, an empty part would mean the current folder.
+If the variable is empty, the colon is removed too, because an empty member of a list of folders means the current folder.
 """
 
 _ADVICE = {
@@ -70,9 +70,10 @@ def _first_path(plan: HostFile, nic: Nic) -> PathAddress | None:
 
 
 def chosen(planned: Mapping[str, str], present: Mapping[str, str], *, override: bool) -> dict[str, str]:
-    """Return the planned variables to set. If the user has set a variable, the user's value stays.
+    """Return the planned variables that are to be set. A variable that the user has set keeps the user's value.
 
-    The user's value is replaced if ``override`` is True, or if the planned value refers to it (``$NAME``).
+    The user's value is replaced if ``override`` is True, or if the planned value refers to it (``$NAME``). ``present`` is the
+    user's environment.
     """
     return {
         name: value for name, value in planned.items() if override or name not in present or name in _references(value)

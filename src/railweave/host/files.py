@@ -29,7 +29,10 @@ _LINE = re.compile(r"\s*(0x[0-9a-fA-F]+|\d+)\s+([^\s#]+)\s*(?:#.*)?")
 
 
 def rt_tables_text(host: str, network: str, tables: Mapping[int, str]) -> str:
-    """Return the text of the names file: a comment, then a line with number and name for each table, as in iproute2's own file."""
+    """Return the text of the file that names routing tables, in iproute2's format.
+
+    A comment with the server ``host`` and the ``network`` comes first, then a line with number and name for each table.
+    """
     return (
         f"# {host} of {network}, written by railweave. Goes to {RT_TABLES_FILE}\n"
         "# Names of the routing tables for `ip`; routing itself goes by number and works without them.\n"
@@ -38,7 +41,7 @@ def rt_tables_text(host: str, network: str, tables: Mapping[int, str]) -> str:
 
 
 def rt_tables(text: str | None) -> set[tuple[int, str]]:
-    """Return the pairs of number and name that iproute2 reads from the text of a names file; empty for None."""
+    """Return the (number, name) pairs that iproute2 reads from a file of routing table names; empty if ``text`` is None."""
     matches = [_LINE.fullmatch(line) for line in (text or "").splitlines()]
     return {(int(match[1], 16 if match[1].startswith("0x") else 10), match[2]) for match in matches if match}
 
@@ -95,7 +98,7 @@ def write(file: Path, text: str | bytes | None, mode: int = 0o666) -> None:
 
 
 def _replace(file: Path, staged: Path, data: bytes, mode: int) -> None:
-    """Replace a file, or a link, atomically through the temporary file ``staged``. Raises OSError."""
+    """Replace a file or a link atomically through the temporary file ``staged``. Raises OSError if that fails."""
     try:
         handle = os.open(staged, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, mode)
         with os.fdopen(handle, "wb") as out:

@@ -34,7 +34,7 @@ class Gid:
         return self.address.is_link_local
 
     def described(self) -> dict[str, object]:
-        """Return the entry as a JSON object, without its path."""
+        """Return the entry as a JSON object for output, without its path."""
         return {
             "device": self.device,
             "port": self.port,
@@ -97,7 +97,7 @@ def _numbers(machine: Machine, folder: str) -> list[int]:
 
 
 def as_address(gid: str) -> Address | None:
-    """Return a GID as an address, an IPv4-mapped GID as IPv4; None for an empty slot."""
+    """Return a GID as an IP address, or None for an empty slot. An IPv4-mapped GID becomes an IPv4 address."""
     try:
         address = ipaddress.IPv6Address(gid)
     except ValueError:

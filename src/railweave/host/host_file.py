@@ -1,7 +1,7 @@
-"""The reader of ``host.json``, which validates every value that is used, so that no invalid value reaches a command.
+"""The reader of ``host.json``. It validates every value that is used, so that no invalid value reaches a command.
 
-The validators of single values return the value, or raise ValueError with a text that completes the sentence of the error
-message.
+The validators of single values return the value. For an invalid value, they raise ValueError with a text such as "is not
+a list […]"; ``load`` puts the key in front of it.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ a_variable_name = _matching("[A-Za-z_][A-Za-z0-9_]*", "the name of a variable")
 
 
 def a_table(value: object) -> int:
-    """Return the value, which must be the number of a routing table other than the system's. Raises ``ValueError`` for any other value."""
+    """Return the value, which must be the number of a routing table that the system does not use. Raises ``ValueError`` otherwise."""
     number = a_number(value)
     if number not in SYSTEM_TABLES and number < 2**32:
         return number
@@ -120,7 +120,10 @@ def an_address(value: object) -> Address:
 
 
 def _spelled(value: object, strict: bool, expected: str) -> str:
-    """Return a prefix in canonical form. With ``strict``, host bits are an error. ``expected`` is the description of the valid form in the error."""
+    """Return a prefix in canonical form, or raise ``ValueError``. With ``strict``, host bits are an error.
+
+    ``expected`` describes the valid form in the error.
+    """
     if isinstance(value, str) and "%" not in value:
         try:
             return spelled(value, strict=strict)
@@ -158,7 +161,10 @@ def a_destination(value: object) -> str:
 
 @dataclass(frozen=True)
 class PathAddress:
-    """An address of a NIC, with its path and the routing table of that path. ``address`` is None if it is not known yet."""
+    """An address of a NIC, with its path and that path's routing table.
+
+    ``address`` is None if it is not known yet, for example because the NIC forms it by SLAAC.
+    """
 
     number: int
     color: int | None
@@ -197,7 +203,7 @@ class Job:
 class HostFile:
     """The configuration of this server.
 
-    - ``entries``: the routes, then the rules, as pairs of network device and entry.
+    - ``entries``: the routes, then the rules, as pairs of network device and entry (a route or a rule).
     - ``environment``, ``resolve``: the environment of jobs, as in ``Job``.
     - ``tenants``: the environment of each tenant's jobs, by tenant name, if GPUs belong to several tenants; otherwise
       empty.
@@ -258,7 +264,7 @@ def load(file: Path) -> HostFile:
 
 
 class _Item:
-    """An object of the file, and its place in the file for error messages."""
+    """An object of the JSON file, and its key path, such as ``nics[0]``, for error messages."""
 
     def __init__(self, where: str, value: Any) -> None:  # noqa: ANN401 - JSON
         if not isinstance(value, dict):

@@ -1,9 +1,10 @@
-"""The journal: the entries that railweave added on this server, and those that it replaced.
+"""The journal: the routes and rules ("entries") that railweave added on this server, those that it replaced, and setup steps.
 
 The journal is written before each change.
 
-The journal does not list the steps that were done. It lists the entries to remove if they exist, and the entries to
-restore if they are missing. So the journal is correct at any time, even if the program was killed between two changes.
+For routes and rules, the journal does not record which changes were made. It lists the entries to remove if they exist,
+and the entries to restore if they are missing. So the journal is correct at any time, even if the program was killed
+between two changes.
 """
 
 from __future__ import annotations
@@ -38,11 +39,11 @@ class StepRecord:
     - ``name``: the name of the step.
     - ``inverse``: the commands that undo the step, in order; each is a folder (may be empty) and the words.
     - ``files``: the path and the earlier text of each file that the step writes; None if the file did not exist.
-    - ``left``: the part of the step that cannot be undone; empty if there is none.
+    - ``left``: a description of the changes that cannot be undone; empty if there are none.
     - ``boot``: the boot during which the step ended, if the server must restart for it; else empty.
     - ``ended``: True if all its commands have succeeded.
     - ``written``: the path and text of each file that the step wrote, so that later changes by others are not undone.
-    - ``modes``: the earlier mode of each file.
+    - ``modes``: the path and the earlier mode of each file.
     """
 
     name: str
@@ -59,9 +60,9 @@ class StepRecord:
 class Journal:
     """The record of changes to this server.
 
-    - ``added``: entries that railweave added or is about to add.
-    - ``replaced``: earlier entries that it replaced or is about to replace.
-    - ``names``: the path of the names file, if railweave has written it; else None.
+    - ``added``: routes and rules that railweave added or is about to add.
+    - ``replaced``: earlier routes and rules that railweave replaced or is about to replace.
+    - ``names``: the path of the file with the names of routing tables, if railweave has written it; else None.
     - ``names_before``: the earlier text of that file; None if it did not exist.
     - ``steps``: the steps of `setup` and `capture-roce`, in the order in which they ran.
     """
@@ -76,8 +77,8 @@ class Journal:
 def load(file: Path) -> Journal:
     """Return the journal in a file; empty if the file does not exist. Raises HostError if the file cannot be parsed.
 
-    If the server has restarted since the journal was written, only the names file and the steps are returned, because
-    the kernel has lost all other changes.
+    If the server has restarted since the journal was written, only the steps and the names of routing tables are returned,
+    because the kernel has lost all other changes.
     """
     text = files.read(file)
     if text is None:
@@ -164,7 +165,7 @@ def boot() -> str:
 
 
 def _value(entry: Entry) -> dict[str, Any]:
-    """Return an entry as a JSON object, without the fields that have their default value."""
+    """Return a route or rule as a JSON object, without the fields that have their default value."""
     values = {
         name: getattr(entry, name)
         for name, default in _FIELDS[type(entry)]

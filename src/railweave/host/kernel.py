@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 Command = tuple[str, Entry]
-"""A command to ``add`` or ``del`` an entry."""
+"""A change: ``add`` or ``del``, and the route or rule to add or delete."""
 
 
 @dataclass(frozen=True)
@@ -37,14 +37,14 @@ class Kernel:
 
 
 def read() -> Kernel:
-    """Return the kernel's present state. Raises HostError if ``ip`` fails."""
+    """Return the kernel's present routes and rules. Raises HostError if ``ip`` fails."""
     routes = [route_of(f, row) for f in (4, 6) for row in ip_json(f"-{f}", "-N", "-d", "route", "show", "table", "all")]
     rules = [rule_of(f, row) for f in (4, 6) for row in ip_json(f"-{f}", "-N", "-d", "rule", "show")]
     return Kernel(tuple(routes), tuple(rules))
 
 
 def ip_json(*words: str) -> list[dict[str, Any]]:
-    """Return the entries that ``ip -j WORDS`` prints. Raises HostError if ``ip`` is missing, fails or prints no JSON."""
+    """Return the JSON objects that ``ip -j WORDS`` prints. Raises HostError if ``ip`` is missing, fails or prints no JSON."""
     done = _ip("-j", *words)
     while "Dump was interrupted" in done.stderr:  # something else changed it meanwhile: "may be inconsistent"
         done = _ip("-j", *words)
@@ -57,7 +57,7 @@ def ip_json(*words: str) -> list[dict[str, Any]]:
 
 
 def command_line(command: Command) -> str:
-    """Return a change as an operator would type it."""
+    """Return a change as an operator would type it, such as ``ip -4 rule add …``."""
     verb, entry = command
     return " ".join(["ip", f"-{entry.family}", *entry.words(verb)])
 
@@ -65,7 +65,7 @@ def command_line(command: Command) -> str:
 def change(commands: Iterable[Command], lock: int) -> None:
     """Make changes in order, IPv4 first. Stops at the first failure and raises HostError with the command.
 
-    ``lock`` is the descriptor of the lock. ``ip`` inherits the descriptor. So the lock is held until ``ip`` ends, even
+    ``lock`` is the descriptor of the locked file. ``ip`` inherits the descriptor, so the lock is held until ``ip`` ends, even
     if this program is killed.
     """
     for failed in _batches(commands, lock):
@@ -73,12 +73,15 @@ def change(commands: Iterable[Command], lock: int) -> None:
 
 
 def attempt(commands: Iterable[Command], lock: int) -> list[str]:
-    """Make changes as ``change`` does, but continue after a failure. Return the failures. Raises HostError if ``ip`` is missing."""
+    """Make changes as ``change`` does, but continue after a failure. Return a line with command and reason for each failure.
+
+    Raises HostError if ``ip`` is missing.
+    """
     return list(_batches(commands, lock, "-force"))
 
 
 def _batches(commands: Iterable[Command], lock: int, *options: str) -> Iterator[str]:
-    """Make the IPv4 changes, then the IPv6 changes. Yield the failures of each family before the next family begins."""
+    """Make the IPv4 changes, then the IPv6 changes. Yield a line for each failure of a family before the next family begins."""
     commands = list(commands)
     for family in (4, 6):
         batch = [command for command in commands if command[1].family == family]

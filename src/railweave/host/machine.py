@@ -22,14 +22,15 @@ TOOLS = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin:/opt/rocm/
 
 
 class CannotTellError(Exception):
-    """An error because something could not be read. The text is the reason: no permission, a missing tool, or output in an unknown form."""
+    """An error that is raised if a value cannot be read. The text is the reason, such as no permission or a missing tool."""
 
 
 @dataclass(frozen=True)
 class CommandOutput:
     """The output of a command.
 
-    ``missing`` is True if the command is not installed. ``code`` is None if the command did not end in time.
+    ``missing`` is True if the command is not installed. ``code`` is the exit code, or None if the command did not end in
+    time.
     """
 
     out: str
@@ -64,7 +65,10 @@ class Machine:
         return self.texts[path]
 
     def readable(self, path: str) -> str | None:
-        """Return a file's text, or None if it does not exist or cannot be read. Some sysfs files cannot be read while they have no value."""
+        """Return a file's text without blanks at both ends, or None if the file does not exist or cannot be read.
+
+        Some sysfs files cannot be read while they have no value.
+        """
         try:
             return self.text(path)
         except CannotTellError:
@@ -140,7 +144,7 @@ class Machine:
         return self._once(self._made, key, make)
 
     def has(self, tool: str) -> bool:
-        """Return whether a tool is installed."""
+        """Return True if a tool is installed."""
         raise NotImplementedError
 
     def _once(self, kept: dict[Any, T], key: Any, look: Callable[[], T]) -> T:  # noqa: ANN401 - a path, or words
@@ -206,7 +210,7 @@ class FileMachine(Machine):
 
 
 class ThisMachine(FileMachine):
-    """The server on which this program runs. The server is only read. ``sysfs`` is a folder that is read in place of /sys."""
+    """The server on which this program runs. It is read and never changed. ``sysfs`` is a folder to read instead of /sys."""
 
     def __init__(self, sysfs: Path = SYSFS) -> None:
         super().__init__(Path("/"))
@@ -217,7 +221,7 @@ class ThisMachine(FileMachine):
         return self._sysfs / path[len("/sys/") :] if path.startswith("/sys/") else super()._at(path)
 
     def has(self, tool: str) -> bool:
-        """Return whether a tool is installed."""
+        """Return True if a tool is installed."""
         return any(os.access(Path(word) / tool, os.X_OK) for word in self._path.split(":") if word)
 
     def _run(self, words: tuple[str, ...]) -> CommandOutput:

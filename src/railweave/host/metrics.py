@@ -1,6 +1,6 @@
 """The command ``metrics``: counters of planned NICs and the net plugin, for node_exporter's textfile collector or as JSON.
 
-A quantity has the same name for every driver: counters with the same meaning are added up, as in the checks of counters. A series
+A metric has the same name for every driver: counters with the same meaning are added up, as in the checks of counters. A series
 belongs to a NIC or, for the plugin, to a direction, NIC, path color and leaf; never to a queue pair.
 """
 
@@ -25,7 +25,7 @@ _MARKS = {
     "congestion_notifications_sent": "Congestion notification packets sent.",
     "congestion_notifications_handled": "Congestion notification packets that slowed a sender here.",
 }
-"""The names and descriptions of the metrics for the counters of ``counters-notification``, in the same order as the counters."""
+"""The names and descriptions of three metrics, in the order in which the check ``counters-notification`` has their counters."""
 COUNTED = {
     "counters-lossless-drops": ("lossless_drops", "Packets of the lossless class that the NIC dropped."),
     "counters-resends": ("resends", "Packets that were sent again or arrived out of order."),
@@ -41,7 +41,7 @@ COUNTED = {
     "counters-completions": ("failed_requests", "Work requests that ended with an error."),
     "counters-congestion-ignored": ("congestion_notifications_ignored", "Congestion notification packets that slowed no sender."),
 }  # fmt: skip
-"""The name and description of the metric for the counters of each check, by the check's ID."""
+"""The metrics that count what a check of counters looks at, by the check's ID: name and description."""
 _BYTES = {"receive_bytes": "port_rcv_data", "transmit_bytes": "port_xmit_data"}
 _UNIT = 4
 """The bytes per unit of ``port_rcv_data`` and ``port_xmit_data`` (Linux, Documentation/ABI/stable/sysfs-class-infiniband)."""
@@ -55,7 +55,7 @@ _GAUGES = {
 def document(server: Server, pages: list[Page]) -> dict[str, Any]:
     """Return the metrics of a server's NICs and of the net plugin as data for JSON. Counters that cannot be read are left out.
 
-    ``pages`` has the counters that processes with the net plugin have written.
+    ``pages`` has the counters that processes with the net plugin have written, one page for each process.
     """
     return {
         "schema": SCHEMA,
@@ -135,7 +135,10 @@ def helps() -> dict[str, str]:
 
 
 def text(shown: dict[str, Any], pages: list[Page]) -> str:
-    """Return the result of ``document`` in Prometheus' text format (version 0.0.4), followed by the counters of the net plugin."""
+    """Return metrics in Prometheus' text format (version 0.0.4), followed by the counters of the net plugin.
+
+    ``shown`` is the result of ``document``; ``pages`` has the plugin's counters, one page for each process.
+    """
     nics: list[dict[str, Any]] = shown["nics"]
     lines: list[str] = []
     for name, help_text in _GAUGES.items():

@@ -45,7 +45,7 @@ _NAKS = (
 _LONGEST = 1 << 26
 """The longest accepted packet or block in bytes; a longer one means that the file is damaged."""
 _LINKS = {1: "Ethernet", 12: "IP", 14: "IP", 101: "IP", 113: "SLL", 228: "IP", 229: "IP", 276: "SLL2"}
-"""The link types that are read, by their number (tcpdump.org, link-layer header types)."""
+"""The supported link types by number, and the first header of their frames (tcpdump.org, link-layer header types)."""
 _TAGS = {0x8100, 0x88A8, 0x9100}
 
 
@@ -152,9 +152,10 @@ def _pcapng(file: Path, stream: IO[bytes]) -> Iterator[Frame]:
 
 
 def _block(order: str, kind: int, body: bytes, interfaces: list[tuple[int, int, int]]) -> Iterator[Frame]:
-    """Yield the frame in a block of pcapng, if it has one.
+    """Yield the frame in a block of pcapng, if the block has one.
 
-    ``interfaces`` has, for each interface, its link type, time units per second, and time offset in seconds.
+    ``order`` is the byte order, and ``kind`` the block type. ``interfaces`` has, for each interface of the file, its link
+    type, time units per second, and time offset in seconds.
     """
     if kind == 1 and len(body) >= 8:
         interfaces.append((struct.unpack(f"{order}H", body[:2])[0], *_clock(order, body[8:])))
@@ -265,9 +266,9 @@ class Flow:
     """The packets from one address and UDP port to one queue pair.
 
     - ``bytes``: the bytes on the wire. ``first_ns``, ``last_ns``: the times of the first and last packet.
-    - ``dscp``, ``ecn``, ``operations``, ``priorities``: packets by DSCP, ECN codepoint, operation, and VLAN priority.
+    - ``dscp``, ``ecn``, ``operations``, ``priorities``: packets by DSCP, ECN codepoint, opcode, and VLAN priority.
     - ``naks``: negative acknowledgements by reason.
-    - ``skipped``: the count of sequence numbers that were left out. ``repeated``: the count of those that came again.
+    - ``skipped``, ``repeated``: the number of sequence numbers that are missing, and that occur again.
     - ``following``: the next sequence number that is expected.
     """
 
@@ -324,7 +325,7 @@ class Flow:
 
     @property
     def sequence(self) -> tuple[int, int] | None:
-        """The counts of skipped and of repeated sequence numbers; None if they cannot be counted for this flow.
+        """The numbers of skipped and of repeated sequence numbers; None if they cannot be counted for this flow.
 
         They cannot be counted if the flow has read requests or mixes responses with acknowledgements. A read request
         uses one sequence number for each packet of its response, and responses leave out the numbers of writes.
@@ -342,8 +343,8 @@ def _carries_data(opcode: int) -> bool:
 class Summary:
     """The content of a capture.
 
-    ``other`` is the number of frames that are not RoCE v2. ``links`` has the link types of those frames whose link type
-    this reader does not support.
+    ``other`` is the number of frames that are not RoCE v2. ``links`` has the link types that this reader does not support.
+    ``flows`` are by source, destination, source port and queue pair.
     """
 
     frames: int = 0
@@ -352,9 +353,10 @@ class Summary:
     flows: dict[tuple[str, str, int, int], Flow] = field(default_factory=dict[tuple[str, str, int, int], Flow])
 
     def total(self, name: str, *, data: bool | None = None) -> Counter[int]:
-        """Return the packets of all flows by ``dscp`` or ``ecn``.
+        """Return the number of packets of all flows by DSCP or by ECN codepoint; ``name`` is ``dscp`` or ``ecn``.
 
-        If ``data`` is True, only flows with data are counted; if False, only notifications; if None, both.
+        If ``data`` is True, only flows with data are counted. If it is False, only flows of congestion notifications are
+        counted. If it is None, all flows are counted.
         """
         counts: Counter[int] = Counter()
         for flow in self.flows.values():
@@ -420,7 +422,7 @@ def _named(counts: Counter[int]) -> dict[str, int]:
 
 
 def text(read: Summary, most: int) -> str:
-    """Return the content of a capture as text, with a line for each of the ``most`` largest flows."""
+    """Return a summary of a capture as text: totals, then a table of the ``most`` largest flows."""
     ecn, notifications = read.total("ecn"), sum(flow.notifications for flow in read.flows.values())
     first = f"{read.frames} packets, {read.frames - read.other} of RoCE v2 in {len(read.flows)} flows"
     marked = f"{ecn[3]} marked CE, {notifications} CNPs"
@@ -461,7 +463,7 @@ def text(read: Summary, most: int) -> str:
 
 
 def _counts(counts: Counter[int], names: tuple[str, ...] = ()) -> str:
-    """Return counts as text: only the key if there is just one key, else each key with its count."""
+    """Return counts as text such as ``26 (10), 48 (2)``; if there is only one key, only the key. ``names`` has names of keys."""
     shown = {names[key] if names else str(key): count for key, count in sorted(counts.items())}
     if len(shown) < 2:
         return next(iter(shown), "-")

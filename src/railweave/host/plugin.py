@@ -1,4 +1,4 @@
-"""Counters of the net plugin, and checks of its setup on this server."""
+"""Counters of the net plugin for NCCL and RCCL, and checks of the plugin's setup on this server."""
 
 from __future__ import annotations
 
@@ -44,7 +44,10 @@ _HELP = {
 class PathSums:
     """The sums over all queue pairs of one path: a direction, a NIC, a path color, and the leaf of the other end.
 
-    Latencies are in ns, from posting to completion.
+    - ``live``, ``suspect``: the queue pairs that carry data, and those without answers, which get no new data.
+    - ``pieces``: the parts of messages that were posted. ``resent``: the pieces that other queue pairs delivered instead.
+    - ``deaths``, ``recoveries``, ``errors``: the numbers of such events.
+    - ``p50_ns`` and the following: latencies in ns, from posting to completion.
     """
 
     device: str
@@ -78,7 +81,7 @@ class PathSums:
 
 @dataclass(frozen=True)
 class Page:
-    """The counters that one process with the plugin has written. ``written_ns`` is the time of writing in ns."""
+    """The counters that one process with the plugin has written to its file. ``written_ns`` is the time of writing in ns."""
 
     host: str
     pid: int
@@ -87,13 +90,16 @@ class Page:
 
 
 def _text(raw: bytes) -> str:
-    """Return a name, with characters that would end a line or a label in the output replaced by ``?``."""
+    """Return a name from a page's fixed-length field. Characters that would end a line or a label in the output become ``?``."""
     text = raw.split(b"\0", 1)[0].decode(errors="replace")
     return "".join(character if character.isprintable() and character not in '"\\' else "?" for character in text)
 
 
 def parse(data: bytes) -> Page | None:
-    """Return the page in ``data``; None if the page is being written at this moment, has another version, or is not a page of the plugin."""
+    """Return the page in ``data``, the content of a file that a process writes its counters to.
+
+    Return None if the process is writing at this moment, or if ``data`` is not a page of this version of the plugin.
+    """
     if len(data) < _HEADER.size:
         return None
     magic, version, entry_bytes, sequence, written_ns, pid, n, host = _HEADER.unpack_from(data)
@@ -119,7 +125,7 @@ def _content(file: Path) -> bytes:
 
 
 def read(folder: Path) -> list[Page]:
-    """Return the pages of all running processes. Each page is read again until two readings agree."""
+    """Return the counters of all running processes, one page for each process. Each page is read until two readings agree."""
     pages: list[Page] = []
     for file in sorted(folder.glob("railweave-net-*")):
         for _ in range(_TRIES):
@@ -136,7 +142,7 @@ def read(folder: Path) -> list[Page]:
 
 
 def total(pages: list[Page]) -> list[PathSums]:
-    """Return one entry per path over all processes. Counters are added; each latency is the largest of all processes."""
+    """Return the counters of each path over all processes. Counters are added; each latency is the largest of all processes."""
     sums: dict[tuple[str, str, int, str], PathSums] = {}
     for page in pages:
         for path in page.paths:
@@ -173,7 +179,10 @@ def rates(before: list[Page], after: list[Page]) -> dict[tuple[str, str, int, st
 
 
 def table(paths: list[PathSums], speed: dict[tuple[str, str, int, str], float]) -> str:
-    """Return a table with a row per path. The column share is the fraction of the NIC's traffic in the same direction."""
+    """Return a table with a row per path. The column share is the path's fraction of its NIC's traffic in the same direction.
+
+    ``speed`` has the bytes per second of each path, by ``PathSums.key``.
+    """
     rows = [
         ["direction", "device", "color", "peer leaf", "live", "MB/s", "share", "bytes", "resent", "deaths", "p99 us"]
     ]
@@ -191,7 +200,10 @@ def table(paths: list[PathSums], speed: dict[tuple[str, str, int, str], float]) 
 
 
 def document(pages: list[Page], speed: dict[tuple[str, str, int, str], float]) -> dict[str, object]:
-    """Return the paths of all pages as data for JSON."""
+    """Return the counters and speed of each path over all processes as data for JSON.
+
+    ``speed`` has the bytes per second of each path, by ``PathSums.key``.
+    """
     return {"pids": [page.pid for page in pages], "paths": [
         {**asdict(way), "bytes_per_s": round(speed.get(way.key, 0.0))} for way in total(pages)
     ]}  # fmt: skip
@@ -229,7 +241,7 @@ _WITHOUT_BFD_MS, _AFTER_BFD_MS = 1500, 500
 
 @dataclass(frozen=True)
 class Verdict:
-    """A finding about the plugin's setup. ``level`` is ``good``, ``warning`` or ``error``."""
+    """A finding about the plugin's setup. ``level`` is ``good``, ``warning`` or ``error``; ``what`` is its topic, such as ``speed``."""
 
     level: str
     what: str
@@ -243,7 +255,7 @@ def examine(plan: HostFile, raw: Mapping[str, Any], machine: Machine, variables:
 
 
 def speeds(raw: Mapping[str, Any], machine: Machine) -> list[Verdict]:
-    """Return a finding for the speed of each NIC: an error if it is slower than designed."""
+    """Return a finding for each NIC: an error if it is slower than designed or its rate cannot be read."""
     verdicts: list[Verdict] = []
     for nic in raw.get("nics", []):
         rdma, wanted = nic.get("rdma", ""), nic.get("speed_gbps")
@@ -296,7 +308,7 @@ def _gpu_memory(machine: Machine) -> Verdict:
 
 
 def timeout(raw: Mapping[str, Any], variables: Mapping[str, str]) -> list[Verdict]:
-    """Return a finding that compares the time for which the NIC retries with the time that the fabric needs to reroute."""
+    """Return a finding if the job sets NCCL_IB_TIMEOUT: an error if the NIC stops retrying before the fabric can reroute."""
     given = variables.get("NCCL_IB_TIMEOUT", "")
     if not given.isdigit():
         return []
@@ -340,7 +352,10 @@ def variables_of_nccl(variables: Mapping[str, str]) -> list[Verdict]:
 
 
 def tuner(variables: Mapping[str, str]) -> list[Verdict]:
-    """Return a finding about NCCL's tuner table. A rank without the table would choose other algorithms than the ranks that have it."""
+    """Return a finding about the table from which the plugin chooses NCCL's algorithms, if the job uses that table.
+
+    All ranks must have the same table, because a rank without it would choose other algorithms.
+    """
     if variables.get("RAILWEAVE_NET_TUNER", "0") == "0":
         return []
     table = Path(variables.get("RAILWEAVE_NET_TUNER_FILE") or _TUNER_FILE)
@@ -353,7 +368,7 @@ def tuner(variables: Mapping[str, str]) -> list[Verdict]:
 
 
 def load_raw(file: Path) -> dict[str, Any]:
-    """Return the plain content of a ``host.json`` that was already validated."""
+    """Return the JSON content of a ``host.json`` that was already validated."""
     return files.parsed(files.content(file))
 
 

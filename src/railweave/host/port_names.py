@@ -25,11 +25,10 @@ _NAME = re.compile(r"([a-z]+[-_]?)[\d/:._-]*\d", re.IGNORECASE)
 def announced(
     ports: Mapping[str, Port], port_id: str | None, kind: str | None, description: str | None
 ) -> tuple[bool, Port | None]:
-    """Return (True if an LLDP announcement identifies a port, that port). The port is None if ``ports`` does not have it.
+    """Return (True if an LLDP announcement identifies a port, that port). The port is None if it is not in ``ports``.
 
-    ``ports`` has the neighbor's ports, by all their names. ``kind`` is the subtype of the port ID, in the spelling of
-    any system. If the ID is not a known name, but a MAC address, an interface index or a local text, the description
-    identifies the port.
+    ``ports`` has the neighbor's ports, by all their names. ``kind`` is the subtype of the port ID, as any system writes it.
+    The description identifies the port if the ID is unknown and is a MAC address, an interface index or a local text.
     """
     port_name, about = plain(port_id), plain(description)
     if port_name in ports:
@@ -49,10 +48,10 @@ def announced(
 
 
 def by_names(ports: Mapping[Port, Sequence[str]]) -> dict[str, Port]:
-    """Return a mapping from names to ports. ``ports`` has the names of each port, the most reliable first.
+    """Return each port by its names. ``ports`` has the names of each port, the most reliable name first.
 
-    If a name is in the same position for several ports, the name identifies none of them. Otherwise an earlier position
-    takes precedence.
+    A name that several ports have at the same position in their lists is not used at that position. If two ports have a name
+    at different positions, the earlier position takes precedence.
     """
     by_name: dict[str, Port] = {}
     for rank in zip_longest(*ports.values(), fillvalue=""):
@@ -74,9 +73,9 @@ def plain(name: str | None) -> str:
 
 
 def _by_place(name: str, heads: set[str]) -> bool:
-    """Return whether a name has the form of a known port name. For example, ``Eth1/3/1`` has that form if another port is called ``Eth1/2/1``.
+    """Return True if a name has the form of a known port name. For example, ``Eth1/3/1`` has the form of ``Eth1/2/1``.
 
-    ``heads`` are the letters with which known names begin.
+    ``heads`` are the letters with which known names begin, such as ``Eth``.
     """
     match = _NAME.fullmatch(name)
     return match is not None and match[1] in heads

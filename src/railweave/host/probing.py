@@ -1,10 +1,10 @@
 """Sending of probes to other servers of the fabric, by ICMP echo of the designed size without fragmentation, or by RDMA.
 
 ``python -m railweave_host.probing FILE`` reads probes (``[{"source", "target", "bytes"}]``) and prints their outcomes
-in the same order. ``railweave fleet mesh`` runs it from the zipapp. Nothing on the server is changed.
+in the same order. ``railweave fleet mesh`` runs this module from the zipapp. Nothing on the server is changed.
 
-It uses ICMP datagram sockets, which need no privileges if ``net.ipv4.ping_group_range`` includes the user's group.
-Otherwise it uses raw sockets (root) or the ``ping`` program. RDMA probes are those of ``railweave-rdma-ping``.
+ICMP probes use datagram sockets, which need no privileges if ``net.ipv4.ping_group_range`` includes the user's group.
+Otherwise they use raw sockets (root) or the ``ping`` program. RDMA probes are sent by ``railweave-rdma-ping``.
 """
 
 from __future__ import annotations
@@ -117,7 +117,8 @@ _SAID = {
 class Outcome:
     """The outcome of a probe.
 
-    ``by`` is the address that sent an error message. ``ms`` is the round-trip time; None without an answer.
+    ``outcome`` is one of the constants from ``OK`` to ``NOT_TRIED``, and ``said`` the reason. ``by`` is the address that sent
+    an error message. ``ms`` is the round-trip time; None without an answer.
     """
 
     outcome: str = LOST
@@ -160,7 +161,7 @@ def _rdma_ping() -> str:
 
 
 def probed(probes: list[_Probe]) -> str:
-    """Send all probes, record the outcome of each, and return the method that was used."""
+    """Send all probes, record the outcome of each, and return the method: the kind of socket, or ``ping``; empty if none works."""
     try:
         with _Sockets(probes) as sockets:
             _rounds(sockets, probes, None)
@@ -181,7 +182,10 @@ def probed(probes: list[_Probe]) -> str:
 
 
 def _tell_directions(probes: list[_Probe]) -> None:
-    """Add the direction of the loss to each probe of which only small packets came back, if no router has sent an error about it."""
+    """Add the direction of the loss to each probe of which only small packets were answered.
+
+    Probes for which a router sent an error are skipped, because the error already names the place.
+    """
     lost = {
         id(probe): LossyPair(probe.source, probe.target, probe.size)
         for probe in probes
@@ -194,7 +198,10 @@ def _tell_directions(probes: list[_Probe]) -> None:
 
 
 class _Sockets:
-    """The ICMP sockets of this server, one for each source address of the probes."""
+    """The ICMP sockets of this server, one for each source address of the probes.
+
+    If the kernel allows no datagram sockets, raw sockets are opened.
+    """
 
     def __init__(self, probes: list[_Probe]) -> None:
         self.kind = "datagram"
@@ -243,7 +250,7 @@ class _Sockets:
 
 
 def _rounds(sockets: _Sockets, probes: list[_Probe], size: int | None) -> None:
-    """Send probes up to ``TRIES`` times, until they are answered.
+    """Send unanswered probes up to ``TRIES`` times.
 
     ``size`` is the number of bytes of each packet; None means the size that the probe requests.
     """
@@ -305,9 +312,9 @@ def _replies(sockets: _Sockets, source: str, waiting: dict[tuple[str, str], _Pro
 
 
 def _errors(sockets: _Sockets, source: str, waiting: dict[tuple[str, str], _Probe]) -> None:
-    """Read the errors that a socket received.
+    """Read the ICMP errors that a socket received, and record sender and reason in the probe to which each error belongs.
 
-    Record the sender and the reason in the probe to which each error belongs.
+    ``waiting`` has the unanswered probes by source and target address.
     """
     while True:
         try:

@@ -83,7 +83,7 @@ def _state(nic: Nic, link: dict[str, Any] | None) -> NicState:
 
 
 def address_of(path: PathAddress, shown: list[dict[str, Any]]) -> tuple[str | None, str]:
-    """Return the usable address of a path, or None and the reason. ``shown`` has the addresses of its interface, from ``ip -j``.
+    """Return (usable address of a path, empty text), or (None, reason). ``shown`` has the interface's addresses, from ``ip -j``.
 
     With SLAAC, any address in the prefix is usable; otherwise only the planned address is usable.
     """

@@ -1,4 +1,4 @@
-"""The parts of the steps of `setup` for GPUs and NICs: drivers, firmware, conflicts between drivers, and the kernel's settings for them.
+"""The states, commands and files of the `setup` steps for GPUs and NICs: drivers, firmware, driver conflicts, kernel settings.
 
 Source: Thor2 guide, sections 2.1, 2.2, 2.3 and 2.7 and chapter 8, and the vendors' installation guides.
 ``setup_parts`` has the packages of the distribution, and the functions that all steps share.
@@ -35,7 +35,10 @@ if TYPE_CHECKING:
 
 
 def _module(bare: Bare, name: str) -> tuple[str, str]:
-    """Return the file and the version of a kernel module. Both are empty if the module is not installed; the version is also empty if the module has none."""
+    """Return the file and the version of a kernel module. Both are empty if the module is not installed.
+
+    The version is also empty if the module does not state one.
+    """
     if bare.image and not bare.kernel:
         raise CannotTellError("an image does not show its kernel: name it under hosts.versions.kernel")
     kernel = ("-k", bare.kernel) if bare.image else ()
@@ -62,7 +65,10 @@ def module_state(bare: Bare, module: str, wanted: str) -> State:
 
 
 def had_module(*modules: str) -> Callable[[Bare], str]:
-    """Return a function that returns the vendor's modules, with their versions, that the server has before a step."""
+    """Return a function that lists, before a step, the vendor's kernel modules on the server with their versions.
+
+    The function returns an empty text if none of ``modules`` is the vendor's.
+    """
 
     def had(bare: Bare) -> str:
         installed = {module: _module(bare, module) for module in modules}
@@ -76,9 +82,10 @@ def had_module(*modules: str) -> Callable[[Bare], str]:
 def unless_had(
     had: Callable[[Bare], str], inverse: Callable[[Bare], Sequence[Command]]
 ) -> Callable[[Bare], Sequence[Command]]:
-    """Return the inverse of a step whose installer replaces an earlier release. The inverse is empty if the server had such a release.
+    """Return the undo function of a step whose installer replaces an earlier release. If the server had one, nothing is undone.
 
-    Uninstalling the new release would leave the server without the driver that it had.
+    ``had`` returns the earlier release; ``inverse`` returns the commands that uninstall the new release. Uninstalling it would
+    leave the server without the driver that it had.
     """
     return lambda bare: () if had(bare) else inverse(bare)
 
@@ -86,8 +93,8 @@ def unless_had(
 def left_if_had(had: Callable[[Bare], str], always: str = "") -> Callable[[Bare], str]:
     """Return a function that describes what stays on the server after `undo --setup`.
 
-    If the server had an earlier release, the new release stays (``unless_had``). ``always`` describes the part that
-    stays in any case.
+    ``had`` returns the earlier release, if any; then the new release stays (``unless_had``). ``always`` describes what stays
+    in any case.
     """
 
     def left(bare: Bare) -> str:
@@ -120,7 +127,7 @@ def rocm_file(bare: Bare) -> str:
 
 
 def rocm_state(bare: Bare) -> State:
-    """Return the state of ROCm, as the version file that its installer writes shows it."""
+    """Return the state of ROCm, taken from the version file that its installer writes."""
     version = (bare.machine.text("/opt/rocm/.info/version") or "").partition("-")[0]
     return versioned(version, bare.version("rocm"), "ROCm")
 
@@ -142,7 +149,7 @@ def cuda_folder(bare: Bare) -> str:
 
 
 def cuda_state(bare: Bare) -> State:
-    """Return ``done`` if the compiler and the uninstaller of CUDA are in its folder."""
+    """Return ``done`` if the folder of the CUDA release has the compiler, with its uninstaller or from a package."""
     compiler = f"{cuda_folder(bare)}/bin/nvcc"
     tools = bare.machine.names(f"{cuda_folder(bare)}/bin")
     there = {"nvcc", "cuda-uninstaller"} <= set(tools)
@@ -199,7 +206,7 @@ def _addresses(bare: Bare, driver: str) -> list[str]:
 
 
 def _firmware(bare: Bare, driver: str) -> list[str]:
-    """Return a text for each planned NIC of ``driver`` that does not have the required firmware; empty if no firmware is required."""
+    """Return a sentence for each planned NIC of ``driver`` whose firmware is not the required one."""
     required = bare.versions("nic_firmware")
     different: list[str] = []
     for nic in bare.plan.nics:
@@ -221,7 +228,7 @@ def _peer_memory_clients(machine: Machine) -> set[str]:
 
 
 def broadcom_state(bare: Bare) -> State:
-    """Return the state of Broadcom's drivers, of peer memory, and of the NICs' firmware."""
+    """Return the state of Broadcom's drivers, of the module for peer memory (AMD GPUs), and of the NICs' firmware."""
     _addresses(bare, "bnxt_en")
     drivers = bare.versions("nic_driver")
     for module in ("bnxt_en", "bnxt_re"):
@@ -332,7 +339,7 @@ def other_nics(bare: Bare) -> list[str]:
 
 
 def other_state(bare: Bare) -> State:
-    """Return ``done`` if these drivers are loaded, otherwise ``not seen``."""
+    """Return ``done`` if the drivers without an installer in `setup` are loaded, otherwise ``not seen``."""
     drivers = other_nics(bare)
     absent = [driver for driver in drivers if not bare.machine.names(f"/sys/module/{driver}")]
     if not absent:
@@ -346,7 +353,7 @@ def other_state(bare: Bare) -> State:
 def _dkms_conflicts(bare: Bare) -> dict[str, list[str]]:
     """Return the DKMS modules that must not be installed together with netxtreme-peer-mem (Thor2 guide, section 2.2.2).
 
-    The values are the kernels for which DKMS has installed each of them.
+    The values are the kernels for which DKMS has installed each module.
     """
     if not bare.has_nic("bnxt_en") or not bare.machine.has("dkms"):
         return {}
@@ -426,7 +433,7 @@ def _grub_words(bare: Bare) -> str:
 
 
 def boot_state(bare: Bare) -> State:
-    """Return the state of the planned kernel parameters: running, set for the next start, or absent."""
+    """Return the state of the planned kernel parameters: in effect, set for the next start, or not set."""
     wanted = bare.plan.command_line
     running = (bare.machine.text("/proc/cmdline") or "").split()
     if not bare.image and all(word in running for word in wanted):
@@ -451,7 +458,7 @@ def boot_commands(bare: Bare) -> list[Command]:
 
 
 def boot_inverse(bare: Bare) -> list[Command]:
-    """Return the commands that remove the kernel parameters that no kernel had before, and restore the values that grubby replaced."""
+    """Return the commands that remove the kernel parameters that `setup` added, and restore the values that grubby replaced."""
     if bare.family == "apt":
         return [Command(("update-grub",))]
     commands: list[Command] = []
@@ -479,7 +486,7 @@ def _grubby_kernels(bare: Bare) -> dict[str, list[str]]:
 
 
 def boot_writes(bare: Bare) -> Mapping[str, tuple[str, int]]:
-    """Return the file with the kernel parameters for GRUB; empty on Red Hat, where grubby sets them."""
+    """Return the GRUB file with the kernel parameters: text and mode by path. Empty on Red Hat, where grubby sets them."""
     if bare.family != "apt":
         return {}
     line = f'GRUB_CMDLINE_LINUX="${{GRUB_CMDLINE_LINUX:-}} {_grub_words(bare)}"\n'
@@ -489,7 +496,10 @@ def boot_writes(bare: Bare) -> Mapping[str, tuple[str, int]]:
 
 
 def acs_texts(bare: Bare) -> dict[str, tuple[str, int]]:
-    """Return the files that turn ACS off, from the folder of host.json or ``--from``; empty if neither has both."""
+    """Return the script and the service that turn ACS off, as text and mode by path of installation.
+
+    They come from the folder of host.json or of ``--from``. The result is empty if neither folder has both files.
+    """
     folders = [bare.plan.plan.file.parent, *([Path(bare.packages)] if bare.packages else [])]
     for folder in folders:
         script, unit = folder / "acs-off.sh", folder / "acs-off.service"
@@ -520,5 +530,5 @@ def acs_inverse(bare: Bare) -> list[Command]:
 
 
 def acs_files(bare: Bare) -> Sequence[str]:
-    """Return the names of the files that turn ACS off, if neither folder has them; empty if one has."""
+    """Return the names of the two files that turn ACS off, if they are missing (``acs_texts``); otherwise nothing."""
     return () if acs_texts(bare) else ("acs-off.sh", "acs-off.service")

@@ -30,7 +30,7 @@ PREFIX = "/opt/railweave"
 IF_INSTALLED = '! command -v "$1" >/dev/null || exec "$@"'
 _REMOVE_RPMS = 'set -- $(rpm -q --qf "%{NAME}\\n" "$@" | grep -v " "); [ $# = 0 ] || rpm -e "$@"'
 ADD_DKMS = 'dkms status "$2" ${4:+-k "$4"} | grep -q "${4:+installed}" || dkms "$@"'
-"""A shell script that adds or installs a DKMS module, unless DKMS already has it.
+"""A shell command that runs ``dkms`` with its arguments, unless DKMS already has the module.
 
 Its arguments are ``add NAME/VERSION``, or ``install NAME/VERSION -k KERNEL``.
 """
@@ -68,7 +68,7 @@ class Command:
 class Bare:
     """The server to set up, its plan, and the folder of packages.
 
-    - ``packages``: the folder that ``--from`` names, with the path that commands see; None without the option.
+    - ``packages``: the folder that ``--from`` names, as commands see it (under chroot for an image); None without the option.
     - ``names``: the names of the files in this folder.
     - ``repositories``: True if distribution packages may come from the repositories that are configured on the server.
     - ``image``: True if the server is the root folder of an image, which has no hardware and does not run.
@@ -121,7 +121,7 @@ class Bare:
         return self.versions("software").get(name, "")
 
     def versions(self, key: str) -> dict[str, str]:
-        """Return the required versions of a group, by the name of each member.
+        """Return the required versions of a group, by the name of the software, driver or NIC model.
 
         The groups are ``software``, ``nic_driver`` and ``nic_firmware``.
         """
@@ -133,7 +133,7 @@ class Bare:
         )
 
     def file(self, pattern: str) -> str:
-        """Return the path of the file that matches ``pattern``, a file name as its vendor writes it.
+        """Return the path of the file in the folder of packages that matches ``pattern``, such as ``bcm_*.tar.gz``.
 
         If no file matches, return the folder with the pattern. Raises HostInputError if several files match.
         """
@@ -163,7 +163,7 @@ def _nothing_left(_: Bare) -> str:
 
 
 def stays(part: str) -> Callable[[Bare], str]:
-    """Return the function for the field ``left`` of a step. It returns ``part`` for every server: the part that stays after `undo --setup`."""
+    """Return a function for the field ``left`` of a step. It returns ``part``, the description of what stays after `undo --setup`."""
     return lambda _: part
 
 
@@ -173,14 +173,14 @@ def _no_writes(_: Bare) -> Mapping[str, tuple[str, int]]:
 
 @dataclass(frozen=True)
 class SetupStep:
-    """A step of `setup`, as a row of the table of steps.
+    """A step of `setup`.
 
     - ``subject``: the software or setting of the step. ``source``: the document that requires it.
     - ``applies``: a function that returns True for servers that need the step.
     - ``state``: a function that returns the state on the machine.
     - ``commands``, ``inverse``: functions that return the commands to carry the step out, and to undo it. No inverse
       removes anything that the server had before.
-    - ``left``: the part of the step that stays after `undo --setup`.
+    - ``left``: a function that describes what stays after `undo --setup`.
     - ``files``: names of the files needed, as their vendor names them; ``*`` matches any text.
     - ``writes``: the text and the mode of each file that the step writes before its commands run, by path.
     - ``restart``: ``at the end`` or ``at once`` (before the next step) if the server must restart; empty if not.
@@ -218,7 +218,10 @@ def same_release(installed: str, wanted: str) -> bool:
 
 
 def versioned(installed: str, wanted: str, subject: str) -> State:
-    """Return ``done`` if a software is installed in the wanted release, or in any release if none is wanted."""
+    """Return ``done`` if a software is installed in the wanted release (any release if ``wanted`` is empty), else ``to do``.
+
+    ``subject`` is the name of the software.
+    """
     if installed and same_release(installed, wanted):
         return State(DONE, f"{subject} {installed}")
     return State(
@@ -231,7 +234,7 @@ def versioned(installed: str, wanted: str, subject: str) -> State:
 _APT_INSTALL = ("apt-get", "install", "-y", "--no-install-recommends", "--no-remove", "-o", "DPkg::Lock::Timeout=600")
 """The command that installs packages. With ``-y`` alone, apt removes packages of the server that conflict with new ones."""
 _NO_SOURCES = ("-o", "Dir::Etc::SourceList=/dev/null", "-o", "Dir::Etc::SourceParts=/dev/null")
-"""Options that make apt ignore all repositories. Its option ``--no-download`` fails for files (apt 2.6: "not absolute")."""
+"""Options that make apt ignore all repositories. apt's ``--no-download`` cannot be used: for files it fails (apt 2.6: "not absolute")."""
 
 _APT = (
     "gcc g++ make dkms autoconf automake libtool flex pciutils ethtool libpci-dev libibumad-dev libibverbs-dev"
@@ -259,7 +262,7 @@ def kernel_packages(bare: Bare) -> list[str]:
 
 
 def _absent(bare: Bare, names: Sequence[str], version: str = "") -> list[str]:
-    """Return the packages that are not installed, or not in the wanted release."""
+    """Return the packages that are not installed, or not in the wanted release (any release if ``version`` is empty)."""
     installed = _package_versions(bare, names)
     return [name for name in names if not same_release(installed.get(name, ""), version)]
 
@@ -331,7 +334,11 @@ def package_step(
     version: Callable[[Bare], str] = _any_version,
     restart: str = "",
 ) -> SetupStep:
-    """Return the row of a step that installs packages. ``texts`` are the subject, the source, and the systems on which the step was tried."""
+    """Return a step that installs packages of the distribution.
+
+    ``texts`` are the subject, the source, and the systems on which the step was tried. ``names`` returns the packages,
+    ``version`` their required release, and ``state`` their state. The other parameters are fields of ``SetupStep``.
+    """
 
     def wanted(bare: Bare) -> list[str]:
         # Never all names: those that the distribution brought in another version would be replaced.
@@ -397,7 +404,7 @@ def nccl_names(bare: Bare) -> list[str]:
 
 
 def released_state(version: Callable[[Bare], str]) -> Callable[[Bare, list[str]], State]:
-    """Return a function that compares the installed release of packages with the release that ``version`` returns."""
+    """Return a function that compares the installed packages with the release that ``version`` returns, and returns their state."""
 
     def state(bare: Bare, names: list[str]) -> State:
         installed = _package_versions(bare, names)

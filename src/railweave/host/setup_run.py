@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 _PROBE_S = 60.0
 """The time limit of a command that reads the state of a step, in seconds. `dkms status` and `grubby` are slow on some servers."""
 CHECK = "check"
-"""The name of the last step, which `--skip` also accepts: `railweave host check` after the restart."""
+"""The name of the last step, `railweave host check` after the restart. `--skip` also accepts this name."""
 
 
 class Installation(ThisMachine):
@@ -45,10 +45,10 @@ class Installation(ThisMachine):
 
 
 class Image(FileMachine):
-    """A root folder that is not running: its commands run under chroot."""
+    """A root folder of a system that is not running: its commands run under chroot."""
 
     def has(self, tool: str) -> bool:
-        """Return whether a tool is installed in the folder."""
+        """Return True if a tool is installed in the folder."""
         return any(os.access(self._at(f"{folder}/{tool}"), os.X_OK) for folder in TOOLS.split(":"))
 
     def _run(self, words: tuple[str, ...]) -> CommandOutput:
@@ -63,7 +63,11 @@ def _in_root(root: Path, words: tuple[str, ...]) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class Row:
-    """A step with its state now. ``missing`` has the names of required files that the folder of packages lacks."""
+    """A step with its state now, for output.
+
+    ``files`` has the names of required files; ``missing`` those that the folder of packages lacks. ``writes`` has the paths of
+    files that the step writes. The other fields are the results of the step's functions.
+    """
 
     step: SetupStep
     state: State
@@ -76,7 +80,7 @@ class Row:
 
 
 def look(asked: Namespace) -> Bare:
-    """Return the server to set up. The state of its steps is not read yet. Raises HostInputError if a file or a folder is wrong."""
+    """Return the server to set up and its plan. The states of the steps are not read. Raises HostInputError for a wrong file or folder."""
     image = asked.root is not None
     machine: Machine = Image(asked.root) if image else Installation()
     if image and not asked.root.is_dir():
@@ -110,7 +114,7 @@ def chosen(only: Iterable[str], skip: Iterable[str]) -> list[SetupStep]:
 
 
 def _state(step: SetupStep, bare: Bare, book: Journal) -> State:
-    """Return the state of a step, including an interrupted attempt or a due restart that the journal shows."""
+    """Return the state of a step, taking into account what the journal ``book`` shows: an interrupted attempt, or a due restart."""
     record = _record(book, step.name)
     if record and not record.ended:
         return State(TO_DO, "an earlier run has not finished it: it starts again")
@@ -269,7 +273,10 @@ def apply(asked: Namespace) -> int:
 
 
 def _carry_out(asked: Namespace, lock: int, steps: list[SetupStep], say: Callable[[str], None]) -> bool:
-    """Carry out the steps that are to do. Return True if a restart must come before the next step."""
+    """Carry out the steps that are to do. Return True if a restart must come before the next step.
+
+    ``lock`` is the descriptor of the locked file, which commands inherit. ``say`` prints a line of progress.
+    """
     with delayed_interrupts() as interrupted:
         for step in steps:
             bare, book = look(asked), journal.load(asked.state_file)
@@ -339,7 +346,7 @@ def _at(root: Path | None, path: str) -> Path:
 
 
 def _mode(file: Path) -> int:
-    """Return the mode of a file, or of a new one if the file does not exist."""
+    """Return the mode of a file, or 0644 if the file does not exist."""
     try:
         return stat.S_IMODE(file.stat().st_mode)
     except FileNotFoundError:
@@ -353,8 +360,8 @@ def _log(state_file: Path) -> Path:
 def run_command(state_file: Path, root: Path | None, lock: int, command: Command) -> None:
     """Run a command, with its output in the log next to the journal. Raises HostError with the last lines if it fails.
 
-    ``root`` is the root folder of an image; None for this server. The command holds the lock. If this program is
-    killed, the command continues, and the next run waits for it.
+    ``root`` is the root folder of an image; None for this server. The command inherits ``lock``, the descriptor of the locked
+    file. So if this program is killed, the command continues, and the next run waits for it.
     """
     words = command.words
     folder = command.folder or None
@@ -390,7 +397,10 @@ def run_command(state_file: Path, root: Path | None, lock: int, command: Command
 
 
 def _checked(asked: Namespace) -> dict[str, Any]:
-    """Run the checks of `railweave host check`, and return their verdicts. Checks whose values could not be read do not count as failed."""
+    """Run all checks of `railweave host check`. Return the exit code, the number of results by verdict, the failed IDs and a summary.
+
+    Checks whose values could not be read do not count as failed.
+    """
     looked = checking.looked_at(asked, None)
     results = running.run(looked, running.chosen(()))
     counts = running.counted(results)
@@ -447,7 +457,7 @@ def undo(
 
 
 def _changed_since(record: StepRecord, root: Path | None, path: str) -> bool:
-    """Return True if a file that a step wrote has been changed or removed since."""
+    """Return True if a file that a step wrote has been changed or removed since. ``record`` is the step's record in the journal."""
     texts = [text for written, text in record.written if written == path]
     now = files.read(_at(root, path))
     return bool(texts) and now not in {*texts, dict(record.files)[path]}

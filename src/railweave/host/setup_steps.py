@@ -1,7 +1,7 @@
-"""The steps of `setup`, from a bare machine to a server that can run jobs: one row of ``STEPS`` for each step.
+"""The steps of `setup`, from a bare machine to a server that can run jobs: the table ``STEPS``.
 
 Source: Thor2 guide, sections 2.1, 2.2, 2.3 and 2.7 and chapter 8, and the vendors' installation guides.
-``setup_parts`` and ``setup_devices`` have the functions of the rows, and ``setup_run`` carries the steps out.
+``setup_parts`` and ``setup_devices`` have the functions that the steps use, and ``setup_run`` carries the steps out.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ def _source_file(bare: Bare, name: str) -> str:
 
 
 def _source_release(bare: Bare, name: str) -> str:
-    """Return the release of a source archive, from the design or else from the name of the only archive."""
+    """Return the release of a source archive: the one that the design requires, or else the one in the archive's file name."""
     if bare.version(name):
         return bare.version(name)
     file = Path(bare.file(_source_file(bare, name))).name
@@ -121,7 +121,7 @@ def _source_state(name: str, program: str) -> Callable[[Bare], State]:
 
 
 def _built(name: str, *build: Callable[[Bare], tuple[str, ...]]) -> Callable[[Bare], list[Command]]:
-    """Return a function that returns the commands of a build.
+    """Return a function that returns the commands of a build. Each function in ``build`` returns one command.
 
     The commands unpack and build the source, install it into a staging folder, and rename this folder into place. If a
     build stops at any command, the final folder does not exist, so the next run starts the build again.

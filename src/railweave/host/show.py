@@ -95,7 +95,10 @@ def _firewall(machine: Machine) -> list[str] | None:
 
 
 def table(shown: dict[str, Any]) -> str:
-    """Return the state of this server as text: lines for each link, then the numbers of rules, routes and GIDs."""
+    """Return the state of this server as text: a line for each link and address, then the numbers of rules, routes and GIDs.
+
+    ``shown`` is the result of ``state_document``.
+    """
     width = max((len(link["name"]) for link in shown["links"]), default=0)
     addresses: dict[str, list[str]] = {}
     for address in shown["addresses"]:
@@ -166,7 +169,7 @@ def _number(machine: Machine, path: str, least: int = 0) -> int | None:
 
 
 def _lldp(machine: Machine) -> tuple[Any, str]:
-    """Return the neighbors that lldpd reports, in its own format, or None and the reason."""
+    """Return (neighbors in lldpd's JSON format, empty text), or (None, reason) if they cannot be read."""
     if not machine.has(_LLDP[0]):
         return None, "lldpcli is not there: LLDP neighbors are not known"
     try:
@@ -204,7 +207,10 @@ def nics(states: list[NicState]) -> str:
 
 
 def commands(plan: HostFile, changes: Changes, names_file: object) -> str:
-    """Return the commands as text, grouped by network device. Commands for entries outside the plan come first."""
+    """Return the planned commands as text, grouped by network device, then the file of table names if it changes.
+
+    Commands that delete entries come first.
+    """
     groups: dict[str, list[str]] = {"no longer planned, or in the way": []}
     dev_of = {(*entry.place, entry.table): dev for dev, entry in plan.entries}
     for command in changes.commands:
@@ -219,7 +225,7 @@ def commands(plan: HostFile, changes: Changes, names_file: object) -> str:
 
 
 def document(plan: HostFile, states: list[NicState], changes: Changes) -> dict[str, Any]:
-    """Return the plan's state and its changes as data for JSON."""
+    """Return the state of the NICs and the planned changes as data for JSON."""
     return {
         "host": plan.host,
         "nics": [

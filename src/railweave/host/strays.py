@@ -1,7 +1,7 @@
 """Unplanned rules, routes and neighbors that divert a server's traffic from the planned path, and firewalls that drop it.
 
 The kernel evaluates rules in order, and the first rule whose table has a route decides (ip-rule(8)). So an unplanned
-rule in front of a planned rule is stray if it matches any packets of the planned rule. A route is stray if it is in a
+rule before a planned rule is stray if both rules match some of the same packets. A route is stray if it is in a
 planned table and not planned.
 """
 
@@ -27,13 +27,13 @@ MAIN_PRIORITY = 32766
 
 @dataclass(frozen=True)
 class Stray:
-    """An unplanned entry that diverts traffic.
+    """An unplanned rule, route or neighbor that diverts traffic.
 
     - ``what``: a description of the fault.
     - ``remedy``: the command that fixes it.
-    - ``certain``: False if the entry diverts packets only in some cases, for example packets that a program marks.
-    - ``table``: the planned table whose packets the entry diverts.
-    - ``place``: ``Rule.place`` or ``Route.place`` of the entry; empty if it has none.
+    - ``certain``: False if only some packets are diverted, for example packets that a program marks.
+    - ``table``: the planned table whose packets are diverted.
+    - ``place``: ``Rule.place`` or ``Route.place``; empty for a neighbor.
     - ``dev``: the device of a neighbor.
     """
 
@@ -157,7 +157,7 @@ def _within(address: str, prefix: str) -> bool:
 
 
 def _place(wanted: Rule, kernel: Sequence[Rule]) -> int:
-    """Return the index of a planned rule in the kernel's order. If the kernel lacks the rule, return the index at which it belongs."""
+    """Return the index of a planned rule in the kernel's order of rules. If the kernel lacks the rule, return where it belongs."""
     for number, rule in enumerate(kernel):
         if rule.does(wanted):
             return number
@@ -166,7 +166,7 @@ def _place(wanted: Rule, kernel: Sequence[Rule]) -> int:
 
 
 def _harmless(rule: Rule) -> bool:
-    """Return whether a rule has no effect on the server's traffic.
+    """Return True if a rule has no effect on the server's traffic.
 
     Such a rule looks up local addresses, is only a jump target for other rules, or belongs to VRFs.
     """
@@ -175,7 +175,7 @@ def _harmless(rule: Rule) -> bool:
 
 
 def _takes(rule: Rule, wanted: Rule) -> bool:
-    """Return whether a rule would match packets of a planned rule and send them elsewhere."""
+    """Return True if ``rule`` would match packets of the planned rule ``wanted`` and send them elsewhere."""
     if rule.plain and rule.table == wanted.table:
         return False
     jump = re.search(r"\bgoto (\d+)", rule.more)
@@ -218,7 +218,7 @@ def _delete(rule: Rule) -> str:
 
 
 def _way(route: Route, *, kind: bool = False) -> str:
-    """Return a route's next hop as text; with ``kind``, also its type and further attributes."""
+    """Return a route's next hop as text such as ``via 10.0.0.1 dev eth0``; with ``kind``, also its type and further attributes."""
     special = f"{route.kind} " if kind and route.kind != "unicast" else ""
     via = f"via {route.via} " if route.via else ""
     dev = f"dev {route.dev} " if route.dev else ""
@@ -235,7 +235,7 @@ _LEGACY_DROP = re.compile(r"-A INPUT\b.*--dports? (?:\S+,)?4791\b.*-j (?:DROP|RE
 
 
 def firewall_drops(machine: Machine) -> tuple[list[str], list[str]]:
-    """Return the commands that delete the firewall rules that drop RoCE, and the chains that drop incoming packets by default.
+    """Return two lists: commands that delete the firewall rules that drop RoCE, and chains that drop incoming packets by default.
 
     Raises ``CannotTellError`` if the rules cannot be read.
     """

@@ -6,7 +6,7 @@ Input: ``Network``, ``access.yaml``, answers of switches and servers. Output:
 - captures: the stored answers of devices (``collect``).
 - findings on the running network (``check``).
 - results of checks on many servers (``fleet``).
-- a lab of routers and servers in namespaces (``lab``).
+- a lab of routers and servers in Linux network namespaces (``lab``).
 - one interface to a running network, whether real or a lab (``site``).
 
 Imports: ``host``, ``model``, ``pages``, ``systems``, ``design``, ``analysis``, ``outputs``.

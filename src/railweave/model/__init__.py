@@ -7,10 +7,10 @@ Gives:
 - ``network``: the ``Network``.
 - ``device``: ``DeviceConfig`` and ``HostConfig``.
 - ``config``: configuration trees.
-- ``findings``: findings and their registry.
+- ``findings``: findings and the list of their rules.
 - ``catalog``: the hardware catalog.
 - ``intent``: the models of every input file.
 - ``state``: ``Capture`` and ``DeviceState``.
 
-Imports: no other wing.
+Imports: none of the other main packages.
 """

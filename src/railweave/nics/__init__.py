@@ -1,4 +1,4 @@
-"""The NIC vendors: one folder per vendor, with everything that railweave knows about its NICs, behind the protocol ``Vendor``.
+"""The NIC vendors: one folder per vendor, with everything that railweave knows about the vendor's NICs, behind the protocol ``Vendor``.
 
 A folder with a ``nics.yaml`` is a vendor (``model.catalog.definitions``), named after the vendor in lower case. The vendor's
 code is imported when ``vendor`` is first called for it.
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @lru_cache(maxsize=32)
 def vendor(name: str) -> Vendor:
-    """Return the vendor with this catalog name. Raise ``KeyError`` if the vendor has no folder."""
+    """Return the vendor with this name in the catalog, such as ``Broadcom``. Raise ``KeyError`` if the vendor has no folder."""
     folder = name.lower()
     if folder not in vendor_files():
         raise KeyError(name)
@@ -31,7 +31,7 @@ def vendor(name: str) -> Vendor:
 
 
 def vendors_of(names: Iterable[str]) -> list[Vendor]:
-    """Return the vendors with these catalog names, without duplicates and in alphabetical order. Raise ``KeyError`` as ``vendor`` does."""
+    """Return the vendors with these catalog names, without duplicates and in alphabetical order. Raise ``KeyError`` for an unknown vendor."""
     return [vendor(name) for name in sorted(set(names), key=str.lower)]
 
 

@@ -1,4 +1,4 @@
-"""The interface of a NIC vendor's folder. Each folder defines one ``VENDOR``, whose parts are imported when they are used."""
+"""The interface of a NIC vendor's folder. Each folder defines one ``VENDOR``, whose code is imported when it is first used."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ PARTS = {
 }
 """The methods of ``Vendor`` that every vendor must provide, with their descriptions.
 
-These methods have no defaults, because the values of a different vendor would be wrong without any error.
+These methods have no defaults, because another vendor's values would be wrong without causing any error.
 """
 
 ONLY_WITH_FIRMWARE = "nvm_script"
@@ -34,9 +34,9 @@ ONLY_WITH_FIRMWARE = "nvm_script"
 class NicTransport:
     """The congestion control of a vendor's NICs in the simulator, in addition to the settings that all NICs share.
 
-    - ``dcqcn``: the name of the engine's DCQCN parameter set (``dcqcn`` of ``PacketEngine``).
-    - ``note``: the assumptions about that set.
-    - ``parameters``: further host parameters, by the engine's names.
+    - ``dcqcn``: the name of the simulator's set of DCQCN parameters (``dcqcn`` of ``PacketEngine``).
+    - ``note``: a sentence on the assumptions behind these parameters.
+    - ``parameters``: further host parameters, by the simulator's names.
     """
 
     dcqcn: str | None
@@ -45,14 +45,14 @@ class NicTransport:
 
 
 class Vendor(Protocol):
-    """A NIC vendor: its part of the files for servers, and the transport of its NICs. A vendor makes no design decisions.
+    """A NIC vendor: its contributions to the files for servers, and the congestion control of its NICs. It makes no design decisions.
 
     Scripts call a vendor's functions by its lower-case name, written VENDOR below. The functions may call the shell functions in
     ``outputs/rendering/host/scripts``: ``nic_common.sh``, ``nic_qos.sh``, ``nic_nvm.sh``.
     """
 
     modules: ClassVar[tuple[str, ...]] = ()
-    """The modules of the vendor's folder that its methods import."""
+    """The names of the modules in the vendor's folder that its methods import."""
 
     def __init_subclass__(cls, **rest: Any) -> None:  # noqa: ANN401 - whatever classes above take
         super().__init_subclass__(**rest)
@@ -85,10 +85,10 @@ class Vendor(Protocol):
         ...
 
     def nvm_script(self) -> str:
-        """Return the function VENDOR of ``nic-nvm.sh``. It takes ``apply`` or ``show``, an interface, and the name of an array of settings.
+        """Return the function VENDOR of ``nic-nvm.sh``.
 
-        Each setting is a line with four fields: the name, the designed value (``-``: only shown), ``function`` or ``device``, and the
-        reason.
+        The function takes ``apply`` or ``show``, an interface, and the name of an array of settings. Each setting is a line
+        with four fields: the name, the designed value (``-``: only shown), ``function`` or ``device``, and the reason.
         """
         ...
 

@@ -1,6 +1,6 @@
 """The building blocks of pages and tables.
 
-Input: texts and numbers; these modules know no networks. Output: HTML, SVG and CSS.
+Input: texts and numbers; these modules do not depend on the network model. Output: HTML, SVG and CSS.
 
 - ``table``: a table as text, HTML, CSV, JSON and Markdown.
 - ``shell``: the frame of a page, and the functions that escape texts and write elements.
@@ -9,5 +9,5 @@ Input: texts and numbers; these modules know no networks. Output: HTML, SVG and 
 - ``terms``: explanations of the terms that a page uses.
 - ``page.css``, ``prediction.css``: the style sheets.
 
-Imports: no other wing.
+Imports: no other top-level package of railweave.
 """

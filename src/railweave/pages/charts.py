@@ -21,7 +21,7 @@ LINES = 6
 WIDE = WIDTH * 1.6
 """The width of a chart that takes the full width of the page."""
 MOST_TICKS = 10
-"""The largest number of named positions that are written below a chart."""
+"""The largest number of labels below a chart whose horizontal positions have names."""
 
 
 @dataclass(frozen=True)
@@ -29,9 +29,10 @@ class Line:
     """A line of a chart.
 
     - ``values``: a value for each position on the horizontal axis. None means that the value is unknown.
-    - ``style``: the number of the line style. None means the line's place in the chart.
-    - ``between``: the lowest and highest value at each position, drawn as an area; empty, or None where unknown.
-    - ``dots``: True if each value also gets a circle. ``faint``: True for a line that is only there to compare with.
+    - ``style``: the number of the line style. None means the line's index in the chart.
+    - ``between``: (lowest, highest) value at each position, drawn as an area, or None if unknown. Empty means no area.
+    - ``dots``: True if each value also gets a circle.
+    - ``faint``: True for a line that is shown only for comparison.
     """
 
     name: str
@@ -54,7 +55,7 @@ class Point:
 
 @dataclass(frozen=True)
 class Dot:
-    """A circle of a chart of dots. ``kind`` is its CSS class."""
+    """A circle at (``x``, ``y``) in a chart of dots. ``kind`` is its CSS class; a dot of the kind ``front`` is larger."""
 
     x: float
     y: float
@@ -66,8 +67,9 @@ class Dot:
 class Axis:
     """A horizontal axis.
 
-    - ``places``: the positions of the values. ``unit``: their unit.
-    - ``marks``: events as pairs of position and description.
+    - ``places``: the positions at which a chart has values.
+    - ``unit``: the unit of the positions.
+    - ``marks``: events as (position, description).
     - ``names``: the names of the positions, if they are not shown as numbers.
     - ``first``: the position at the left edge.
     """
@@ -85,12 +87,12 @@ class Axis:
         return most if most > self.first else self.first + 1
 
     def name(self, place: int) -> str:
-        """Return the name of a position, by its index."""
+        """Return the name of the position with the index ``place``: its name or, without names, its number and unit."""
         return self.names[place] if self.names else f"{shown(self.places[place])} {self.unit}".strip()
 
     @property
     def ticks(self) -> list[tuple[float, str]]:
-        """The positions that are written below the chart, with their texts."""
+        """The labels below the chart, as (position, text)."""
         if self.names:
             every = -(-len(self.names) // MOST_TICKS)
             return list(zip(self.places, self.names, strict=True))[::-1][::every][::-1]
@@ -99,7 +101,7 @@ class Axis:
 
 @dataclass(frozen=True)
 class Part:
-    """A part of a bar that is divided. ``style`` is the number of its color; None leaves the part empty."""
+    """A part of a bar that is divided. ``style`` is the number of its color; if it is None, the part is not filled."""
 
     style: int | None
     value: float
@@ -108,10 +110,10 @@ class Part:
 
 @dataclass(frozen=True)
 class Bar:
-    """A bar: its name, its value, and the value as text.
+    """A bar of a bar chart. ``shown`` is its value as text.
 
     - ``parts`` divide the bar; without parts it has one color.
-    - ``between``: the lowest and highest value that are likely, drawn as a line over the end of the bar.
+    - ``between``: the lowest and highest likely value, drawn as a line over the end of the bar.
     - ``best``: True for the bar that is emphasized.
     """
 
@@ -134,12 +136,15 @@ def ticks(most: float) -> list[float]:
 
 
 def shown(value: float) -> str:
-    """Return a value as text with no more digits than are readable."""
+    """Return a number with at most three significant digits, or as a whole number from 100 on: ``0.123``, ``12.3``, ``1,234``."""
     return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
 
 
 def drawing(label: str, parts: Sequence[str], height: float, width: float = WIDTH, css: str = "") -> str:
-    """Return a drawing in a box that scrolls if the window is too narrow. ``label`` is what a screen reader says of the drawing."""
+    """Return an SVG drawing in a box that scrolls if the window is too narrow. ``parts`` are its markup, with sizes in pixels.
+
+    ``label`` is the description for screen readers. ``css`` is an additional CSS class.
+    """
     svg = (
         f'<svg class="{f"chart {css}".strip()}" style="--natural:{number(width)}px" viewBox="0 0 {number(width)} {number(height)}" '
         f'role="img" aria-label="{text(label)}">{"".join(parts)}</svg>'
@@ -148,7 +153,10 @@ def drawing(label: str, parts: Sequence[str], height: float, width: float = WIDT
 
 
 def card(title: str, about: str, content: str, *, name: str = "", whole: bool = False) -> str:
-    """Return a chart with its title and a sentence on how to read it. ``whole`` is True if it takes the full width of the page."""
+    """Return a chart with its title and ``about``, a sentence on how to read it. ``content`` is the chart's markup.
+
+    ``name`` identifies the chart in the HTML. ``whole`` is True if the chart takes the full width of the page.
+    """
     return element(
         "article",
         element("h3", text(title)),
@@ -160,7 +168,7 @@ def card(title: str, about: str, content: str, *, name: str = "", whole: bool = 
 
 
 def legend(entries: Sequence[tuple[str, str]]) -> str:
-    """Return the legend of a chart. Entries are pairs of CSS class and name: ``c0`` is a line style, ``f0`` a filled area."""
+    """Return the legend of a chart. ``entries`` has (CSS class, name): the classes ``c0`` to ``c5`` are line styles, ``f0`` and on areas."""
     keys = (element("span", element("i", " ", class_=css), text(name)) for css, name in entries)
     return element("div", *keys, class_="keys")
 
@@ -177,7 +185,8 @@ def lines(
 ) -> str:
     """Return a line chart with a legend below. ``unit`` is the unit of the values, and ``height`` is in pixels.
 
-    ``most`` is the top of the vertical axis; None means the largest value. ``points`` are circles in the colors of their lines.
+    ``label`` is the description for screen readers. ``most`` is the top of the vertical axis; None means the largest value.
+    ``points`` are additional circles in the colors of their lines.
     """
     every = [value for line in several for value in line.values if value is not None]
     every += [pair[1] for line in several for pair in line.between if pair is not None]
@@ -208,7 +217,10 @@ def lines(
 
 
 def columns(axis: Axis, values: Sequence[float], unit: str, *, label: str, height: float = 150.0) -> str:
-    """Return a chart with one column for each position on the axis. ``unit`` is the unit of the values, and ``height`` is in pixels."""
+    """Return a chart with one column for each position on the axis. ``unit`` is the unit of the values, and ``height`` is in pixels.
+
+    ``label`` is the description for screen readers.
+    """
     scale = ticks(max(values, default=0.0))
     across, up = _frame(axis, scale, height)
     step = (across(axis.places[-1]) - LEFT) / max(len(axis.places), 1)
@@ -222,9 +234,10 @@ def columns(axis: Axis, values: Sequence[float], unit: str, *, label: str, heigh
 
 
 def dots(axis: Axis, several: Sequence[Dot], unit: str, *, label: str, steps: Sequence[Dot] = ()) -> str:
-    """Return a chart of single results. ``unit`` is the unit of the vertical axis.
+    """Return a chart with a circle for each single result. ``unit`` is the unit of the vertical axis.
 
-    ``steps`` are the results at which a line rises or falls, in order of their positions. The line ends at the right edge.
+    ``steps`` are the corners of an additional stepped line, from left to right. The line ends at the right edge of the chart.
+    ``label`` is the description for screen readers.
     """
     height = 240.0
     scale = ticks(max((dot.y for dot in several), default=1.0))
@@ -258,10 +271,10 @@ def heatmap(
     left: float = 330.0,
     css: str = "",
 ) -> str:
-    """Return a heat map with one row for each name. None is a cell without a value.
+    """Return a heat map. ``rows`` has (name, cells) of each row; a cell that is None has no value.
 
-    ``axis`` is written below. ``cell`` is the width of a cell in pixels; None means that the cells fill a wide chart. ``left`` is the
-    width of the names. ``css`` is the class of the drawing.
+    ``axis`` is drawn below. ``cell`` is the width of a cell in pixels; None means that the cells fill a wide chart. ``left`` is the
+    width of the names. ``css`` is an additional CSS class, and ``label`` the description for screen readers.
     """
     row = 15.0
     count = max((len(cells) for _, cells in rows), default=0)
@@ -291,7 +304,7 @@ def heatmap(
 
 
 def bars(several: Sequence[Bar], *, most: float | None = None) -> str:
-    """Return a bar chart as a list. ``most`` is the value of a full bar; None means the largest value."""
+    """Return a bar chart as an HTML list. ``most`` is the value of a bar of full width; None means the largest value."""
     high = max((bar.between[1] for bar in several if bar.between), default=0.0)
     full = most or max([high, *(bar.value for bar in several)], default=1.0) or 1.0
     return element("ul", *(_bar(bar, full) for bar in several), class_="bars")
@@ -335,7 +348,10 @@ def _short(name: str, left: float) -> str:
 
 
 def _frame(axis: Axis, scale: list[float], height: float) -> tuple[Callable[[float], float], Callable[[float], float]]:
-    """Return two functions: from a position, and from a value, to the coordinates of the drawing."""
+    """Return two functions: one from an axis position to x, one from a value to y, both in pixels of the drawing.
+
+    ``scale`` has the values of the vertical axis's marks.
+    """
 
     def across(x: float) -> float:
         return LEFT + (x - axis.first) / (axis.last - axis.first) * (WIDTH - LEFT - RIGHT)
@@ -349,7 +365,7 @@ def _frame(axis: Axis, scale: list[float], height: float) -> tuple[Callable[[flo
 def _path(
     axis: Axis, values: Sequence[float | None], across: Callable[[float], float], up: Callable[[float], float]
 ) -> str:
-    """Return the path of a line, which is interrupted where a value is unknown."""
+    """Return the SVG path of a line, with a gap at each unknown value. ``across`` and ``up`` convert positions and values to pixels."""
     pieces: list[str] = []
     pen = "M"
     for x, value in zip(axis.places, values, strict=True):
@@ -362,7 +378,7 @@ def _path(
 
 
 def _unbroken(axis: Axis, line: Line) -> list[list[tuple[float, float, float]]]:
-    """Return the parts of a line's area that have no gap, as lists of (position, lowest, highest)."""
+    """Return the range of a line (``Line.between``) as lists of (position, lowest, highest), divided at unknown values."""
     pieces: list[list[tuple[float, float, float]]] = [[]]
     for x, pair in zip(axis.places, line.between, strict=False):
         if pair is None:
@@ -386,7 +402,10 @@ def _area(
 def _targets(
     axis: Axis, several: Sequence[Line], unit: str, height: float, across: Callable[[float], float]
 ) -> list[str]:
-    """Return the invisible boxes of a chart, one for each position, that show the values at the position under the pointer."""
+    """Return invisible boxes, one for each axis position. Each has a tooltip with the values of all lines at that position.
+
+    ``several`` are the lines, and ``across`` converts positions to pixels.
+    """
     xs = [across(x) for x in axis.places]
     parts: list[str] = []
     for place, x in enumerate(xs):

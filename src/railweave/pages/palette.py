@@ -44,7 +44,7 @@ CSS_NAMES: dict[str, str] = {
 """The hue for each CSS color name."""
 
 TURN = ("blue", "orange", "green", "magenta", "brown", "sky", "purple")
-"""The hues for names that are not CSS colors, in the order of use."""
+"""The hues for names that are not CSS colors, in the order in which they are used."""
 
 DASHES = ("", "7 3", "2 3", "9 3 2 3")
 """The dash patterns (SVG ``stroke-dasharray``) of the lines for the first, second and further path colors of one hue."""
@@ -98,7 +98,10 @@ class Stroke:
 
 
 def strokes(colors: Sequence[Color], fabric: int) -> dict[int, Stroke]:
-    """Return the stroke of every path color of a fabric, by ``Color.index``. ``fabric`` is the fabric's position in the network, from 1."""
+    """Return the drawing style of every path color of a fabric, by ``Color.index``.
+
+    ``fabric`` is the fabric's position in the network, from 1.
+    """
     named = {color.index: CSS_NAMES.get(color.name.lower()) for color in colors}
     free = [hue for hue in TURN if hue not in named.values()] or list(TURN)
     used: dict[str, int] = {}
@@ -116,12 +119,16 @@ def strokes(colors: Sequence[Color], fabric: int) -> dict[int, Stroke]:
 
 
 def network_strokes(network: Network) -> dict[str, dict[int, Stroke]]:
-    """Return the strokes of every fabric of a network, by fabric name and ``Color.index``."""
+    """Return the drawing style of every path color of a network: by fabric name, then by ``Color.index``."""
     return {fabric.name: strokes(fabric.colors, place) for place, fabric in enumerate(network.fabrics, 1)}
 
 
 def stroke_rules(all_strokes: dict[str, dict[int, Stroke]]) -> str:
-    """Return the CSS rules of all strokes, for light and dark pages: ``.k1-2`` is a line's class, ``.s1-2`` the class of its swatch."""
+    """Return the CSS rules of all path colors, for light and dark pages.
+
+    The classes have the numbers of fabric and color: ``.k1-2`` for a line, ``.s1-2`` for a swatch. ``all_strokes`` is the result of
+    ``network_strokes``.
+    """
     every = [stroke for by_index in all_strokes.values() for stroke in by_index.values()]
     light = [
         f".{stroke.css_class}{{stroke:{stroke.light}{f';stroke-dasharray:{stroke.dash}' if stroke.dash else ''}}}"
@@ -136,7 +143,7 @@ def stroke_rules(all_strokes: dict[str, dict[int, Stroke]]) -> str:
 
 
 def swatch_class(stroke: Stroke) -> str:
-    """Return the CSS class of the swatch for a stroke: a small area in its color."""
+    """Return the CSS class of a path color's swatch, a small area in its color."""
     return "s" + stroke.css_class[1:]
 
 

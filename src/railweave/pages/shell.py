@@ -20,7 +20,10 @@ ILLEGAL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uf
 """Characters that XML 1.0 forbids or discourages, even if escaped."""
 
 UNSAFE = re.compile("[&<>\"'\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
-"""The characters that ``text`` must replace: those of ``ILLEGAL``, and those to escape. Most texts contain none, as one search shows."""
+"""The characters that ``text`` must replace: characters of ``ILLEGAL``, and characters to escape.
+
+Most texts contain none of them, so one search with this pattern is enough.
+"""
 
 CHARACTER_EM = 0.6
 """The assumed mean width of a character in a sans-serif font, in em. It is high enough that texts never exceed their estimated width."""
@@ -50,9 +53,9 @@ def _attribute(key: str) -> str:
 
 
 def element(tag: str, *children: str, **attributes: object) -> str:
-    """Return an element. Children must be markup; attribute values are escaped.
+    """Return an XML or HTML element as text. ``children`` must be markup; attribute values are escaped.
 
-    ``class_`` becomes ``class`` and ``data_a`` becomes ``data-a``. An attribute with the value None is left out.
+    The keyword ``class_`` becomes the attribute ``class``, and ``data_a`` becomes ``data-a``. An attribute with the value None is left out.
     """
     parts = [tag]
     for key, value in attributes.items():
@@ -83,7 +86,7 @@ POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inli
 """The content security policy of a page. With it, the browser refuses all network requests."""
 
 SMALLEST = 0.8
-"""The smallest scale at which page.css shows a picture. If the window is too narrow for that, the picture scrolls."""
+"""The smallest scale at which ``page.css`` shows a picture. If the window is too narrow for this scale, the picture scrolls."""
 
 MARGINS = 58
 """The space on the left and right of a picture in pixels, both sides together: the page's margins and the picture's border."""
@@ -104,9 +107,9 @@ def html_page(
     """Return a complete HTML page. ``title`` and ``footer`` are plain text; all other arguments are markup or CSS.
 
     - ``styles`` follow the style that all pages share.
-    - ``links`` are the entries of the navigation: section ID or page path, and title. Without links there is no navigation.
+    - ``links`` are the entries of the navigation as (section ID or page path, title). Without links there is no navigation.
     - ``scripts`` are elements at the end of the page.
-    - ``sheets`` are the addresses of style sheets of a served page, including the shared one. The server then sends the policy.
+    - ``sheets`` are the addresses of all style sheets, for a page from a server. The server then sends the content security policy.
     - ``here`` is the path of the page itself, if the navigation names pages.
     """
     navigation = "".join(_link(where, name, here) for where, name in links)
@@ -155,7 +158,7 @@ def section(name: str, title: str, about: str, content: str) -> str:
 
 
 def still_picture(svg: str) -> tuple[str, str]:
-    """Return a drawing for a page without scripts, as (markup, CSS). A hint to scroll appears if the window is too narrow."""
+    """Return (markup, CSS) of an SVG drawing for a page without scripts. If the window is too narrow, a hint to scroll appears."""
     match = re.search(r"--natural:([\d.]+)px", svg)
     narrow = (float(match[1]) * SMALLEST if match else 0.0) + MARGINS
     hint = element("p", "The picture is wider than this window: scroll it sideways.", class_="wider")

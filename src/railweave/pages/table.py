@@ -1,6 +1,7 @@
 """A table that is declared once and written as text, HTML, CSV, JSON and Markdown.
 
-A cell is a value. If people and programs need different contents, the cell is a ``Cell``, which has a text in addition to its value.
+A cell is usually a plain value. If people and programs need different contents, the cell is a ``Cell``, which has both a text and
+a value.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
 LONG = 16
-"""The number of rows above which a table on a page may get its own scroll bar (``Table.scrolls``)."""
+"""A table with more rows than this can get its own scroll bar on a page (``Table.scrolls``)."""
 
 NOTHING = "–"
 """The text of a cell whose value is None."""
@@ -78,9 +79,9 @@ class Table:
     def to_text(
         self, indent: str = "", *, head: bool = True, styled: Callable[[str, str], str] | None = None
     ) -> list[str]:
-        """Return the lines for a terminal, or no lines if there are no rows. Columns fit their longest text, with two blanks between.
+        """Return the lines for a terminal, or no lines if there are no rows. Two blanks separate columns.
 
-        ``head`` False omits the header line. ``styled`` takes the text and the CSS class of a cell, and returns the text with
+        Without ``head``, there is no header line. ``styled`` is a function from a cell's text and CSS class to the text with
         terminal colors.
         """
         if not self.rows:
@@ -101,7 +102,7 @@ class Table:
         return [*lines, f"{indent}… and {self.left_out:,} more"] if self.left_out > 0 else lines
 
     def _line(self, texts: Sequence[str], colored: Sequence[str], widths: Sequence[int]) -> str:
-        """Return a line of cells, padded to the widths of their columns. ``texts`` are the cells without color, whose lengths count."""
+        """Return a line of cells, padded to ``widths``. ``colored`` are the printed texts; ``texts`` are the same without terminal colors."""
         cells: list[str] = []
         for column, plain, color, width in zip(self.columns, texts, colored, widths, strict=True):
             blanks = " " * (width - len(plain))
@@ -144,13 +145,13 @@ class Table:
         return csv_text(self.columns, self.rows)
 
     def to_json(self) -> list[dict[str, Any]]:
-        """Return an object for each row: values by the names of the columns."""
+        """Return a dict for each row: the cells' values, by column name."""
         names = [column.name for column in self.columns]
         return [dict(zip(names, map(value_of, row), strict=True)) for row in self.rows]
 
 
 def csv_text(heads: Iterable[Column], rows: Iterable[Sequence[object]]) -> str:
-    """Return rows as CSV with a header line. ``rows`` may be a generator, so that they need not all be in memory."""
+    """Return rows as CSV with a header line. ``rows`` may be a generator, so that memory need not hold all rows at once."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow([column.name for column in heads])
@@ -165,7 +166,7 @@ def columns(*titles: str, numbers: Iterable[str] = ()) -> tuple[Column, ...]:
 
 
 def joined(head: Column, tables: Sequence[tuple[str, Table]]) -> Table:
-    """Return several tables with the same columns as one, with an added first column for the name of each.
+    """Return several tables with the same columns as one table. A new first column, ``head``, has the name of each row's table.
 
     A single table is returned unchanged.
     """
@@ -190,7 +191,7 @@ def long_text(words: str) -> Cell:
 
 
 EMPTY = Cell(None, "")
-"""A cell where a value would make no sense. A cell whose value is unknown is None instead."""
+"""A cell in a place where a value makes no sense. Its text is empty. For an unknown value, use None instead."""
 
 
 def shown(cell: object) -> str:
@@ -218,8 +219,8 @@ def html_table(
 ) -> str:
     """Return an HTML table from rows that are already markup. With ``scrolls``, a high table gets its own scroll bar.
 
-    ``css`` is a further class: ``stacks`` shows the cells of a row below each other in a window narrower than a desktop's, ``folds``
-    on a telephone.
+    ``css`` is a further class: ``stacks`` shows the cells of a row below each other in a window narrower than a desktop's; ``folds``
+    does so on a telephone only.
     """
     top = element("thead", element("tr", *_titles(heads)))
     label = element("caption", text(caption)) if caption else ""
@@ -236,13 +237,13 @@ def _titles(heads: Sequence[Column]) -> Iterator[str]:
 
 
 LONG_CELL = 30
-"""A table with a longer text than this many characters shows the cells of a row below each other on a telephone."""
+"""A length in characters. If a table has a longer text, a telephone shows the cells of each row below each other."""
 BRIEF = 14
 """A text up to this many characters is never broken into two lines."""
 
 
 def _td(cell: object, column: Column, *, titled: bool) -> str:
-    """Return a cell. ``titled``: the cell carries the title of its column, for tables whose rows are folded in a narrow window."""
+    """Return the markup of a cell. With ``titled``, the cell carries its column's title, for tables that fold in a narrow window."""
     plain = shown(cell)
     css = " ".join(
         filter(None, ("" if column.kind == "text" else column.kind, cell.css if isinstance(cell, Cell) else ""))

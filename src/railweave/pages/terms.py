@@ -102,7 +102,7 @@ TUNING = (
         "Jain's index of what part of its speed each job keeps when all run together: 1 where all lose alike.",
     ),
 )
-"""The terms of a page with a study, with their meanings."""
+"""The terms of a page with a tuning study, with their meanings."""
 
 
 def term_id(term: str) -> str:
@@ -111,7 +111,7 @@ def term_id(term: str) -> str:
 
 
 def linked(label: str, terms: tuple[tuple[str, str], ...], term: str = "") -> str:
-    """Return a label as markup, with a link to the explanation of ``term`` (default: the label) if ``terms`` contains it."""
+    """Return a label as markup. If ``terms`` explains ``term`` (default: the label), the label links to the explanation."""
     name = term or label
     if name not in dict(terms):
         return text(label)
@@ -119,7 +119,7 @@ def linked(label: str, terms: tuple[tuple[str, str], ...], term: str = "") -> st
 
 
 def glossary(terms: tuple[tuple[str, str], ...]) -> str:
-    """Return the terms as a definition list."""
+    """Return a definition list in HTML. ``terms`` has (term, meaning)."""
     rows = (element("dt", text(term), id=term_id(term)) + element("dd", text(meaning)) for term, meaning in terms)
     return element("div", element("dl", *rows), class_="card")
 

@@ -2,8 +2,8 @@
 
 Takes: ``Network``, forwarding tables, a collective or a job file.
 
-Gives: messages between NICs (``collectives``), the graph of a training step (``jobs``), arrays for the engines and
-their results as predictions with bands (``simulation``).
+Gives: messages between NICs (``collectives``), the graph of a training step (``jobs``), arrays for the engines that simulate the
+network, and predictions with their likely range (``simulation``).
 
 Imports: ``model``, ``pages``, ``nics``, ``design``, ``analysis``.
 """

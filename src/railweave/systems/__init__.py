@@ -1,7 +1,7 @@
-"""The network operating systems. Each has a folder with everything that railweave needs for it; other code uses the folder through ``loader.System``.
+"""The network operating systems. Everything that railweave needs for a system is in the system's folder.
 
-A folder with a ``system.yaml`` is an operating system (``model.catalog.definitions``). A system's code is imported when
-``system`` is first called for it.
+Other code uses the folder through ``loader.System``. A folder is an operating system if it has a ``system.yaml``
+(``model.catalog.definitions``). The system's code is imported when ``system`` is first called for it.
 
 Imports: ``model``.
 """

@@ -1,4 +1,7 @@
-"""Gaps that all systems describe in the same words: the operator's own statements, and parts of the design that a switch's platform or release lacks or expresses differently."""
+"""Gaps between a design and its configuration that all systems describe in the same words.
+
+They concern statements that the operator wrote, and parts of the design that a platform or release lacks or expresses differently.
+"""
 
 from __future__ import annotations
 
@@ -18,12 +21,18 @@ if TYPE_CHECKING:
 
 
 def note(name: str, fault: str, why: str, fix: str = "") -> Rule:
-    """Return the rule for a part of the design that a system expresses differently, or lacks without harm. Its severity is ``info``."""
+    """Return the rule (a kind of finding) for a part of the design that a system lacks without harm, or expresses differently.
+
+    Its severity is ``info``.
+    """
     return Rule(name, "info", "rendering", fault, why, fix)
 
 
 def warning(name: str, fault: str, why: str, fix: str = "") -> Rule:
-    """Return the rule for a part of the design that a system lacks, or that was never tried on the system. Its severity is ``warning``."""
+    """Return the rule (a kind of finding) for a part of the design that a system lacks, or that was never tried on the system.
+
+    Its severity is ``warning``.
+    """
     return Rule(name, "warning", "rendering", fault, why, fix)
 
 
@@ -62,11 +71,11 @@ NOT_IN_RELEASE = warning(
 _BOTH_ENDS = re.compile(
     r"(?i)(?<![\w-])(mtu|ecn|explicit-congestion-notification|drop-profiles?|wred[-_]?\w*)(?![\w-])"
 )
-"""The words, in all systems, that occur in statements whose value must be the same at both ends of a link, for example the MTU."""
+"""A pattern of the words, in all systems, of statements whose value must be the same at both ends of a link, such as the MTU."""
 
 
 def extra_findings(device: str, lines: Sequence[str], routing: tuple[str, ...]) -> list[Finding]:
-    """Return findings about the operator's own merged lines.
+    """Return findings about ``lines``, statements that the operator wrote and railweave merged into a device's configuration.
 
     There is a note for every line, one warning if any line affects routing, and one if any line sets a value that both ends
     of a link must share. ``routing`` has the first words of lines that affect routing.
@@ -82,7 +91,11 @@ def extra_findings(device: str, lines: Sequence[str], routing: tuple[str, ...]) 
 
 
 def left_out_findings(config: DeviceConfig) -> list[Finding]:
-    """Return ``platform-lacks`` if something was left out because of the platform, and ``queue-moved`` if a class has a different queue than the fabric file requests."""
+    """Return the findings ``platform-lacks`` and ``queue-moved`` that apply to a configuration.
+
+    - ``platform-lacks``: something was left out because the platform does not have it.
+    - ``queue-moved``: a traffic class has a different queue than the fabric file requests.
+    """
     findings: list[Finding] = []
     if config.left_out:
         findings.append(PLATFORM_LACKS.finding(config.name, f"{config.model} has no {', no '.join(config.left_out)}"))
@@ -97,8 +110,8 @@ def release_findings(
 ) -> list[Finding]:
     """Return a finding ``release-lacks`` for each statement of a configuration that the device's release does not have.
 
-    The rows of ``tables`` give the first release of each statement. ``sections`` renders the configuration. It is called
-    only if the release lacks at least one row.
+    ``tables`` describe the statements and give the first release of each. ``sections`` is a function that renders the configuration. It is
+    called only if the release lacks at least one statement of the tables.
     """
     later = {
         table: {since for since in table.releases if release_key(config.release) < release_key(since)}

@@ -1,7 +1,7 @@
-"""First boot of a new device: the types that the modules ``first_boot`` of all systems share.
+"""First boot of a new device: the classes that the ``first_boot`` modules of all operating systems share.
 
 A device that starts without a configuration requests an address by DHCP (RFC 2131) and identifies itself in the
-request. The answer contains the location of its files.
+request. The DHCP server's answer contains the URL of its files.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class SerialOption:
-    """The form in which a device sends its serial number by DHCP: the text of option ``number``, after the prefix ``before``.
+    """The DHCP option in which a device sends its serial number: the text of option ``number``, after the prefix ``before``.
 
     ``vendor`` is the prefix of the device's option 60 (vendor class identifier); empty means any. ``whole`` is True if the
-    option holds nothing but the serial number.
+    option contains only the serial number.
     """
 
     number: int
@@ -29,7 +29,7 @@ class SerialOption:
 
 @dataclass(frozen=True)
 class Image:
-    """An image of a system: its file name, its URL, and its SHA-256 in hexadecimal digits."""
+    """An image of an operating system: its file name, its URL, and its SHA-256 in hexadecimal digits."""
 
     name: str
     url: str
@@ -40,7 +40,7 @@ class Image:
 class Place:
     """The HTTP server from which a device downloads its files, and the image to install.
 
-    ``url`` is the URL of the device's folder. ``server`` and ``port`` are the host and the port in that URL.
+    ``url`` is the URL of the device's folder. ``server``, ``port`` and ``path`` are the host, the port and the path in that URL.
     """
 
     url: str
@@ -81,7 +81,7 @@ class Login(Protocol):
 
     @property
     def ssh_keys(self) -> tuple[str, ...]:
-        """The public SSH keys, each in the form of a line of the file authorized_keys."""
+        """The public SSH keys, each as a line of the file authorized_keys."""
         ...
 
 
@@ -91,9 +91,9 @@ def quoted(text: str) -> str:
 
 
 def logins(users: Mapping[str, Login], root_password: str | None, groups: str) -> str:
-    """Return shell lines that create users, with their keys, on a Linux system.
+    """Return shell lines that create users, with their keys, on a Linux system. ``root_password`` is a password hash, or None.
 
-    ``groups`` are the groups that a super-user joins, separated by commas as for useradd.
+    ``groups`` are the groups of a super-user, separated by commas as for useradd.
     """
     lines: list[str] = []
     for name, user in users.items():

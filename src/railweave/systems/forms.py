@@ -1,9 +1,9 @@
-"""Statement forms: the lines of each operating system's files, the source of each form, and how it was checked.
+"""Statement forms: patterns of the lines in each operating system's files, with their sources and how they were checked.
 
 A form is a statement with placeholders in place of its names and numbers, preceded by the headers above it:
-``router bgp <number> / router-id <address>``. The forms are in ``forms.yaml`` of the system's folder. Each row there
+``router bgp <number> / router-id <address>``. The forms are in ``forms.yaml`` of the system's folder. Each form there
 names documents from that file's ``documents:``. The kinds of these documents decide how the form counts as checked, so
-no row can claim a check without a document.
+no form can claim a check without a document.
 
 The placeholders of a form:
 
@@ -37,10 +37,13 @@ if TYPE_CHECKING:
     from railweave.model.config.statements import Form as StatementForm
 
 Kind = Literal["model", "schema", "parser", "configurations", "document"]
-"""The kind of a source: the vendor's model, another party's schema, a program that reads the file, another party's configurations, or a document."""
+"""The kind of a source: the vendor's model, a schema, a program that reads the file, configurations, or a document.
+
+Schema and configurations are those of other parties.
+"""
 
 Way = Literal["model", "schema", "parser", "configurations", "document only", "nothing"]
-"""The ways in which a form was checked, the strongest first."""
+"""The kinds of checks of a statement form, which is a pattern of a configuration line. The strongest comes first."""
 
 READ_BY: tuple[Literal["model", "schema", "parser", "configurations"], ...] = (
     "model",
@@ -48,7 +51,7 @@ READ_BY: tuple[Literal["model", "schema", "parser", "configurations"], ...] = (
     "parser",
     "configurations",
 )
-"""The kinds of sources that prove more than a document does, the strongest first."""
+"""The kinds of sources that prove more than a document does. The strongest comes first."""
 
 WAYS: dict[Way, str] = {
     "model": "the vendor's own model (YANG) has the statement and takes its values",
@@ -58,7 +61,7 @@ WAYS: dict[Way, str] = {
     "document only": "a document has the line; nothing has read it",
     "nothing": "no public source has the line as it is written",
 }
-"""The description of each way, for display."""
+"""For each kind of check, a sentence for display that says what the check proves."""
 
 _PLACEHOLDERS = {
     "name": r"(?!/(?:\s|$))\S+",
@@ -73,7 +76,7 @@ _PLACEHOLDERS = {
 
 @dataclass(frozen=True)
 class Document:
-    """A source of forms: its title, kind, release and date."""
+    """A source of statement forms: its title, kind, release and date."""
 
     title: str
     kind: Kind
@@ -84,7 +87,10 @@ class Document:
 
 @dataclass(frozen=True, eq=False)
 class Form:
-    """A statement form of a system. ``sources`` are the pages or sections that show the form, by document."""
+    """A statement form: the pattern of a line of a system's files.
+
+    ``sources`` are the pages or sections that show the form, by document.
+    """
 
     about: str
     text: str
@@ -98,12 +104,12 @@ class Form:
 
     @property
     def kinds(self) -> set[Kind]:
-        """The kinds of its sources."""
+        """The kinds of the form's sources."""
         return {self.documents[key].kind for key in self.sources}
 
     @property
     def ways(self) -> tuple[Way, ...]:
-        """The ways in which the form was checked, the strongest first."""
+        """The checks that the form passed, the strongest first."""
         read: tuple[Way, ...] = tuple(kind for kind in READ_BY if kind in self.kinds)
         return read or (("document only",) if self.kinds else ("nothing",))
 
@@ -113,7 +119,7 @@ class Form:
         return self.ways[0] in {"document only", "nothing"}
 
     def cited(self) -> str:
-        """The sources as text: each document with the place in the document."""
+        """The sources as a line for display: the title of each document and the page or section in it."""
         documents = [
             f"{self.documents[key].title}{f': {place}' if place else ''}" for key, place in self.sources.items()
         ]
@@ -127,7 +133,7 @@ class Form:
 
 @dataclass(frozen=True, eq=False)
 class Forms:
-    """The forms of a system.
+    """The statement forms (patterns of configuration lines) of a system.
 
     ``included`` are the forms of other systems whose files this system also has. For example, SONiC has FRR's files.
     """
@@ -138,7 +144,7 @@ class Forms:
 
     @cached_property
     def _by_word(self) -> dict[str, list[Form]]:
-        """The forms by their first word. Forms that begin with a placeholder have the empty text as key."""
+        """The forms by their first word. Forms that begin with a placeholder have an empty key."""
         by_word: dict[str, list[Form]] = {}
         for form in self.forms:
             word = form.text.split(" ", 1)[0]
@@ -146,7 +152,10 @@ class Forms:
         return by_word
 
     def of(self, line: str) -> list[Form]:
-        """Return the forms that match a statement, which is given with its headers. If the forms are correct, exactly one matches."""
+        """Return the forms that match a statement. If ``forms.yaml`` is correct, exactly one matches.
+
+        ``line`` includes the headers of the statement, separated by `` / ``.
+        """
         rows = self._by_word
         near = [*rows.get(line.split(" ", 1)[0], ()), *rows.get("", ())]
         of_line = [form for form in near if form.pattern.fullmatch(line)]
@@ -158,7 +167,10 @@ class Forms:
         return Forms(self.documents, tuple(form for form in forms if form.look_for))
 
     def to_look_at(self, lines: Iterable[str]) -> list[Form]:
-        """Return the forms of these lines whose effect an operator should check on the first switch, in the order of ``forms.yaml``."""
+        """Return the forms of these lines whose effect an operator should check on the first switch, in the order of ``forms.yaml``.
+
+        ``lines`` are statements with their headers, separated by `` / ``.
+        """
         rows = self._looked_at
         matched = {form for line in lines for form in rows.of(line)}
         return [form for form in rows.forms if form in matched]
@@ -178,9 +190,9 @@ def _part(part: str) -> str:
 
 @cache
 def forms_of(nos: str) -> Forms:
-    """Return the forms of an operating system, from its ``forms.yaml`` or from ``FORMS`` of its module ``forms``. A system with neither has no forms.
+    """Return the statement forms of an operating system, from its ``forms.yaml`` or from ``FORMS`` of its module ``forms``.
 
-    Raises ``ValueError`` if a form names a document that the file does not list.
+    A system with neither has no forms. Raises ``ValueError`` if a form names a document that the file does not list.
     """
     file = system_files()[nos].with_name(FORMS)
     if file.is_file():
@@ -199,11 +211,11 @@ def read_forms(file: Path) -> Forms:
 
 
 class _Row(TypedDict, total=False):
-    """A row of ``forms.yaml``, or the values that all rows of a group share.
+    """An item of ``forms.yaml``, or the values that all items of a group share.
 
     - ``sources``: the pages or sections that show the form, by document.
     - ``also``: further documents, such as other people's configurations that contain the form.
-    - ``look_for``: what an operator should observe on the first switch that has this form.
+    - ``look_for``: the effect that an operator should observe on the first switch that has this form.
     """
 
     form: str
@@ -214,11 +226,11 @@ class _Row(TypedDict, total=False):
 
 
 class _Group(_Row):
-    """Rows of ``forms.yaml`` about one subject.
+    """A group of items in ``forms.yaml`` about the same topic.
 
-    - ``under``: the headers above the rows. Each header gives a separate form.
-    - ``table``: the name of a statement table in the system's package ``statements``. The statements that it prints are
-      rows too.
+    - ``under``: the headers above the statements of the group. Each header gives a separate form.
+    - ``table``: the name of a statement table in the system's package ``statements``. The statements that it prints also
+      belong to the group.
     """
 
     about: str
@@ -234,7 +246,7 @@ class _File(TypedDict):
 
 
 def _of_table(nos: str, name: str) -> list[str]:
-    """Return the forms that a statement table prints, with a placeholder for each slot of its statements."""
+    """Return the forms that a statement table prints, with a placeholder such as ``<number>`` for each variable word."""
     table = getattr(importlib.import_module(f"{systems.__name__}.{nos}.statements"), name)
     return [_placed(form) for row, forms, _ in table.statements() if row.prints for form in forms]
 

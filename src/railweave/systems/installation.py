@@ -1,6 +1,6 @@
 """Installation of a different release on a device: the interface of the module ``upgrade`` in every system's folder.
 
-This module does not decide when a device may be restarted: the caller drains it and records the restart beforehand
+The caller decides when a device may be restarted. It drains the device, and records the restart beforehand
 (``operations.deploy.upgrading``).
 """
 
@@ -17,11 +17,10 @@ if TYPE_CHECKING:
 class Image:
     """A release to install.
 
-    - ``source``: the URL from which the device fetches the image, or its path on the device. Empty if the device needs only the
-      number of the release.
-    - ``file``: the path of the image on this machine, before it is copied.
+    - ``source``: the URL from which the device downloads the image, or its path on the device. Empty if the device needs only
+      the number of the release.
+    - ``file``: the path of the image on the operator's machine, before it is copied to the device.
     - ``sha256``, ``sha512``: the checksums of ``file``, in lower-case hexadecimal digits.
-
     """
 
     release: str
@@ -32,7 +31,7 @@ class Image:
 
     @property
     def name(self) -> str:
-        """The last part of the image's path or URL."""
+        """The file name of the image, from its path or URL."""
         return (self.file or self.source).split("?")[0].rstrip("/").rpartition("/")[2]
 
 

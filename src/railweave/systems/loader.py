@@ -1,8 +1,8 @@
 """The loader of operating systems. It combines the modules of a folder into one ``System``, and imports each module when it is first used.
 
-A folder provides parts as modules and packages with the names in ``PARTS``, or as values with these names in its
-``__init__``. Its ``__init__`` may also define the functions in ``FUNCTIONS``. Some of them need more than one part
-(``USED_BY_FUNCTION``); the others replace a default behavior.
+A folder provides the parts of a system, such as the reader, as modules and packages with the names in ``PARTS``. Its
+``__init__`` may define such a part as a variable instead. The ``__init__`` may also define the functions in
+``FUNCTIONS``. Some of them need more than one part (``USED_BY_FUNCTION``); the others replace a default behavior.
 """
 
 from __future__ import annotations
@@ -34,25 +34,34 @@ T = TypeVar("T")
 PARTS = (
     "render", "changes", "read", "state", "telemetry", "transaction", "upgrade", "outage", "first_boot", "lint", "validator", "runbook",
 )  # fmt: skip
-"""The names of the parts that a system's folder may have. For each missing part, ``without:`` in ``system.yaml`` gives the reason."""
+"""The names of the modules that a system's folder may have. For each missing one, ``without:`` in ``system.yaml`` gives the reason."""
 
 OTHERS = "others"
-"""The key under ``without:`` whose reason applies to all missing parts that ``without:`` does not name."""
+"""The key under ``without:`` whose reason applies to all missing modules that ``without:`` does not name."""
 
 FORMS = "forms.yaml"
-"""The file name of a system's statement forms, with their sources and checks (``systems.forms``). The file is optional and is next to ``system.yaml``."""
+"""The name of the file with a system's statement patterns, their sources and checks (``systems.forms``).
+
+The file is optional and is next to ``system.yaml``.
+"""
 
 USED_BY_FUNCTION = {"changes": "trees", "lint": "mistakes"}
-"""The parts that railweave uses through a function of the folder, because their arguments differ between systems. Each part is mapped to that function."""
+"""By module: the function of the folder's ``__init__`` through which railweave uses the module.
+
+The functions exist because the arguments of these modules differ between systems.
+"""
 
 FUNCTIONS = ("trees", "beneath", "configurations", "mistakes", "quoted", "started_daemons", "by_hand")
-"""Functions that the ``__init__`` of a folder may have. No module may have one of these names, because importing such a module would replace the function."""
+"""Functions that the ``__init__`` of a folder may have.
+
+No module may have one of these names, because importing the module would replace the function.
+"""
 
 
 def _refuse_read_policies(config: DeviceConfig) -> None:
-    """Raise ``RenderError`` if a policy contains conditions that a reader can represent but no renderer can print.
+    """Raise ``RenderError`` if a policy contains conditions that a reader has read but that no renderer can print.
 
-    Rendering such a policy would silently drop these conditions.
+    Without this check, the rendered policy would lack these conditions.
     """
     bgp = config.bgp
     if bgp is None:
@@ -80,17 +89,18 @@ class Part(Generic[T]):
 
 
 class System:
-    """An operating system. It prints a ``DeviceConfig`` in the system's form, reads it from that form, and checks it. It makes no design decisions.
+    """An operating system: its modules that print a ``DeviceConfig`` as configuration files, read it, and check it.
 
-    A part that the system does not have is None. Raises ``ImportError`` if a part is missing without a reason, or is unknown.
+    A system makes no design decisions. A module that the system does not have is None. Raises ``ImportError`` if a module is
+    missing without a reason, or if its name is unknown.
     """
 
     reader: Part[protocol.Reader | None] = Part("read")
     """The reader of configuration text."""
     state: Part[protocol.StateReader | None] = Part("state")
-    """The questions about a switch's state, and the reader of the answers."""
+    """The questions about a switch's state, and the reader of the switch's answers."""
     telemetry: Part[protocol.Telemetry | None] = Part("telemetry")
-    """The gNMI subscriptions, and the reader of their paths."""
+    """The gNMI subscriptions, and the function that converts the paths of their updates to time series."""
     transaction: Part[Transaction | None] = Part("transaction")
     """The functions that change a running device."""
     upgrade: Part[Installation | None] = Part("upgrade")
@@ -109,22 +119,25 @@ class System:
         self._package = package
 
     def part(self, name: str) -> ModuleType | None:
-        """Return the module of a part, or None if the system has no such module."""
+        """Return the module ``name``, for example ``lint``, of the system's folder, or None if the system has no such module."""
         if name in self.without:
             return None
         return vars(self._package).get(name) or importlib.import_module(f"{self._package.__name__}.{name}")
 
     def _answer(self, function: str, usual: object, *arguments: object) -> Any:  # noqa: ANN401 - of any function
-        """Return the result of a function of the folder, called with ``arguments``, or ``usual`` if the folder has no such function."""
+        """Return the result of the folder's function ``function``, called with ``arguments``, or ``usual`` if it does not exist."""
         return getattr(self._package, function)(*arguments) if hasattr(self._package, function) else usual
 
     def files(self, config: DeviceConfig) -> dict[str, str]:
-        """Return the files of a configuration (``Renderer.files``). Raises ``RenderError`` if a policy has conditions that railweave can read but not print."""
+        """Return the files of a configuration, by file name (``Renderer.files``).
+
+        Raises ``RenderError`` if a policy has conditions that railweave can read but not print.
+        """
         _refuse_read_policies(config)
         return self._renderer.files(config)
 
     def gaps(self, config: DeviceConfig) -> list[Finding]:
-        """Return findings about parts that the system cannot express (``Renderer.gaps``)."""
+        """Return findings about parts of a configuration that the system cannot express (``Renderer.gaps``)."""
         return self._renderer.gaps(config)
 
     def lines(self, config: DeviceConfig) -> list[str]:
@@ -142,7 +155,10 @@ class System:
         return () if part is None else (cast("Validator", part.VALIDATOR),)
 
     def trees(self, config: DeviceConfig) -> dict[str, ConfigTree]:
-        """Return the configuration of a device as trees for comparison, by file name. The result is empty if railweave cannot compare this system's files."""
+        """Return the configuration of a device as trees for comparison, by file name.
+
+        The result is empty if railweave cannot compare this system's files.
+        """
         return self._answer("trees", {}, config)
 
     def configurations(self, config: DeviceConfig) -> list[str]:
@@ -162,7 +178,7 @@ class System:
         return self._answer("mistakes", [], config)
 
     def quoted(self, file: str, text: str) -> str:
-        """Return a text, such as a secret, quoted for a file of the system. Default: a single word.
+        """Return a text, such as a secret, with the quotation marks that the system's files need. Default: only single words are accepted.
 
         Raises ``RenderError`` if the file cannot contain the text.
         """
@@ -176,7 +192,7 @@ class System:
         return self._answer("started_daemons", None, config)
 
     def by_hand(self, device: str) -> str:
-        """Return the text for operators of a system without ``transaction``: why railweave cannot change a running device, and which files to load by hand."""
+        """Return a text for the operator of a device that railweave cannot change: the reason, and the files to load by hand."""
         return self._answer("by_hand", _BY_HAND.format(device), device)
 
 
@@ -184,14 +200,14 @@ _BY_HAND = "nothing here changes such a device: load the files of devices/{} tha
 
 
 def missing_parts(definition: Path, package: ModuleType) -> dict[str, str]:
-    """Return the parts that a system lacks on purpose, with the reasons that its ``system.yaml`` (``definition``) gives.
+    """Return the modules (names in ``PARTS``) that a system lacks on purpose, each with the reason from its ``system.yaml``.
 
-    Raises ``ImportError`` for:
+    ``definition`` is the path of that file. Raises ``ImportError`` for:
 
-    - a module that is neither a part nor listed under ``modules:``, such as a misspelled part;
-    - a missing part for which ``without:`` has no reason (``others`` is the reason for all parts not named);
-    - an existing part for which ``without:`` has a reason;
-    - a part of ``USED_BY_FUNCTION`` without its function, or the function without the part.
+    - a module that is neither in ``PARTS`` nor listed under ``modules:``, such as a misspelled name;
+    - a missing module for which ``without:`` has no reason (``others`` is the reason for all modules not named);
+    - an existing module for which ``without:`` has a reason;
+    - a module of ``USED_BY_FUNCTION`` without its function, or the function without the module.
     """
     data: dict[str, Any] = packaged_yaml(definition.read_text(encoding="utf-8"))
     without: dict[str, str] = data.get("without") or {}

@@ -1,4 +1,4 @@
-"""Systems that have one configuration file, every line of which is a row of one statement table."""
+"""Systems with only one configuration file, all lines of which are described by one statement table."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ _RULES = LineRules(replaced=(), cut=(), emptied=(), defined=())
 
 @dataclass(frozen=True, slots=True)
 class OneFile(Generic[T]):
-    """The parts ``render`` and ``read`` of a system with one configuration file.
+    """The functions of the modules ``render`` and ``read`` for a system with one configuration file.
 
-    - ``value_of``: the function that converts a configuration to the value of the statement table.
-    - ``config_of``: the function that converts this value back to a configuration.
-    - ``missing``: the function that returns findings about parts of a configuration that the commands cannot express.
+    - ``value_of``: converts a configuration to the object that the statement table prints.
+    - ``config_of``: converts this object back to a configuration.
+    - ``missing``: returns findings about parts of a configuration that the commands cannot express.
     """
 
     nos: str
@@ -50,15 +50,15 @@ class OneFile(Generic[T]):
         return sections
 
     def files(self, config: DeviceConfig) -> dict[str, str]:
-        """Return the text of the configuration file, by file name."""
+        """Return the text of the configuration file, with its name as the only key."""
         return {self.file: "".join(f"{line}\n" for line in _indented(self.tree(config)))}
 
     def gaps(self, config: DeviceConfig) -> list[Finding]:
-        """Return findings about parts of the configuration that are not in the file."""
+        """Return findings about parts of the configuration that the file cannot express."""
         return self.missing(config)
 
     def lines(self, config: DeviceConfig) -> list[str]:
-        """Return every line of the configuration, preceded by the headers of its sections. ``railweave diff`` compares these lines."""
+        """Return every line, with its parent headers before it. ``railweave diff`` compares these lines."""
         return flat(self.tree(config))
 
     def check_extra(self, text: str) -> None:
@@ -66,9 +66,9 @@ class OneFile(Generic[T]):
         parse(text)
 
     def read(self, texts: Mapping[str, str]) -> Reading:
-        """Return the configuration of one device, read from all its texts together. Lines that match no row of the table are marked as not understood.
+        """Return the configuration of one device, read from all its texts together.
 
-        Raises ``RenderError`` if a text cannot be read.
+        Lines that are not in the statement table are marked as not understood. Raises ``RenderError`` if a text cannot be read.
         """
         files = {file: parse(text) for file, text in texts.items()}
         reader = SectionReader([section for sections in files.values() for section in sections])

@@ -1,4 +1,7 @@
-"""Outages that commands cause, without a change of the configuration. Each system's part ``outage`` implements them. The device recovers on its own."""
+"""Outages that railweave causes by commands, without a change of the configuration. The device recovers on its own.
+
+Each system's module ``outage`` implements them.
+"""
 
 from __future__ import annotations
 
@@ -14,15 +17,21 @@ if TYPE_CHECKING:
 
 
 class Outage(Protocol):
-    """The functions of a system's part ``outage``. Every function raises ``RefusedError`` if the device refuses, and ``ReachError`` if the connection is lost."""
+    """The functions of a system's module ``outage``.
+
+    Every function raises ``RefusedError`` if the device refuses, and ``ReachError`` if the connection is lost.
+    """
 
     DAEMONS: Mapping[str, str]
-    """The system's names of the processes that can be ended, by their names in scenarios (such as ``bgpd``)."""
+    """The processes that can be ended: the name on this system, by the name in scenarios (such as ``bgpd``)."""
     PORTS: bool
-    """True if this system must shut ports by ``shut``, because ports that are shut by configuration do not come up again on their own."""
+    """True if ports must be shut by ``shut`` on this system, because a port that the configuration shuts does not recover by itself."""
 
     async def shut(self, session: Session, label: str, ports: Sequence[str], seconds: int) -> None:
-        """Shut ports. A timer on the device brings the ports up again after ``seconds``. Call this function only if ``PORTS`` is True."""
+        """Shut ports. A timer on the device brings the ports up again after ``seconds``. ``label`` names the outage for ``open``.
+
+        Call this function only if ``PORTS`` is True.
+        """
         ...
 
     async def open(self, session: Session, label: str) -> None:
@@ -40,7 +49,7 @@ class Outage(Protocol):
 
 @dataclass(frozen=True)
 class Commands:
-    """Outages for systems that need one command each, and that cannot shut ports by command.
+    """Outages for systems where a single command causes each of them, and where no command shuts ports.
 
     ``restart`` is the command that restarts the device. ``stop`` ends a process, whose name replaces ``{}``. ``in_shell``
     is True if the commands are for a shell, and False if they are for the system's own command line or API.

@@ -1,4 +1,4 @@
-"""Protocols (typing) of the parts of an operating system. The modules in the system's folder implement them; ``systems.loader`` combines them."""
+"""Interfaces (typing protocols) of the modules in an operating system's folder. ``systems.loader`` combines these modules."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Renderer(Protocol):
         ...
 
     def lines(self, config: DeviceConfig) -> list[str]:
-        """Return a line for each statement, with its enclosing statements in the line. Comparisons of configurations use these lines."""
+        """Return a line for each statement, preceded by its parent headers. Comparisons of configurations use these lines."""
         ...
 
     def check_extra(self, text: str) -> None:
@@ -44,7 +44,7 @@ class Renderer(Protocol):
 class Reader(Protocol):
     """The reader that converts configuration text to a ``DeviceConfig``: the module ``read`` of a system's folder.
 
-    A text may have any form in which the system prints its configuration. File names are used only to report where a
+    A text may have any format in which the system prints its configuration. File names are used only to report where a
     statement is. A malformed text raises ``RenderError`` with the line number. An unknown statement or an invalid value
     raises no error: the reader marks it as not understood.
     """
@@ -54,7 +54,7 @@ class Reader(Protocol):
         ...
 
     def parsed(self, file: str, text: str) -> ConfigTree:
-        """Return a text as a tree of the same form as ``systems.loader.System.trees``, so that both can be compared.
+        """Return a text as a tree, for comparison with a tree from ``systems.loader.System.trees``.
 
         Each node of the tree has its line number in the text.
         """
@@ -71,7 +71,7 @@ class StateReader(Protocol):
     NOT_READ: Mapping[str, str]
     """The fields of ``DeviceState`` that the reader never fills, each with the reason, for example an undocumented output format."""
     PROBES: Mapping[str, str]
-    """Commands that test the daemons of the switch, by daemon. Only the named daemon answers its command.
+    """Commands that test the daemons of the switch, by daemon. Only that daemon answers the command.
 
     They show which daemon hangs if a question gets no answer in time.
     """
@@ -88,12 +88,15 @@ class StateReader(Protocol):
         ...
 
     def read(self, answers: Answers) -> DeviceState:
-        """Return the state that the answers describe. Never raises an error: an answer that cannot be read is noted, and its state is absent."""
+        """Return the state of the switch that the answers show. Never raises an error.
+
+        An answer that cannot be read is noted, and the fields that depend on it are missing in the state.
+        """
         ...
 
 
 class Telemetry(Protocol):
-    """The gNMI subscriptions of a system, and the time series that each path of their updates belongs to: the module ``telemetry`` of a system's folder."""
+    """The gNMI subscriptions of a system, and the time series for each path of their updates: the module ``telemetry``."""
 
     PORT: int
     """The default TCP port of the system's gNMI server."""
@@ -104,7 +107,7 @@ class Telemetry(Protocol):
     SNMP: Sequence[Column]
     """The SNMP columns to poll, because no gNMI subscription carries their values."""
     QUICK: frozenset[str]
-    """Names of the questions that are asked at every interval, because no subscription carries their values. Other questions are asked less often."""
+    """Names of the questions to ask at every interval, because no subscription carries their values. Other questions are asked less often."""
     NOT_STREAMED: Mapping[str, str]
     """The time series that no subscription carries, each with the reason."""
 
@@ -136,14 +139,17 @@ class FirstBoot(Protocol):
     """Files and DHCP options for the first boot of a device: the module ``first_boot`` of a system's folder."""
 
     SERIAL_OPTIONS: tuple[SerialOption, ...]
-    """The DHCP options in which a device may send its serial number, and the form of their text."""
+    """The DHCP options in which a device may send its serial number, and how each option contains it."""
     HEADERS: tuple[str, ...]
     """The names of HTTP headers in which the device sends its serial number when it downloads a file; empty if it sends none."""
     TAKES_IMAGE: bool
     """True if the first boot can also install an image on the device."""
 
     def files(self, config: DeviceConfig, rendered: Mapping[str, str], place: Place) -> dict[str, str]:
-        """Return the first-boot files of a device, by file name. ``rendered`` are the configuration files with which the device will boot."""
+        """Return the first-boot files of a device, by file name.
+
+        ``rendered`` are the configuration files with which the device boots. ``place`` is the server from which it downloads them.
+        """
         ...
 
     def options(self, place: Place) -> Options:

@@ -15,7 +15,10 @@ if TYPE_CHECKING:
 
 
 def read_state(device: str, nos: str, texts: Mapping[str, str]) -> DeviceState:
-    """Return the state of one device from its answers. ``texts`` are the answers by question. No answer raises an error."""
+    """Return the state of one device from its recorded answers. ``texts`` has the answers by the name of the question.
+
+    Answers that cannot be read raise no error.
+    """
     answers = Answers(device, texts)
     reader = system(nos).state if nos in systems() else None
     if reader is None:

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One check: the ``commands`` to enter, and their expected output, as points and as a table."""
+    """A check: the ``commands`` to enter, and their expected output as sentences (``points``) and as a table."""
 
     title: str
     commands: tuple[str, ...]
@@ -53,7 +53,7 @@ class Check:
 
 
 class Text(str):
-    """A part of a sentence. Unlike other values, it may be empty, and then the line is still printed."""
+    """A piece of a sentence that fills a placeholder. If it is empty, the line is printed anyway, unlike with other values."""
 
 
 class Table(NamedTuple):
@@ -65,7 +65,7 @@ class Table(NamedTuple):
 
     @property
     def ip(self) -> str:
-        """The address family as a word of commands that write ``ip`` for IPv4 and ``ipv6`` for IPv6."""
+        """The keyword for the address family in commands with ``ip`` for IPv4 and ``ipv6`` for IPv6."""
         return "ipv6" if self.family == "ipv6" else "ip"
 
     @property
@@ -75,10 +75,9 @@ class Table(NamedTuple):
 
 
 class Switch:
-    """A switch whose runbook is written. ``switch[name]`` is the value of a placeholder, calculated by the switch's system.
+    """A switch whose runbook is written. ``switch[name]`` is the value of a placeholder such as ``{bfd_sessions}``.
 
-    Parts of the configuration are typed as ``Any`` here: a step about a part is printed only if the configuration has the
-    part.
+    Optional fields of the configuration are typed as ``Any`` here: a step about such a field is printed only if it exists.
     """
 
     def __init__(
@@ -113,7 +112,7 @@ def _timers(bfd: Any) -> str:  # noqa: ANN401 - of sessions or adjacencies
 
 
 def _modules(switch: Switch) -> tuple[dict[str, set[tuple[str, int | str]]], Counter[str]]:
-    """Return (the places of the modules, the number of links), both by the model name of the module."""
+    """Return two dictionaries by model of optical module: the modules of the switch, as (device, port), and the number of links."""
     places: dict[str, set[tuple[str, int | str]]] = {}
     links: Counter[str] = Counter()
     for port in switch.config.interfaces:
@@ -126,7 +125,7 @@ def _modules(switch: Switch) -> tuple[dict[str, set[tuple[str, int | str]]], Cou
 
 
 def _module_points(switch: Switch) -> Iterator[str]:
-    """Yield the points to check on all optical modules and cables: their number, their light, and their error correction."""
+    """Yield the sentences to check on all optical modules and cables: their number, their light, and their error correction."""
     optics, links = catalog().optics, _modules(switch)[1]
     light = sum(count for name, count in links.items() if name in optics and optics[name].kind == "optic")
     yield "the modules and cable assemblies below, as many as below"
@@ -170,7 +169,7 @@ def _external(switch: Switch) -> list[tuple[str, Any]]:
 
 
 def _examples(switch: Switch) -> tuple[Table, ...]:
-    """Return a ``Table`` with the first route of each address family. Commands need a prefix and the name of its family."""
+    """Return a ``Table`` with the first route of each address family, as an example for commands that need a prefix."""
     tables: dict[str, Table] = {}
     for route in switch["routes"]:
         tables.setdefault(route.prefix.family, Table(route.prefix.family, prefix=str(route.prefix)))
@@ -361,9 +360,10 @@ _NAME = re.compile(r"\{([?!]?)([\w.]+)(?::([^}]*))?\}")
 
 
 def _value(switch: Switch, name: str, bound: Mapping[str, object]) -> tuple[str, Any]:
-    """Return (path, value) of a dotted name, such as ``bgp.sessions``. ``bound`` has values that replace those of the switch, by path.
+    """Return (path, value) of a dotted name, such as ``bgp.sessions``.
 
-    The path ends at the first part whose value is a tuple or a list. That value is returned.
+    The path ends before the end of the name if a value on the way is a tuple or a list. ``bound`` has values, by path, that
+    replace those of the switch.
     """
     value: Any = switch
     path = ""
@@ -385,7 +385,10 @@ def _names(text: str) -> tuple[tuple[str, str], ...]:
 
 
 def _printed(text: str, switch: Switch, bound: Mapping[str, object]) -> list[str]:
-    """Return the printed lines for a line of the text. The result is empty if the line is left out, and has several lines if a name has several values."""
+    """Return the printed lines for a line of the text: none if the line is left out, several if a name has several values.
+
+    ``bound`` has values, by path, that replace those of the switch.
+    """
     given: dict[str, Any] = {}
     for sign, name in _names(text):
         path, value = _value(switch, name, bound)
@@ -404,7 +407,7 @@ def _printed(text: str, switch: Switch, bound: Mapping[str, object]) -> list[str
 
 @lru_cache(maxsize=32)
 def _parsed(text: str) -> tuple[tuple[str, str, tuple[str, ...]], ...]:
-    """Return the steps of a text, each as (name, title, lines).
+    """Return (name, title, lines) of each step of a text.
 
     The step is repeated for each value of ``name``; an empty name means that the step is printed once. ``title`` begins
     with the step's conditions.
@@ -444,7 +447,7 @@ class Runbook:
         return next(self._steps(self._texts[1], Switch(self._values, config, serial=serial)))
 
     def checks(self, network: Network, config: DeviceConfig, expected: ExpectedRouting) -> list[Check]:
-        """Return every check after the configuration is loaded. Checks on which others depend come first."""
+        """Return every check after the configuration is loaded. A check on which others depend precedes them."""
         return list(self._steps(self._texts[2], Switch(self._values, config, network, expected)))
 
     def _steps(self, text: str, switch: Switch) -> Iterator[Check]:

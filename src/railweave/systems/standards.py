@@ -1,9 +1,9 @@
-"""Statements of standards about BGP sessions and IS-IS adjacencies: sources of rows of ``Disruption`` in more than one system."""
+"""Facts from standards about BGP sessions and IS-IS adjacencies, which more than one system cites as the source of a ``Disruption``."""
 
 from __future__ import annotations
 
 ANY = ("remove", "add", "replace")
-"""All ways in which a statement changes (``Disruption.when``)."""
+"""All kinds of changes of a statement: it is removed, added or replaced (``Disruption.when``)."""
 
 OPEN = "RFC 4271, section 4.2: AS number and identifier are said when a session opens"
 KEYED = "RFC 2385, section 2.0: a segment without the right digest is dropped"

@@ -1,8 +1,8 @@
-"""State tables: which commands query a switch, and which fields of ``DeviceState`` their answers fill.
+"""State tables: the commands that query a switch, and the fields of ``DeviceState`` that their answers fill.
 
-A system has one table of queries and one of parts. A row of queries gives the name of the answer, the command, and when
-and how often the command is sent. A row of parts gives a field of ``DeviceState``, the function that reads the field,
-and the queries whose answers this function needs.
+Each system has two tables. A row of the first is a query: the name of its answer, the command, and when and how often the
+command is sent. A row of the second is a field of ``DeviceState``: the function that reads the field, and the answers that
+this function needs.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ class Ask:
     """A query to a switch.
 
     - ``name``: the name of the answer; ``name?`` means that an error is an acceptable answer.
-    - ``when``: the part of the configuration that the query is about. The query is left out if the device does not have
-      this part.
+    - ``when``: the part of the configuration that the query is about, such as ``bgp``. The query is left out if the device
+      does not have this part.
     - ``each``: the objects for which the query is repeated. Empty means that it is sent once. ``route`` and ``vrf`` mean
       once for each route or VRF. ``tables`` means once for each VRF and address family, and only if whole routing tables
       are requested. ``counts`` means once for each address family of the default VRF, and only if they are not. Name and
       command may contain ``{vrf}``, ``{prefix}`` and the other keys of ``_words``.
-    - ``by``: the key of the query's form in the system's ``Forms``.
+    - ``by``: the key in the system's ``Forms``, which gives the format of the answer.
     """
 
     name: str
@@ -47,23 +47,22 @@ class Ask:
 
 
 Forms = Mapping[str, tuple[Form, Mapping[Protocol, str]]]
-"""The forms of a system's answers, and the request by protocol, in which ``{}`` is replaced by the command."""
+"""The formats of a system's answers, each as (format, request by protocol). In a request, ``{}`` stands for the command."""
 
 
 def asks(when: When, each: Each, *rows: tuple[str, str]) -> tuple[Ask, ...]:
-    """Return the queries in ``rows``, which share the condition ``when`` and the repetition ``each``."""
+    """Return the queries in ``rows``, given as (name, command). All have the condition ``when`` and the repetition ``each`` of ``Ask``."""
     return tuple(Ask(name, command, when, each) for name, command in rows)
 
 
 _ANY: dict[Family, str] = {"ipv6": "::/0", "ipv4": "0.0.0.0/0"}
-"""The default route of each address family. ``_words`` derives the family's words from it."""
+"""The default route of each address family, from which ``_words`` derives the names of the family."""
 
 
 def _words(vrf: str, prefix: str = "") -> dict[str, str]:
-    """Return the values for the placeholders in names and commands of queries about one VRF and one prefix.
+    """Return the values of the placeholders in queries about one VRF and one prefix, such as ``{vrf}``.
 
-    Among them are the address family in the forms that commands use (``ip`` or ``ipv6``), and Junos's names of the routing
-    table.
+    Among them are the address family as commands name it (``ip`` or ``ipv6``), and Junos's names of the routing table.
     """
     six = ":" in prefix
     tables = {name: name if vrf == DEFAULT_VRF else f"{vrf}.{name}" for name in ("inet.0", "inet6.0")}
@@ -81,7 +80,7 @@ def _words(vrf: str, prefix: str = "") -> dict[str, str]:
 
 
 def end_of(peer: tuple[str, str | None]) -> str | None:
-    """Return the identifier of a neighbor: its port if the neighbor is known by a port, otherwise its address, or None if both are missing.
+    """Return the identifier of a neighbor: its port if known, otherwise its address; None if both are missing.
 
     ``peer`` is the pair (address, port).
     """
@@ -89,10 +88,11 @@ def end_of(peer: tuple[str, str | None]) -> str | None:
 
 
 Part = tuple[Callable[..., Any], str]
-"""A function that reads a part of the state, and the names of the answers that it gets as arguments. Without names, it gets all ``Answers``.
+"""A pair: a function that reads a field of the state, and the names of the answers that it gets as arguments.
 
-The function is not called, and its part is absent, if an answer marked ``name!`` is missing, or if all unmarked answers
-are missing. Answers marked ``name+`` are optional. In place of a missing answer, the function gets an empty ``Value``.
+Without names, the function gets all ``Answers``. If an answer marked ``name!`` is missing, or all unmarked answers are,
+the function is not called and its field is absent. Answers marked ``name+`` are optional. In place of a missing answer,
+the function gets an empty ``Value``.
 """
 
 
@@ -112,7 +112,7 @@ def _part(answers: Answers, read: Callable[..., Any], names: str) -> Any:  # noq
 
 @dataclass(frozen=True, slots=True)
 class StateTable:
-    """The tables of queries and of parts of a system, as a ``StateReader``.
+    """The queries of a system, and the functions that read the answers. It implements ``StateReader``.
 
     ``NOT_READ`` has the fields of ``DeviceState`` that this system never fills, each with the reason.
     """
@@ -163,6 +163,6 @@ class StateTable:
         return Question(name, form, by_protocol, row.name.endswith("?"), row.revision)
 
     def read(self, answers: Answers) -> DeviceState:
-        """Return the state that the answers of a switch describe. Never raises an error: for an answer that cannot be read, a note is recorded."""
+        """Return the state of a switch that its answers show. Never raises an error: an answer that cannot be read is noted in the state."""
         made = {name: _part(answers, *part) for name, part in self.parts.items()}
         return DeviceState(answers.device, self.system, frozenset(answers.texts), **made, notes=answers.notes)

@@ -1,4 +1,4 @@
-"""The statement tables of each system (``model.config.statements``), and a check for names that a configuration uses without defining them."""
+"""The tables that describe the statements of each system (``model.config.statements``), and a check for undefined names."""
 
 from __future__ import annotations
 
@@ -19,11 +19,14 @@ if TYPE_CHECKING:
 
 Forms = tuple[str, ...]
 References = Mapping[str, tuple[tuple[Forms, ...], tuple[Forms, ...]]]
-"""The lines about each kind of name, in addition to those of statement tables: (the forms that define such a name, the forms that use it)."""
+"""By kind of name: (patterns of the lines that define such a name, patterns of the lines that use it).
+
+Lines in statement tables are left out.
+"""
 
 
 def undefined(root: list[Section], tables: Iterable[Statements[Any]], references: References) -> Iterator[Name]:
-    """Yield the names that lines use and no line defines."""
+    """Yield the names that lines of a configuration use, although no line defines them. ``root`` has all sections."""
     names = [name for table in tables for name in table.names(root)]
     known = {(name.kind, name.name) for name in names if not name.refers}
     used = [name for name in names if name.refers]
@@ -34,11 +37,11 @@ def undefined(root: list[Section], tables: Iterable[Statements[Any]], references
 
 
 def tables(nos: str) -> dict[str, Statements[Any]]:
-    """Return the statement tables of a system: the objects of class ``Statements`` in its package, by key.
+    """Return the statement tables of a system, by key: the objects of class ``Statements`` in its package.
 
-    A key is the module's name, a dot, and the table's name in that module, such as `qos.QOS`. The module is in the
-    system's package ``statements``, or is this package itself. For a table in the system's package, the key is only the
-    table's name.
+    A key is the module's name, a dot, and the table's name in that module, such as `qos.QOS`. For a table in the package
+    ``statements`` itself, the key is only the table's name. The module is in the system's package ``statements``, or is this
+    package itself.
     """
     package = f"{systems.__name__}.{nos}"
     modules = {"": package}

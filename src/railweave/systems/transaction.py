@@ -24,7 +24,7 @@ Spoken = Literal["ssh", "netconf", "eapi"]
 
 
 class RefusedError(RailweaveError):
-    """The error that is raised if a device refuses a command. ``what`` is the reason in one line, without the values of secrets."""
+    """The error that is raised if a device refuses a command. ``what`` is the reason in one line, with secrets left out."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(reason)
@@ -89,8 +89,8 @@ def must_wait(waiting: Pending | None, label: str) -> None:
 class Transaction(Protocol):
     """The functions of a system's module ``transaction``.
 
-    Only ``commit`` starts a change. It arms a rollback timer on the device before the change takes effect. Every function raises
-    ``RefusedError`` if the device refuses, and ``ReachError`` if the connection is lost.
+    Only ``commit`` starts a change. It starts a rollback timer on the device before the change takes effect. Every function
+    raises ``RefusedError`` if the device refuses, and ``ReachError`` if the connection is lost.
     """
 
     PROTOCOL: Spoken
@@ -98,12 +98,15 @@ class Transaction(Protocol):
     ATOMIC: bool
     """True if the device applies a change either completely or not at all."""
     FILES: Mapping[str, str]
-    """The names of the rendered files, by the query about the running configuration to which each corresponds."""
+    """By query about the running configuration: the name of the rendered file to which the answer corresponds."""
     WHOLE: Mapping[str, Command]
-    """The commands that load a whole configuration file, by file name. They are for devices that refuse some single changes, and disrupt all traffic."""
+    """The command that loads a whole configuration file, by file name, for devices that refuse some single changes.
+
+    Loading a whole file disrupts all traffic.
+    """
 
     async def running(self, session: Session) -> dict[str, str]:
-        """Return the texts of the running configuration, by the file names of the renderer."""
+        """Return the texts of the running configuration, by the names of the files that railweave renders."""
         ...
 
     async def rehearse(self, session: Session, given: ChangeRequest) -> str:
@@ -111,7 +114,7 @@ class Transaction(Protocol):
         ...
 
     async def commit(self, session: Session, given: ChangeRequest, seconds: int) -> None:
-        """Apply a change and start its rollback timer. The device reverts the change on its own after ``seconds`` unless it is confirmed before then."""
+        """Start the rollback timer and apply a change. Unless the change is confirmed within ``seconds``, the device reverts it."""
         ...
 
     async def pending(self, session: Session) -> Pending | None:
@@ -119,7 +122,7 @@ class Transaction(Protocol):
         ...
 
     async def confirm(self, session: Session, label: str) -> None:
-        """Confirm the pending change, so that the device keeps it, also after a restart."""
+        """Confirm the pending change, so that the device keeps it even after a restart. ``label`` is the name of the change."""
         ...
 
     async def revert(self, session: Session, label: str) -> None:
@@ -127,7 +130,10 @@ class Transaction(Protocol):
         ...
 
     async def restore(self, session: Session, given: ChangeRequest) -> None:
-        """Apply the configuration ``given.before``, whatever configuration the device runs now. This repairs a change that was applied only in part."""
+        """Apply the configuration ``given.before``, whatever configuration the device runs now.
+
+        This repairs a change that was applied only in part.
+        """
         ...
 
     async def clear(self, session: Session, label: str) -> None:
@@ -186,11 +192,11 @@ async def script(session: Session, text: str, label: str = "-", *more: object, g
 
 
 async def put(session: Session, start: str, label: str, name: str, text: str) -> None:
-    """Write the text of a file ``name`` into the folder of a change on the device. ``start`` is shell code that contains ``FUNCTIONS``."""
+    """Write ``text`` to the file ``name`` in the folder of a change on the device. ``start`` is shell code that contains ``FUNCTIONS``."""
     await script(session, start + _PUT, label, name, given=text)
 
 
 async def pending(session: Session, start: str = FUNCTIONS) -> Pending | None:
-    """Return the change whose rollback timer is armed, or None. ``start`` is shell code that contains ``FUNCTIONS``."""
+    """Return the change whose rollback timer is running, or None. ``start`` is shell code that contains ``FUNCTIONS``."""
     words = (await script(session, start + _PENDING)).split()
     return Pending(words[0], int(words[1])) if len(words) > 1 else None

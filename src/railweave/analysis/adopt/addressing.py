@@ -25,16 +25,19 @@ if TYPE_CHECKING:
 
 
 FIELDS = ("tenant", "stripe", "server", "rail", "color")
-"""The fields whose numbers determine a prefix, in the order of their bits."""
+"""The parts of a bit-field address plan, from the highest bits to the lowest: the numbers in them determine a server prefix."""
 
 
 MOST_BITS = 32
-"""The maximum number of bits that the fabric file allows for each number in a prefix."""
+"""The maximum number of bits that the fabric file allows for each of the ``FIELDS`` in a prefix."""
 
 
 @dataclass(frozen=True, slots=True)
 class NumberedPrefix:
-    """A server prefix with its ``numbers``: those of tenant, stripe, server, rail and color, in the order of ``FIELDS``."""
+    """A server prefix and the numbers from which a design would compute it.
+
+    ``numbers`` holds the numbers of the tenant, stripe, server, rail and color, in the order of ``FIELDS``.
+    """
 
     numbers: tuple[int, ...]
     prefix: Prefix
@@ -48,10 +51,10 @@ class NumberedPrefix:
 def rule(
     cuts: Sequence[NumberedPrefix], pools: Sequence[str], *, routed: bool, tenants: bool
 ) -> dict[str, object] | None:
-    """Return the ``addressing`` values that produce all these prefixes, or None if no values produce them.
+    """Return the ``addressing`` values of a fabric file that produce all the given prefixes, or None if no values produce them.
 
-    The result is a pool with bit fields if possible, otherwise a formula. ``pools`` are the prefixes that the leaves' policies
-    accept; the pool is probably one of them.
+    The result is a pool with bit fields if possible, otherwise a pool with a formula. ``cuts`` are the server prefixes.
+    ``pools`` are the prefixes that the leaves' policies accept; they are tried first as the pool.
     """
     lengths = {cut.prefix.length for cut in cuts}
     if len(lengths) != 1:
@@ -80,10 +83,11 @@ def rule(
 
 
 def with_own_pools(cuts: Sequence[NumberedPrefix], tenants: Mapping[int, str], *, routed: bool) -> dict[str, list[str]]:
-    """Return the pools of tenants that need their own pools, by tenant name. ``tenants`` maps slots to names.
+    """Return, by tenant name, the address pools of each tenant that cannot share a pool with the other tenants.
 
-    Tenants are tried in the order of their slots. A tenant needs its own pools if no addressing rule produces both its
-    prefixes and the prefixes of the tenants before it.
+    ``cuts`` are the server prefixes of all tenants. ``tenants`` maps each tenant's number to its name. Tenants are tried in
+    the order of their numbers. A tenant gets its own pools if no pool with bit fields or a formula covers its prefixes together
+    with the prefixes of the earlier tenants.
     """
     families = sorted({cut.prefix.family for cut in cuts})
     together: set[int] = set()
@@ -104,7 +108,7 @@ def with_own_pools(cuts: Sequence[NumberedPrefix], tenants: Mapping[int, str], *
 
 
 def _own_pool(cuts: Sequence[NumberedPrefix], *, routed: bool) -> str:
-    """Return the pool from which a tenant's prefixes are cut by stripe and rail only. Return "" if there is none."""
+    """Return a pool from which default bit fields with only the stripe and the rail produce a tenant's prefixes, or "" if none exists."""
     lengths = {cut.prefix.length for cut in cuts}
     around = _common(cuts)
     for bits in range(around.prefixlen, 7, -1) if len(lengths) == 1 else ():
@@ -158,9 +162,10 @@ def _factors(cuts: Sequence[NumberedPrefix]) -> tuple[int, ...] | None:
 
 
 def _pairs(cuts: Sequence[NumberedPrefix], place: int, known: dict[int, int]) -> Iterator[int]:
-    """Yield the factor of the field at ``place``, once for each pair of prefixes from which the factor can be computed.
+    """Yield the factor of one field, once for each pair of prefixes from which the factor can be computed.
 
-    The two prefixes of a pair differ in this field, and otherwise only in fields whose factors are ``known``.
+    ``place`` is the index of the field in ``FIELDS``. ``known`` holds the factors found so far, by field index. The two
+    prefixes of a pair differ in this field; other fields may differ only if their factors are known.
     """
     seen: dict[tuple[int, ...], NumberedPrefix] = {}
     for cut in cuts:
@@ -181,9 +186,9 @@ def _start(cut: NumberedPrefix, factors: tuple[int, ...]) -> int:
 def _bits(
     factors: tuple[int, ...], length: int, pool: ipaddress.IPv4Network | ipaddress.IPv6Network
 ) -> FieldBits | None:
-    """Return the bit fields that correspond to the factors, or None if no bit fields do.
+    """Return the bit fields that correspond to the factors (see ``_factors``), or None if no bit fields do.
 
-    A field with factor 0 gets no bits.
+    ``length`` is the prefix length. A field with factor 0 gets no bits.
     """
     unit = pool.max_prefixlen - length
     top = length - pool.prefixlen
@@ -204,7 +209,8 @@ def _bits(
 def _formula(cuts: Sequence[NumberedPrefix], factors: tuple[int, ...], six: bool, length: int) -> str | None:
     """Return a formula that gives the prefixes, or None if there is no such formula.
 
-    Each group of the formula (one byte in IPv4, 16 bits in hexadecimal in IPv6) is a sum of some of the fields.
+    ``factors`` holds one factor per field, from ``_factors``. ``six`` is True for IPv6. Each group of the formula (one byte in
+    IPv4, 16 bits in IPv6) is a sum of fields.
     """
     width, groups = (16, 8) if six else (8, 4)
     used: list[list[str]] = [[] for _ in range(groups)]
@@ -235,7 +241,10 @@ VLANS = Pools().vlan
 
 
 def rails_by_vlan(shape: Shape, configs: Mapping[str, DeviceConfig]) -> dict[tuple[str, str], int]:
-    """Return the rail of the NICs behind each VLAN or port of a leaf, by (leaf, name of VLAN or port)."""
+    """Return the rail number of the NICs behind each VLAN or routed server port of a leaf.
+
+    The keys are (leaf name, VLAN or port name).
+    """
     rail_of = rails_of(shape.wiring.servers.values())
     result: dict[tuple[str, str], int] = {}
     for stripe in shape.stripes:
@@ -266,12 +275,13 @@ def addressing(
     *,
     slaac: bool,
 ) -> dict[str, list[str]]:
-    """Write the ``addressing`` section and the pool of VLANs into the draft. Return the pools of tenants that have their own pools, by VRF.
+    """Write the ``addressing`` section and the pool of VLANs into the draft. Return, by VRF, the pools of tenants with their own pools.
 
+    - ``draft``: the fabric file that is being reconstructed.
     - ``leaf_colors``: the path colors by leaf.
     - ``order``: the index of each color.
     - ``pools``: the prefixes that the leaves' policies accept.
-    - ``tenants``: the slots of tenants by VRF.
+    - ``tenants``: the number of each tenant in the lock file, by VRF.
     - ``slaac``: True if servers form their own addresses.
     """
     gateways = [(name, gateway) for name in shape.leaves for gateway in configs[name].gateways if not gateway.mac]
@@ -311,7 +321,10 @@ def addressing(
 
 
 def _gateway_host(draft: Draft, part: dict[str, Any], gateways: Sequence[tuple[str, Gateway]], family: Family) -> None:
-    """Write ``gateway_host`` if it differs from the default. It is the most common host number of the gateway addresses of a family."""
+    """Write ``gateway_host``, the most common host number of the gateway addresses, if it differs from the default.
+
+    ``part`` is the section of the file to write to. Only addresses of ``family`` count.
+    """
     hosts = Counter(
         int(ipaddress.ip_address(str(address.address))) - int(ipaddress.ip_network(str(address.prefix)).network_address)
         for _, gateway in gateways

@@ -1,4 +1,4 @@
-"""Import of a network: derive its fabric file, design the file, and compare the design with the configurations that were read."""
+"""Import of a network: derive a fabric file from its configurations, design the file, and compare the design with the configurations."""
 
 from __future__ import annotations
 
@@ -48,12 +48,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Score:
-    """The comparison of a switch's saved statements with the statements of its design.
+    """The comparison of a switch's saved configuration with the configuration that railweave designs for it.
 
-    - ``equal``: the number of statements that both have.
-    - ``equivalent``: the number of statements that differ only in names or descriptions, or that the system writes by itself.
-    - ``extra``: statements that only the design has.
-    - ``lost``: statements that the design lacks.
+    - ``equal``: the number of statements in both.
+    - ``equivalent``: the number of saved statements that differ from the design only in names or descriptions, or that the
+      switch's system writes by itself.
+    - ``extra``: the statements that only the design has.
+    - ``lost``: the statements that only the saved configuration has.
     - ``fields``: the configuration fields that differ.
     """
 
@@ -79,11 +80,11 @@ class Score:
 
     @property
     def whole(self) -> bool:
-        """True if the design has exactly the saved statements, with policy terms in the same order."""
+        """True if the design has exactly the saved statements (equal or equivalent), with policy terms in the same order."""
         return not (self.lost or self.extra or self.reordered)
 
     def to_json(self) -> dict[str, Any]:
-        """Return the score as a JSON object."""
+        """Return the score as a JSON object: the counts, the statements that differ, and each differing field with its two values."""
         return {
             "device": self.device,
             "equal": self.equal,
@@ -111,9 +112,9 @@ def score(
     trees: Mapping[str, ConfigTree] | None = None,
     ports: Mapping[str, str] | None = None,
 ) -> Score:
-    """Compare the statements of a switch's saved configuration (``read``) with those of its design.
+    """Compare a switch's saved configuration (``read``) with its designed configuration, statement by statement.
 
-    - ``trees``: the configuration trees of the saved files. Default: trees are made from ``read``.
+    - ``trees``: the saved files as trees of statements. Default: trees are made from ``read``.
     - ``ports``: a map from port names in the saved files to port names in the design. Statements that differ only in
       mapped port names are equivalent. The map has no effect without ``trees``.
     """
@@ -143,12 +144,15 @@ def score(
 
 
 def nothing_of(name: str, read: DeviceConfig, trees: Mapping[str, ConfigTree] | None = None) -> Score:
-    """Return the score of a switch that is not in the design: every statement of the switch is lost."""
+    """Return the score of a switch that is missing from the design: every statement of the switch counts as lost."""
     return Score(name, 0, 0, (), tuple(_all(trees if trees is not None else system(read.nos).trees(read))))
 
 
 def _moved(lines: Iterable[str], ports: Mapping[str, str]) -> dict[str, str]:
-    """Return a map from each statement with a renamed port to the statement with the new port name."""
+    """Return a map from each statement that names a renamed port to the same statement with the new port name.
+
+    ``ports`` maps old port names to new port names.
+    """
     names = {old: new for old, new in ports.items() if old != new}
     if not names:
         return {}
@@ -161,7 +165,8 @@ def _moved(lines: Iterable[str], ports: Mapping[str, str]) -> dict[str, str]:
 def _take(left: list[str], come: list[str], form: Callable[[str], str]) -> int:
     """Remove pairs of matching statements from both lists, and return the number of pairs.
 
-    Two statements match if ``form`` returns the same text for both.
+    ``left`` holds statements of the saved configuration, and ``come`` statements of the design. Two statements match if
+    ``form`` returns the same text for both.
     """
     there: dict[str, list[str]] = {}
     for line in come:
@@ -216,7 +221,10 @@ def _lines(nodes: Iterable[Node], above: str) -> Iterator[str]:
 
 
 def _renames(read: DeviceConfig, designed: DeviceConfig) -> dict[str, str]:
-    """Return a map of old to new names: VLANs, groups, policies with their terms and lists, communities, classes."""
+    """Return a map from names in the saved configuration to the names in the design for the same objects.
+
+    The objects are VLANs, BGP groups, policies, policy terms, prefix lists, AS lists and communities.
+    """
     renames: dict[str, str] = {}
     vlans = {gateway.vlan: gateway.vlan_name for gateway in designed.gateways}
     renames |= {gateway.vlan_name: vlans[gateway.vlan] for gateway in read.gateways if gateway.vlan in vlans}
@@ -254,12 +262,12 @@ def _sessions(group: BgpGroup) -> tuple[str, ...]:
 
 
 def secrets_alike(statement: str, other: str) -> bool:
-    """Return True if two statements are equal. The value of a secret and a reference to a secret count as equal."""
+    """Return True if two statements are equal. A secret in plain text equals a reference to a secret."""
     return alike(statement, other) is not False
 
 
 def fabric_text(document: Mapping[str, Any]) -> str:
-    """Return the text of the fabric file. Small parts are written on one line."""
+    """Return the fabric file as YAML text. Mappings and lists without nested ones are written on one line."""
     return yaml.dump(
         _ordered(document, FabricFile),
         Dumper=_Plain,
@@ -287,7 +295,10 @@ _Plain.add_representer(str, _text)
 
 
 def _ordered(value: Any, model: type[BaseModel]) -> Any:  # noqa: ANN401 - YAML values
-    """Return a part of the fabric file with its keys, at every depth, in the order of the reference."""
+    """Return a section of the fabric file with its keys sorted as in the file's reference documentation, at every depth.
+
+    ``model`` is the class that defines the section.
+    """
     if not isinstance(value, dict):
         return value
     part = cast("dict[str, Any]", value)
@@ -315,8 +326,8 @@ def extra(nos: str, read: Mapping[str, Mapping[str, ConfigTree]], designed: Mapp
 
     Return "" if there are none.
 
-    ``read`` maps each switch to its trees, by file. ``designed`` maps each switch to its designed configuration. A
-    statement that the design has with a different value is left out, because a switch can have only one value.
+    ``read`` maps each switch to its saved configuration, as one tree per file. ``designed`` maps each switch to its designed
+    configuration. A statement that the design has with a different value is left out, because a switch can have only one value.
     """
     reader = system(nos).reader
     if reader is None or not read:
@@ -341,7 +352,7 @@ def extra(nos: str, read: Mapping[str, Mapping[str, ConfigTree]], designed: Mapp
 
 
 def _added(designed: ConfigTree, read: ConfigTree) -> list[Node]:
-    """Return the statements that a design lacks. Each is a tree with only the statement and its parents."""
+    """Return the statements of ``read`` that the design lacks. Each is a tree with only the statement and its parents."""
     return [alone(step.node, step.above, read.nodes) for step in compare(designed, read).steps if step.kind == "add"]
 
 
@@ -350,10 +361,10 @@ _SCORES = ("equal", "equivalent", "extra", "lost")
 
 @dataclass(frozen=True)
 class ImportedNetwork:
-    """An existing network as a fabric file, with its lock, its inventory and the quality of the import.
+    """An existing network as a fabric file (``fabric``), with its lock file, its inventory and the quality of the import.
 
-    ``notes`` lists the facts that the files cannot express. ``network`` is the design of the file. ``scores`` compares
-    this design with the configurations that were read, with one score per switch.
+    ``notes`` lists the facts that the files cannot express. ``network`` is the design of the fabric file. ``scores`` compares
+    this design with the saved configurations, with one score per switch.
     """
 
     fabric: str
@@ -373,7 +384,10 @@ class ImportedNetwork:
         )
 
     def differences(self) -> list[str]:
-        """Return lost statements, extra statements and reordered policies as text, each once, with its switches."""
+        """Return one line per difference, such as ``- STATEMENT (leaf1 and 3 more)``.
+
+        The sign is ``-`` for a lost statement, ``+`` for an extra statement, and ``~`` for a policy whose terms have a different order.
+        """
         seen: dict[tuple[str, str], list[str]] = {}
         for switch_score in self.scores:
             moved = [f"terms of policy {name} have a different order" for name in switch_score.reordered]
@@ -397,7 +411,7 @@ class ImportedNetwork:
         return list(written)
 
     def to_json(self) -> dict[str, Any]:
-        """Return the result as a JSON object."""
+        """Return the result as a JSON object: total counts, notes, and the score of each switch."""
         return {
             "switches": len(self.scores),
             "equal": sum(switch_score.equal for switch_score in self.scores),
@@ -419,13 +433,14 @@ def imported(
     draft: Path | None = None,
     progress: Callable[[str], None] = silent,
 ) -> ImportedNetwork:
-    """Derive a network's fabric file from its switches' configurations, and return it with its design.
+    """Derive a network's fabric file from its switches' configurations, and return the file with its design.
 
     - ``configs``: the configuration of each switch, by name.
-    - ``trees``: the trees of the files from which the configurations were read, by switch and file.
+    - ``lldp``: the LLDP neighbors, if the capture has them.
+    - ``trees``: the saved configuration files as trees, by switch and file.
     - ``models``: the switch models by role.
 
-    If no network can be designed from the resulting fabric file, it is written to ``draft``, to be fixed by hand, and
+    If no network can be designed from the derived fabric file, the file is written to ``draft``, to be fixed by hand, and
     ``InputError`` is raised.
     """
     progress("finding the links between switches")
@@ -460,7 +475,7 @@ def imported(
 
 
 def _in_file(problem: Problem, file: Path) -> Problem:
-    """Return the same problem with its line in the fabric file that was written."""
+    """Return the problem with ``file`` as the location of its line."""
     place = problem.place
     return replace(problem, place=FileLine(str(file), place.line)) if isinstance(place, FileLine) else problem
 
@@ -481,10 +496,10 @@ def _with_extra(
     trees: Mapping[str, Mapping[str, ConfigTree]],
     scores: list[Score],
 ) -> tuple[Files, Network, Lock] | None:
-    """Return the files with shared statements added under ``extra``, or None if there is nothing to add.
+    """Return (files, design, lock) with shared statements added under ``extra``, or None if nothing useful can be added.
 
-    A statement is added to a role if all switches of the role have it and the design lacks it. The statements are
-    removed again if they make the fabric file invalid, or if the design then restores fewer statements.
+    A statement is added to a role if all switches of the role have it and the design lacks it. The result is None if the
+    additions make the fabric file invalid, or if the new design reproduces fewer statements.
     """
     document = copy.deepcopy(fabric_files.document)
     added = False
@@ -536,8 +551,9 @@ def imported_folder(
 ) -> ImportedNetwork:
     """Create a fabric file from a folder of saved configurations. Unknown statements are left out and listed in ``notes`` of the result.
 
-    Raises ``InputError`` if the folder is not a capture, if a text cannot be read (with file and line), or if two
-    devices have the same name. Also raises the errors of ``imported``.
+    ``models`` holds switch models by role. For ``draft``, see ``imported``. Raises ``InputError`` if the folder has no saved
+    configurations, if a file cannot be read (with file and line), or if two devices have the same name. Also raises the errors
+    of ``imported``.
     """
     progress(f"reading {folder}")
     capture = read_capture(folder)
@@ -575,7 +591,7 @@ def _design(fabric_files: Files) -> tuple[Network, Lock]:
 
 
 def _settled(fabric_files: Files, configs: Mapping[str, DeviceConfig]) -> tuple[Network, Lock, Files]:
-    """Return (design, lock, files) after setting the fields whose defaults contradict the configurations."""
+    """Return (design, lock, files). Fields whose defaults contradict the configurations are first set in the files."""
     network, lock = _design(fabric_files)
     changed = False
     for fabric in network.fabrics:

@@ -1,4 +1,4 @@
-"""The cabling of a fabric file, derived from the links of a network.
+"""The cabling of a fabric file, derived from the links of an existing network.
 
 It consists of the port ranges of each role, the cables outside these ranges, the link addresses, and the cable lengths.
 """
@@ -36,11 +36,11 @@ def link_addresses(
     model: Mapping[str, str],
     lower: Sequence[_Port],
 ) -> set[_Port]:
-    """Write the pool of link addresses into the draft, if links have addresses. Return the link ports whose addresses the pool does not produce.
+    """Write the pool of link addresses into the draft (the reconstructed fabric file), if links have addresses.
 
-    ``lower`` holds the lower ends of all links, as (switch, port). The number of the lower switch and its port
-    determine an address. Links from spines to higher tiers use the second half of the pool. Links between routers of
-    two sites use the last quarter of the pool.
+    Return the link ports whose addresses the pool does not produce, as (switch, port). ``lower`` holds the lower ends of all
+    links, also as (switch, port). The pool and the number of the lower switch and of its port determine an address. Links
+    from spines to higher tiers use the second half of the pool. Links between routers of two sites use the last quarter.
     """
     tiers = [
         shape.numbers,
@@ -89,8 +89,8 @@ def link_addresses(
 class LinkPort:
     """A switch port with a link.
 
-    ``slot`` is the number of the neighbor, from 1. ``link`` is the number of the link among the parallel links to this
-    neighbor, from 0.
+    ``slot`` is the number of the neighbor among the neighbors of the switch, from 1. ``link`` is the number of the link among
+    the parallel links to this neighbor, from 0. ``place`` is the position of the port on the switch.
     """
 
     device: str
@@ -100,9 +100,10 @@ class LinkPort:
 
 
 def port_range(model: str, taken: Sequence[LinkPort], links: int) -> tuple[dict[str, object], list[LinkPort]]:
-    """Return (the port range that covers most of the ports, in fabric-file form; the ports outside this range).
+    """Return (the port range that covers most of the ports, the ports outside this range).
 
-    ``links`` is the number of parallel links to each neighbor.
+    The port range has the keys of the fabric file. ``taken`` are the ports with links, all of one switch ``model``. ``links``
+    is the number of parallel links to each neighbor.
     """
     if not taken:
         return {}, []
@@ -117,9 +118,9 @@ def port_range(model: str, taken: Sequence[LinkPort], links: int) -> tuple[dict[
 
 
 def _candidates(model: str, taken: Sequence[LinkPort], links: int) -> Iterator[dict[str, object]]:
-    """Yield port ranges that could contain at least one of the ports.
+    """Yield port ranges, with the keys of the fabric file, that could contain at least one of the ``taken`` ports.
 
-    Ranges of the lowest ports come first, packed before spread.
+    Ranges of the lowest ports come first. For each, ports filled without gaps come before ports spread over the range.
     """
     hardware = catalog().switches[model]
     for taken_port in sorted(taken, key=lambda each: each.place.key)[:8]:
@@ -144,7 +145,10 @@ def _candidates(model: str, taken: Sequence[LinkPort], links: int) -> Iterator[d
 
 
 def _gives(model: str, given: dict[str, object], taken_port: LinkPort, links: int) -> bool:
-    """Return True if a port range would give this link this port, with the breakout that the link's speed needs."""
+    """Return True if a design with the port range ``given`` would put this link on the same port, with the same breakout.
+
+    ``links`` is the number of parallel links to each neighbor.
+    """
     hardware = catalog().switches[model]
     ports = PortRange.model_validate(given)
     group = hardware.group_of(ports.first or 0)
@@ -167,7 +171,10 @@ def cabling(
     model: Mapping[str, str],
     lengths: dict[tuple[str, str], int],
 ) -> None:
-    """Write the port ranges into the draft, and overrides for the cables that no range covers."""
+    """Write the port ranges into the draft (the reconstructed fabric file), and overrides for the cables that no range covers.
+
+    ``model`` is the model of each switch. Unusual cable lengths are added to ``lengths``, by (switch, port).
+    """
     wrong: dict[tuple[str, str, int], dict[str, str]] = defaultdict(dict)
     pairs: dict[tuple[str, str], list[tuple[str, str]]] = {}
     for tier in _tiers(shape):
@@ -193,9 +200,10 @@ def cabling(
 
 
 class _Tier(NamedTuple):
-    """The links of one kind as (lower end, upper end), with (role, port range) for either end.
+    """The links between two tiers. ``ends`` holds the links as (lower end, upper end).
 
-    ``place`` returns the position of a neighbor among the neighbors of a switch.
+    ``lower`` and ``upper`` are (role, name of the port range) for the two ends. ``place(switch, neighbor)`` returns the
+    neighbor's number among the neighbors of the switch, from 1.
     """
 
     ends: Iterable[tuple[End, End]]
@@ -234,9 +242,10 @@ def _ports(
     tier: _Tier,
     wrong: dict[tuple[str, str, int], dict[str, str]],
 ) -> dict[tuple[str, str], list[tuple[str, str]]]:
-    """Write the port ranges of one kind of link. Return the pairs (lower port, upper port) by (lower switch, upper switch), in order.
+    """Write the port ranges of the links between two tiers, and return the ports of each cable.
 
-    Ports outside all ranges are added to ``wrong``, by (lower switch, upper switch, number of the link).
+    The result lists (lower port, upper port) by (lower switch, upper switch), in port order. Ports outside all ranges are
+    added to ``wrong``, as port by switch, under (lower switch, upper switch, link number).
     """
     pairs: dict[tuple[str, str], list[tuple[str, str]]] = defaultdict(list)
     for end, there in tier.ends:
@@ -265,7 +274,10 @@ def _ports(
 def _ranges(
     draft: Draft, role: str, kind: str, taken: Mapping[str, list[LinkPort]], model: Mapping[str, str], links: int
 ) -> list[LinkPort]:
-    """Write the port range of a role, and overrides for switches that differ. Return the ports that no range covers."""
+    """Write the port range of a role, and overrides for switches that differ from it. Return the ports that no range covers.
+
+    ``kind`` is the range's key in the fabric file. ``taken`` holds the ports with links, by switch.
+    """
     by_model: dict[str, list[LinkPort]] = defaultdict(list)
     for device, device_ports in taken.items():
         by_model[model[device]] += device_ports
@@ -292,7 +304,7 @@ def _write(draft: Draft, role: str, kind: str, model: str, devices: Sequence[str
 
 
 def _server_ports(draft: Draft, shape: Shape, configs: Mapping[str, DeviceConfig], model: Mapping[str, str]) -> None:
-    """Write the port range of servers, and overrides for server ports outside it.
+    """Write the port range of servers, and overrides for server ports outside the range.
 
     Then assign free ports to NICs whose port is unknown.
     """
@@ -337,7 +349,10 @@ def _address(config: DeviceConfig, port: str) -> str:
 
 
 def _lengths(shape: Shape, configs: Mapping[str, DeviceConfig], lengths: dict[tuple[str, str], int]) -> None:
-    """Record the length of each cable that differs from the usual length of its kind, by switch and port."""
+    """Record in ``lengths`` each cable length that is not the usual length of fabric cables or of server cables.
+
+    The keys are (switch, port).
+    """
     far = shape.wiring.far()
     of: dict[str, dict[tuple[str, str], int]] = {"fabric": {}, "server": {}}
     ends = {(end.device, end.port): "fabric" for end in far} | {

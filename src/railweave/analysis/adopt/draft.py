@@ -1,4 +1,4 @@
-"""The draft of a fabric file: its parts as plain values, its lock, and notes on facts that the file cannot express."""
+"""The draft of a fabric file during an import: its sections as plain values, its lock, and notes on facts that it cannot express."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def as_number(config: DeviceConfig) -> int:
 
 
 def numbering(config: DeviceConfig) -> tuple[int, int]:
-    """Return a sort key for the switches of a role: (AS number or 0, lowest link address if there is no AS number)."""
+    """Return (AS number, 0), or (0, lowest link address) for a switch without an AS number: a sort key within a role."""
     asn = as_number(config)
     links = [
         int(ipaddress.ip_interface(at).ip)
@@ -49,13 +49,13 @@ def numbering(config: DeviceConfig) -> tuple[int, int]:
 
 
 def common_start(names: Sequence[str]) -> str:
-    """Return the longest prefix that all names share."""
+    """Return the longest string with which all names start."""
     least, most = min(names), max(names)
     return next((least[:at] for at, letter in enumerate(least) if most[at : at + 1] != letter), least)
 
 
 def given(value: object, default: BaseModel) -> dict[str, Any]:
-    """Return the fields of a device's settings that differ from the fabric file's defaults, by field name."""
+    """Return the fields of ``value``, for example of BFD timers, that differ from the fabric file's defaults, by field name."""
     changed: dict[str, Any] = {}
     for part_field in dataclasses.fields(value):  # type: ignore[arg-type]
         if not hasattr(default, part_field.name):
@@ -86,7 +86,7 @@ def plain(value: object) -> Any:  # noqa: ANN401 - YAML values
 
 
 def _default(part_field: dataclasses.Field[Any]) -> object:
-    """Return the default of a field, or ``MISSING``, which equals no value, if the field has no default."""
+    """Return the default of a dataclass field. A field without a default gives ``MISSING``, which equals no value."""
     if part_field.default_factory is not dataclasses.MISSING:
         return part_field.default_factory()
     return part_field.default
@@ -121,11 +121,12 @@ class Note:
 
 @dataclass
 class Draft:
-    """The draft of a fabric.
+    """One fabric of the fabric file that an import reconstructs.
 
-    - ``whole``: the fabric file, which the drafts of all fabrics share. ``fabric`` is this fabric's part of the file.
+    - ``whole``: the complete fabric file, which the drafts of all fabrics share.
     - ``lock``: the numbers for the lock file, by pool and name.
     - ``switches``: the names of the fabric's switches.
+    - ``notes``: the facts that the file cannot express.
     - ``leaf_numbers``: the number of each leaf, by name.
     """
 
@@ -138,11 +139,11 @@ class Draft:
 
     @property
     def fabric(self) -> dict[str, Any]:
-        """This fabric's part of the file."""
+        """The section of this fabric in the fabric file. An empty section is created if it is missing."""
         return self.whole.setdefault("fabrics", {}).setdefault(self.name, {})
 
     def at(self, *keys: str) -> dict[str, Any]:
-        """Return the part of this fabric's section under nested ``keys``. A missing part is created."""
+        """Return the subsection of this fabric's section under nested ``keys``. A missing subsection is created."""
         part = self.fabric
         for key in keys:
             part = part.setdefault(key, {})
@@ -153,7 +154,7 @@ class Draft:
         return self.whole.setdefault("overrides", {}).setdefault("devices", {}).setdefault(device, {})
 
     def slots(self, pool: str, *, per_fabric: bool = False) -> dict[str, int]:
-        """Return the numbers in a pool of the lock, by name.
+        """Return the numbers in a pool of the lock (the file of allocated numbers), by the name of the object that has each number.
 
         A missing pool is created. With ``per_fabric``, the pool belongs to this fabric.
         """
@@ -162,7 +163,7 @@ class Draft:
     def note(self, text: str, part: str = "") -> None:
         """Add a note on a fact that the file cannot express.
 
-        If ``part`` names a field, the note is shown only if the design differs in it.
+        If ``part`` names a configuration field, the note is shown only if the design differs in this field.
         """
         if Note(text, part) not in self.notes:
             self.notes.append(Note(text, part))

@@ -19,9 +19,10 @@ if TYPE_CHECKING:
 
 
 USUAL_GBPS = 400
-"""The assumed speed in Gb/s of a NIC whose port has no known speed.
+"""The assumed speed in Gb/s of a NIC whose switch port has no known speed.
 
-It is also the assumed speed of a port of a stand-in (``stand_in``) if no neighbor's model gives the port's speed.
+Ports of a stand-in (a substitute for a switch that was not captured) also have this speed if no neighbor's model gives
+the speed.
 """
 
 
@@ -47,7 +48,7 @@ class Place:
 
 
 def _places(nos: str, model: str) -> dict[str, tuple[Place, ...]]:
-    """Return the possible positions of each port name on a switch model, by port name."""
+    """Return the possible positions of each port on a switch model, by port name. Each breakout gives a position."""
     hardware = catalog().switches[model]
     return _places_on(nos, hardware.ports, hardware.cards)
 
@@ -71,8 +72,8 @@ def _places_on(nos: str, ports: tuple[PortGroup, ...], cards: int | None) -> dic
 def places_of(config: DeviceConfig, model: str) -> dict[str, Place]:
     """Return the position of each port of a switch, by port name. Ports that the model lacks are left out.
 
-    If a name can have several breakouts, the configured breakout decides. Without it, the lanes decide, and then the
-    other channels in use.
+    A port name can be possible in several breakouts. Then the configured breakout decides. If there is none, the number of
+    lanes decides, and then the use of other channels of the same physical port.
     """
     known = _places(config.nos, model)
     used = Counter(there[0].physical for port in config.interfaces if (there := known.get(port.name)))
@@ -104,7 +105,7 @@ def places_of(config: DeviceConfig, model: str) -> dict[str, Place]:
 
 
 def whole_ports(nos: str, model: str) -> dict[str, int]:
-    """Return the unsplit ports of a model's first port group by name, with their physical port numbers."""
+    """Return the physical port number of each unsplit port in a model's first port group, by port name."""
     group = catalog().switches[model].ports[0]
     return {
         name: place.physical
@@ -117,9 +118,9 @@ def whole_ports(nos: str, model: str) -> dict[str, int]:
 
 
 def free_ports(config: DeviceConfig, model: str, taken: set[int]) -> Iterator[str]:
-    """Yield the names of free ports with the usual NIC speed, highest port first.
+    """Yield the names of free ports with the speed ``USUAL_GBPS``, highest port first.
 
-    Ports in ``taken`` (physical numbers) are not free.
+    ``taken`` holds the numbers of the physical ports in use.
     """
     names: dict[int, str] = {}
     for name, there in _places(config.nos, model).items():
@@ -130,10 +131,10 @@ def free_ports(config: DeviceConfig, model: str, taken: set[int]) -> Iterator[st
 
 
 def models(configs: Mapping[str, DeviceConfig]) -> dict[str, str]:
-    """Return the model of each switch, by switch name, for the switches of one role. Switches that fit no model are left out.
+    """Return the model of each switch of one role, by switch name. Switches that fit no model are left out.
 
-    The result has as few different models as possible. A switch may state its model. Otherwise the model is inferred
-    from its ports, and then from the statements that a model requires or lacks.
+    The result has as few different models as possible. The model that a configuration states is used if it has the switch's
+    ports. Otherwise the model is inferred from the ports, and then from the statements that a model requires or lacks.
     """
     stated_models = {
         name: config.model
@@ -190,7 +191,7 @@ def _unlike(model: str, config: DeviceConfig) -> int:
 
 
 def has_ports(model: str, config: DeviceConfig) -> bool:
-    """Return True if a model runs the switch's system and has all of the switch's ports, at the configured speeds."""
+    """Return True if a model runs the switch's operating system and has all of the switch's ports, at the configured speeds."""
     system = catalog().systems.get(config.nos)
     if system is None or (config.nos not in catalog().switches[model].systems and model not in system.runs_on):
         return False

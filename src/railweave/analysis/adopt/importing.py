@@ -46,11 +46,11 @@ USUAL = Pools()
 def as_numbers(
     draft: Draft, role: str, numbers: Mapping[str, int], configs: Mapping[str, DeviceConfig]
 ) -> tuple[int, int]:
-    """Write the AS number pool of a role. Return the pool as (first, last).
+    """Write the AS number pool of a role into the draft (the reconstructed fabric file). Return the pool as (first, last).
 
     Also write an override for each switch whose AS number the pool does not give. ``numbers`` holds the number of each
-    switch, which determines its AS number. If neighbors accept a range of AS numbers for the role, this range is the
-    preferred pool.
+    switch in its role, from 1, which determines its AS number in the pool. A range of AS numbers that neighbors accept is
+    preferred as the pool.
     """
     key = f"{role.replace('-', '_')}_asn"
     usual: tuple[int, int] = getattr(USUAL, key)
@@ -89,7 +89,7 @@ def as_numbers(
 
 
 def _accepted(draft: Draft, asns: set[int], configs: Mapping[str, DeviceConfig]) -> list[tuple[int, int]]:
-    """Return the AS number ranges that switches accept and that contain any of ``asns``, the most common range first."""
+    """Return the AS number ranges that switches accept from neighbors and that contain any of ``asns``, the most common range first."""
     ranges = [
         asn_range
         for name in draft.switches
@@ -102,7 +102,7 @@ def _accepted(draft: Draft, asns: set[int], configs: Mapping[str, DeviceConfig])
 
 
 def _first(config: DeviceConfig, role: str) -> int:
-    """Return the first part of a spine's large communities. Return 0 for other roles, and if the communities have different first parts.
+    """Return the first part that all large communities of a spine share. Return 0 for other roles, and if there is no such part.
 
     In railweave's designs, this number is the AS number of the first spine.
     """
@@ -137,10 +137,10 @@ def apart_by_role(draft: Draft) -> None:
 
 
 def router_ids(drafts: Sequence[Draft], configs: Mapping[str, DeviceConfig], known: Iterable[str]) -> None:
-    """Write the pool of router IDs (``pools: router_id``) into the file, and each switch's number in the pool into the lock.
+    """Write the pool of router IDs (``pools: router_id``) into the file, and each switch's number in the pool into the lock file.
 
     All fabrics share the pool. It is the first prefix of ``known`` that contains all router IDs, or else the default
-    pool. If neither contains them all, the pool is the longest prefix that does, with room for growth. A switch whose
+    pool. If none of these contains them all, the pool is the longest prefix that does, with room for growth. A switch whose
     router ID does not fit into the pool gets an override.
     """
     ids = {
@@ -169,7 +169,7 @@ def router_ids(drafts: Sequence[Draft], configs: Mapping[str, DeviceConfig], kno
 def apart(drafts: Sequence[Draft]) -> None:
     """Shorten each fabric's number pools so that they end before the pools of the next fabric.
 
-    Otherwise the design would divide equal pools into eighths, one for each fabric.
+    If two fabrics had equal pools, the design would give each fabric one eighth of the pool.
     """
     usual = {("pools", key): getattr(USUAL, key) for key in ("leaf_asn", "spine_asn")}
     usual |= {("overlay", key): getattr(Overlay(), key) for key in ("vni", "network_vni")}
@@ -187,7 +187,10 @@ def apart(drafts: Sequence[Draft]) -> None:
 
 
 def management_addresses(draft: Draft, configs: Mapping[str, DeviceConfig]) -> str | None:
-    """Set each switch's slot in the pool of management addresses. Return the pool, or None if no switch has such an address."""
+    """Write each switch's number in the pool of management addresses into the lock file.
+
+    Return the pool as a prefix, or None if no switch has a management address.
+    """
     addresses = {
         name: candidate
         for name in draft.switches
@@ -218,9 +221,10 @@ def management_addresses(draft: Draft, configs: Mapping[str, DeviceConfig]) -> s
 
 
 def _pool(values: Iterable[str], usual: str, known: Iterable[str], spare: int) -> str:
-    """Return a prefix that contains all the addresses: one of ``known``, ``usual``, or else the longest with room for growth.
+    """Return a prefix that contains all the addresses in ``values``.
 
-    Room for growth means that the prefix has ``spare`` times as many addresses as ``values``.
+    It is the first suitable prefix of ``known`` and ``usual``, or else the longest one with ``spare`` times as many
+    addresses as ``values``.
     """
     addresses = [ipaddress.ip_address(value) for value in values]
     for text in (*known, usual):
@@ -238,7 +242,7 @@ def _pool(values: Iterable[str], usual: str, known: Iterable[str], spare: int) -
 
 
 def management(draft: Draft, configs: Mapping[str, DeviceConfig]) -> dict[str, Any]:
-    """Return the ``management`` section of the file. The values of secrets are replaced by references."""
+    """Return the ``management`` section of the file. Secrets are replaced by references such as ``secret:NAME``."""
     pool = management_addresses(draft, configs)
     made: dict[str, Any] = {}
     if pool is not None and pool != Management().pool:
@@ -270,7 +274,10 @@ def management(draft: Draft, configs: Mapping[str, DeviceConfig]) -> dict[str, A
 
 
 def _expressible(nos: str, settings: dict[str, Any]) -> dict[str, Any]:
-    """Return management settings without the services that the system's text cannot express, because a fabric file with them would be refused in part."""
+    """Return management settings without the services that railweave cannot configure on the system ``nos``.
+
+    A fabric file with such services would be rejected.
+    """
     unsaid = catalog().systems[nos].reads.unsaid
     services = {
         name: value
@@ -286,7 +293,7 @@ _SECRETS = frozenset({"root_password", "password", "community", "auth", "privacy
 
 
 def _as_references(draft: Draft, value: Any, name: str) -> Any:  # noqa: ANN401 - YAML values
-    """Return the value with each plain-text secret replaced by ``secret:NAME``, because fabric files hold no secrets.
+    """Return a YAML value with each plain-text secret in it replaced by ``secret:NAME``, because fabric files hold no secrets.
 
     Every NAME begins with ``name``. A note is added for each secret.
     """
@@ -315,20 +322,23 @@ def _is_reference(text: str) -> bool:
 
 @dataclass(frozen=True)
 class Files:
-    """A fabric file as plain values, with its lock, the lengths of individual cables, and notes on facts that the file cannot express."""
+    """A reconstructed fabric file (``document``) with its lock, and notes on facts that the file cannot express.
+
+    ``lengths`` holds unusual cable lengths in meters, by (switch, port).
+    """
 
     document: dict[str, Any]
     lock: dict[str, dict[str, int]]
     lengths: dict[tuple[str, str], int]
     notes: list[Note]
     configs: Mapping[str, DeviceConfig]
-    """The configurations that were read, with the design's port names."""
+    """The saved configurations by switch, with their ports renamed as in the design."""
     ports: Mapping[str, Mapping[str, str]]
-    """The port names in the design, by switch and by port name in the switch's text. Ports with equal names are left out."""
+    """The port name in the design, by switch and by port name in the saved configuration. Ports with equal names are left out."""
 
 
 def files(name: str, configs: Mapping[str, DeviceConfig], lldp: Lldp, given: Mapping[str, str] | None = None) -> Files:
-    """Return the fabric file and lock of a network. ``given`` maps roles to switch models, for roles whose model is known.
+    """Return the fabric file and lock of a network. ``given`` maps a role to its switch model, if the operator states the model.
 
     Raises ``InputError`` if there is no switch, or if no model of the catalog has a switch's ports.
     """
@@ -369,9 +379,9 @@ def files(name: str, configs: Mapping[str, DeviceConfig], lldp: Lldp, given: Map
 
 
 def _name_secrets(part: dict[str, Any], at: tuple[str, ...]) -> None:
-    """Name each secret that the text hides.
+    """Give a name to each secret whose value the saved configuration hides.
 
-    The name is the secret's place in the file, and ``build --secrets`` uses these names.
+    The name is the secret's path in the file. The operator supplies the value under this name with ``build --secrets``.
     """
     for key, value in part.items():
         if isinstance(value, dict):
@@ -381,7 +391,10 @@ def _name_secrets(part: dict[str, Any], at: tuple[str, ...]) -> None:
 
 
 def _fabric_names(sets: Sequence[Sequence[str]]) -> list[str]:
-    """Return a name for each fabric: the common start of its switch names if these starts are distinct, otherwise numbered names."""
+    """Return a name for each fabric. ``sets`` holds the switch names of each fabric.
+
+    The name is the common start of the switch names if these starts are distinct, otherwise a numbered name.
+    """
     if len(sets) == 1:
         return ["backend"]
     heads = [re.sub(r"[^A-Za-z0-9]+[^-_.]*$", "", common_start(names)) for names in sets]
@@ -398,7 +411,11 @@ def _fabric(
     lengths: dict[tuple[str, str], int],
     local: list[str],
 ) -> FabricServers:
-    """Write one fabric of the file, and return its servers. ``local`` holds the prefixes that most of its switches accept."""
+    """Write the section of one fabric into the draft (the reconstructed fabric file), and return the fabric's servers.
+
+    ``tiers`` holds the switches by role, and ``model`` each switch's model. Cable lengths are added to ``lengths``. ``local``
+    holds the prefixes that most of the fabric's switches accept.
+    """
     _equipment(draft, tiers, configs, model)
     own_wiring = with_servers(draft.name, network_wiring, configs, tiers.get("leaf", []))
     there = shape(configs, own_wiring, tiers, model)
@@ -459,7 +476,7 @@ def _fabric(
 def _equipment(
     draft: Draft, tiers: Mapping[RoleName, Sequence[str]], configs: Mapping[str, DeviceConfig], model: Mapping[str, str]
 ) -> None:
-    """Write the model, system and release of each role, and of each switch that differs from its role."""
+    """Write the model, operating system and release of each role, and overrides for the switches that differ from their role."""
     for role, names in tiers.items():
         kinds = {name: (model[name], configs[name].nos, configs[name].release) for name in names}
         most = Counter(kinds.values()).most_common(1)[0][0]
@@ -476,9 +493,9 @@ def _equipment(
 
 
 def _up(fabric_shape: Shape) -> dict[str, int]:
-    """Return the uplink capacity of each stripe in Gb/s, by stripe name.
+    """Return the uplink capacity of each stripe (group of leaves that share servers) in Gb/s, by stripe name.
 
-    It is the capacity of the stripe's leaf with the least capacity.
+    The value is the capacity of the stripe's leaf with the least capacity.
     """
     carried: Counter[str] = Counter()
     for end, _ in fabric_shape.wiring.between(fabric_shape.leaves, fabric_shape.spines):

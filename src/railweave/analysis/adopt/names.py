@@ -33,7 +33,10 @@ def as_name(text: str) -> str:
 
 
 def name_leaves(draft: Draft, shape: Shape) -> None:
-    """Name the stripes, and write the name pattern of leaves."""
+    """Name the stripes (groups of leaves that share servers), and write the name pattern of leaves into the reconstructed fabric file.
+
+    A leaf whose name the pattern does not give is listed under ``naming``, ``switches``.
+    """
     best: tuple[int, str, list[str]] | None = None
     for pattern, stripes in _leaf_patterns(shape):
         wrong = sum(
@@ -59,7 +62,10 @@ def name_leaves(draft: Draft, shape: Shape) -> None:
 
 
 def _leaf_patterns(shape: Shape) -> Iterator[tuple[str, list[str]]]:
-    """Yield possible name patterns of leaves as (pattern, stripe names that follow from it), the likeliest first."""
+    """Yield possible name patterns of leaves, the likeliest first, as (pattern, a name for each stripe).
+
+    A pattern is a text such as ``{stripe}-leaf{rail}``.
+    """
     stripes = shape.stripes
     for names in ([stripe.described for stripe in stripes], [f"stripe{stripe.slot}" for stripe in stripes]):
         if all(names):
@@ -81,9 +87,9 @@ def _width(number: str) -> str:
 
 
 def _by_common_parts(stripes: Sequence[Stripe]) -> Iterator[tuple[str, list[str]]]:
-    """Yield name patterns of leaves in the form of ``_leaf_patterns``. Each stripe is named after the common start of its leaf names.
+    """Yield a name pattern of leaves, as (pattern, a name for each stripe), if all leaf names have the same ending.
 
-    An ending that all stripes share is removed from these names.
+    Each stripe is named after the common start of its leaf names. An ending that all these starts share is removed.
     """
     heads: list[str] = []
     digits = 1
@@ -125,9 +131,9 @@ def _rename(draft: Draft, patterned: str, name: str) -> None:
 
 
 def name_spines(draft: Draft, shape: Shape) -> dict[str, str]:
-    """Name the spines.
+    """Write the spine names into the draft (the reconstructed fabric file), and return each spine's name in the ``spines`` list.
 
-    Return the key of each spine in the name pattern. Spines with the same number in different pods share a key.
+    Spines with the same number in different pods have the same name there.
     """
     if not shape.spines:
         return {}
@@ -158,9 +164,10 @@ def name_spines(draft: Draft, shape: Shape) -> dict[str, str]:
 def name_vlans(
     draft: Draft, configs: Mapping[str, DeviceConfig], rails: Mapping[tuple[str, int], tuple[str, int]]
 ) -> None:
-    """Write ``naming.vlan``, the pattern that gives most VLAN names, if it differs from the default and from the only names that the systems have.
+    """Write ``naming.vlan``, the pattern that gives most VLAN names, into the reconstructed fabric file.
 
-    ``rails`` maps (leaf, VLAN) to (stripe, rail).
+    Nothing is written if this is the default pattern, or the only pattern that the switches' systems allow. ``rails`` maps
+    (leaf, VLAN) to (stripe, rail).
     """
     seen = [
         (gateway.vlan_name, gateway.vlan, *rails.get((name, gateway.vlan), ("", 0)))
@@ -202,8 +209,8 @@ MOST_LETTERS = 63
 def with_servers(draft_name: str, wiring: Wiring, configs: Mapping[str, DeviceConfig], leaves: Sequence[str]) -> Wiring:
     """Return the wiring of a fabric, completed so that every server port has a server and a NIC.
 
-    Names are taken from gateways and port descriptions; other servers and NICs get numbered names. A fabric without any
-    known server gets one server, because a design needs servers.
+    Names are taken from gateway and port descriptions. Other servers and NICs get numbered names. A fabric without any
+    known server gets one server, because a design needs servers. ``leaves`` are the leaves of the fabric.
     """
     fabric_wiring = Wiring(
         wiring.links, {end: nic for end, nic in wiring.servers.items() if end.device in leaves}, wiring.notes
@@ -269,8 +276,8 @@ def _with_nics(wiring: Wiring, leaves: Sequence[str]) -> Wiring:
     """Return the wiring with servers and NICs renamed as in a rail-optimized design, if their NIC names match no server model.
 
     Leaves that share servers form a stripe if all stripes then have the same number of leaves. Otherwise each leaf is a
-    stripe. The ports of a server on a stripe become the NICs of one server, or of several servers if a model has fewer
-    NICs.
+    stripe. The ports of a server on a stripe become the NICs of one server. If they are more than a server has NICs, they
+    become several servers.
     """
     by_server: dict[str, list[tuple[End, End]]] = defaultdict(list)
     for end, nic in wiring.servers.items():
@@ -314,7 +321,10 @@ def _free(name: str, taken: set[str]) -> str:
 
 
 def _mostly_many(by_server: Mapping[str, Sequence[tuple[End, End]]], stripes: Sequence[Sequence[str]]) -> bool:
-    """Return True if most servers have more than ``FEW_NICS`` NICs on a stripe."""
+    """Return True if most servers have more than ``FEW_NICS`` NICs on a stripe. ``stripes`` holds the leaves of each stripe.
+
+    ``by_server`` holds (switch port, NIC) of each server's cables.
+    """
     counts = [
         many
         for attachments in by_server.values()
@@ -327,7 +337,7 @@ def _mostly_many(by_server: Mapping[str, Sequence[tuple[End, End]]], stripes: Se
 def _stripes(sets: Sequence[frozenset[str]], leaves: Sequence[str]) -> list[list[str]]:
     """Return groups of leaves that share servers, the most common groups first. If groups differ in size, each leaf is its own group.
 
-    ``sets`` holds the leaves of each server.
+    ``sets`` holds, for each server, the leaves to which it connects.
     """
     left = dict.fromkeys(sorted(leaves, key=natural))
     shared: list[list[str]] = []

@@ -25,8 +25,9 @@ class Colors:
     """The path colors of one leaf.
 
     - ``numbers``: the number of each color, by name.
-    - ``of_port``: the color of each uplink.
+    - ``of_port``: the color of each uplink, by port.
     - ``of_prefix``: the color of each prefix that the leaf originates.
+    - ``form``: the mechanism that implements the colors: ``dpf`` or ``local-preference``.
     """
 
     numbers: dict[str, int]
@@ -78,7 +79,7 @@ def _of_group(config: DeviceConfig, group: BgpGroup) -> str:
 
 
 def _number(community: Community | None, place: int) -> int:
-    """Return the number of a path color. It is the last part of the color's community, minus 1000 in a standard community.
+    """Return the number of a path color: the last part of the color's community, minus 1000 in a standard community.
 
     Return ``place`` if there is no community with a number.
     """
@@ -94,7 +95,10 @@ def color_name(community: str) -> str:
 
 
 def underlay(draft: Draft, configs: Mapping[str, DeviceConfig]) -> None:
-    """Write ``underlay``, with the settings that most switches have."""
+    """Write the section ``underlay`` (BGP or IS-IS, with timers and BFD) of the reconstructed fabric file.
+
+    It gets the settings that most switches have.
+    """
     made: list[dict[str, Any]] = []
     for name in draft.switches:
         bgp, isis = configs[name].bgp, configs[name].isis
@@ -147,9 +151,9 @@ def _of_isis(isis: IsisConfig) -> dict[str, Any]:
 def path_colors(
     draft: Draft, shape: Shape, configs: Mapping[str, DeviceConfig], spine_keys: Mapping[str, str]
 ) -> dict[str, Colors]:
-    """Write the number and names of the path colors, and the color of each uplink. Return the colors of each leaf.
+    """Write the path colors and the color of each uplink into the reconstructed fabric file. Return the colors of each leaf.
 
-    The result is empty without path colors. ``spine_keys`` gives each spine's key in the file.
+    The result is empty if the fabric has no path colors. ``spine_keys`` gives each spine's name in the file.
     """
     leaf_colors = {leaf: candidate for leaf in shape.leaves if (candidate := colors(configs[leaf]))}
     if not leaf_colors:
@@ -192,7 +196,7 @@ def path_colors(
 
 
 def color_order(leaf_colors: Mapping[str, Colors]) -> dict[str, int]:
-    """Return the index of each color by name, from 1."""
+    """Return the index of each color by name, from 1, in the order of the color numbers of the first leaf."""
     first = next(iter(leaf_colors.values()), None)
     names = sorted(first.numbers, key=lambda name: first.numbers[name]) if first else []
     return {name: at for at, name in enumerate(names, 1)}
@@ -207,7 +211,7 @@ def group_names(
     configs: Mapping[str, DeviceConfig],
     tiers: Mapping[RoleName, list[str]],
 ) -> None:
-    """Write ``naming.bgp_group`` if the names of BGP groups follow a pattern of role and color."""
+    """Write ``naming.bgp_group`` of the reconstructed fabric file, if the names of BGP groups follow a pattern of role and color."""
     role_of = {name: role for role, names in tiers.items() for name in names}
     seen: list[tuple[str, str, str]] = []
     for name in draft.switches:
@@ -242,7 +246,10 @@ def _pattern(group: str, role: str, color: str) -> str:
 
 
 def advertisements(draft: Draft, configs: Mapping[str, DeviceConfig]) -> bool:
-    """Write ``router_advertisements``, with the settings that most gateways have. Return True if servers use SLAAC."""
+    """Write ``router_advertisements`` of the reconstructed fabric file, with the settings that most gateways have.
+
+    Return True if gateways send router advertisements for IPv6 prefixes, so that servers use SLAAC.
+    """
     advertised = [
         gateway.advertisements
         for name in draft.switches
@@ -262,7 +269,7 @@ def advertisements(draft: Draft, configs: Mapping[str, DeviceConfig]) -> bool:
 def local_prefixes(draft: Draft, configs: Mapping[str, DeviceConfig]) -> list[str]:
     """Return the prefixes that most switches of the fabric accept.
 
-    They are those of the prefix list to which most policy terms refer.
+    They are the contents of the prefix list to which most policy terms refer.
     """
     votes: list[tuple[Prefix, ...]] = []
     for name in draft.switches:

@@ -1,4 +1,4 @@
-"""Groups of servers, each with its model and stripe."""
+"""The ``servers`` section of an imported fabric file: groups of servers, each with its model and stripe."""
 
 from __future__ import annotations
 
@@ -40,16 +40,19 @@ MOST_NICS = 8
 """The maximum number of NICs that an inferred server has on one fabric."""
 
 FEW_NICS = 2
-"""The number of NICs of an inferred server with few NICs. All other inferred servers have ``MOST_NICS`` NICs."""
+"""The number of NICs per fabric of a small inferred server. All other inferred servers have ``MOST_NICS`` NICs."""
 
 
 def known_nics(names: Iterable[str]) -> bool:
-    """Return True if a server model has NICs with these names."""
+    """Return True if a server model of the catalog has NICs with all these names."""
     return any(set(names) <= set(listed) for listed in _lists())
 
 
 def rails(names: Iterable[str]) -> int:
-    """Return the number of rails of a server: the rails of the smallest model with these NIC names, or else the number of names."""
+    """Return the number of rails of a server with these NIC names.
+
+    It is the number of NICs of the smallest server model that has these names, or else the number of names.
+    """
     wanted = set(names)
     return min((len(listed) for listed in _lists() if wanted <= set(listed)), default=len(wanted))
 
@@ -59,10 +62,10 @@ def _lists() -> list[tuple[str, ...]]:
 
 
 def model_of(sets: Sequence[tuple[frozenset[str], int]]) -> tuple[str, list[str]] | None:
-    """Return (best matching server model, its NIC group for each set), or None.
+    """Return (best matching server model, a NIC group of the model for each set), or None if no model fits.
 
-    Each set is (NIC names, speed in Gb/s). The numbers and speeds of NICs are more important than their names. The
-    result is None if no model has as many NICs of these speeds.
+    Each set is (NIC names, speed in Gb/s) of a server on one fabric. A model fits if it has a NIC group with the speed and
+    either the names or the number of NICs of each set.
     """
     best: tuple[tuple[int, int, int], str, list[str]] | None = None
     for model, known in catalog().servers.items():
@@ -97,7 +100,10 @@ _ENDS_IN_NUMBER = re.compile(r"(.*?)(\d+)")
 
 
 def nics_of(draft: Draft, shape: Shape) -> dict[str, tuple[frozenset[str], int]]:
-    """Return each server's NIC names and their most common speed in Gb/s, by server, in the order of stripes and slots."""
+    """Return (NIC names, most common NIC speed in Gb/s) by server, in the order of stripes and of server numbers.
+
+    Also write the server numbers into the lock file.
+    """
     names: dict[str, set[str]] = defaultdict(set)
     speeds: dict[str, Counter[int]] = defaultdict(Counter)
     for end, nic in shape.wiring.servers.items():
@@ -115,7 +121,8 @@ def nics_of(draft: Draft, shape: Shape) -> dict[str, tuple[frozenset[str], int]]
 class FabricServers:
     """The servers of a fabric.
 
-    - ``nics``: the NIC names on this fabric and their speed in Gb/s, by server.
+    - ``draft``: the fabric's part of the reconstructed fabric file.
+    - ``nics``: (NIC names on this fabric, NIC speed in Gb/s), by server.
     - ``stripes``: the stripe of each server.
     """
 
@@ -128,7 +135,10 @@ class FabricServers:
 
 
 def server_groups(fabrics: Sequence[FabricServers]) -> list[dict[str, Any]]:
-    """Return the ``servers`` section of the fabric file, and write the field ``nics`` into the draft of each fabric."""
+    """Return the ``servers`` section of the reconstructed fabric file.
+
+    Also write the NIC group, the leaves per stripe and the oversubscription into each fabric's section.
+    """
     homes: dict[str, dict[str, str]] = defaultdict(dict)
     sets: dict[str, list[tuple[str, tuple[frozenset[str], int]]]] = defaultdict(list)
     for on_fabric in fabrics:
@@ -184,9 +194,10 @@ def server_groups(fabrics: Sequence[FabricServers]) -> list[dict[str, Any]]:
 def _alike(
     known: dict[tuple[tuple[frozenset[str], int], ...], tuple[str, list[str]] | None], fabrics: Sequence[FabricServers]
 ) -> None:
-    """Replace the models in ``known`` by a single model if servers differ in their number of NICs. Networks of several fabrics are not changed.
+    """Replace all models in ``known`` by one model if servers differ in their number of NICs. Networks of several fabrics stay unchanged.
 
-    All servers of a fabric must have the same number of NICs. So the model has the NICs of every server.
+    In a design, all servers of a fabric have the same number of NICs. So the new model has the NICs of every server. ``known``
+    maps the NIC sets of a server to (model, NIC groups), as in ``model_of``.
     """
     many = {
         len(nic.names)
@@ -205,7 +216,10 @@ def _alike(
 
 
 def _oversubscription(on_fabric: FabricServers, rails: int) -> None:
-    """Write ``oversubscription`` (server bandwidth divided by uplink bandwidth) of the worst stripe, if it is more than 1."""
+    """Write ``oversubscription`` (server bandwidth divided by uplink bandwidth) of the worst stripe, if it is more than 1.
+
+    ``rails`` is the number of NICs per server.
+    """
     down: Counter[str] = Counter()
     for name, (_, speed) in on_fabric.nics.items():
         down[on_fabric.stripes[name]] += speed * max(1, rails // on_fabric.leaves_per_stripe)

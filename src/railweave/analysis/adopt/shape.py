@@ -1,4 +1,4 @@
-"""Roles of switches, and the stripes, rails, spines and pods of a fabric. Their order determines their numbers."""
+"""Derivation of a fabric's structure: switch roles, stripes, rails, spines and pods. Their order determines their numbers."""
 
 from __future__ import annotations
 
@@ -28,7 +28,10 @@ def upper_order(
     places: Mapping[tuple[str, str], Place],
     configs: Mapping[str, DeviceConfig],
 ) -> list[str]:
-    """Return the switches of a tier, sorted by the lowest port of the tier below that connects to each switch, then by AS number."""
+    """Return the switches of ``upper``, a tier, in the order of the ports on the tier below (``lower``) that connect to them.
+
+    The lowest such port counts. Ties are sorted by AS number, then by name.
+    """
     first: dict[str, tuple[int, int]] = {}
     for end, there in wiring.between(lower, upper):
         place = places.get((end.device, end.port))
@@ -40,7 +43,7 @@ def upper_order(
 def pods_of(
     stripes: Sequence[Stripe], spines: Sequence[str], wiring: Wiring, configs: Mapping[str, DeviceConfig]
 ) -> list[list[str]]:
-    """Return the spines of each pod, in the order of their leaves' AS numbers. Set ``pod`` of each stripe, from 0.
+    """Return the spines of each pod, in the order of their leaves' AS numbers. Also set the ``pod`` of each stripe, from 0.
 
     A pod consists of the spines to which a stripe's leaves have links.
     """
@@ -56,9 +59,9 @@ def pods_of(
 
 
 def by_plane(supers: Sequence[str], wiring: Wiring, spines: Sequence[str], pods: int) -> list[str]:
-    """Return the super-spines in the order of their planes.
+    """Return the super-spines (``supers``) in the order of their planes.
 
-    A super-spine connects, in each pod, the spine whose number is its plane.
+    Super-spines of plane N have links to the spine with the number N in each pod.
     """
     each = max(1, len(spines) // pods)
     number = {name: at % each for at, name in enumerate(spines)}
@@ -83,14 +86,14 @@ def unlike_pods(stripes: Sequence[Stripe], pods: Sequence[Sequence[str]]) -> Ite
 
 
 def parallel(wiring: Wiring, lower: Iterable[str], upper: Iterable[str]) -> int:
-    """Return the most common number of links between a switch of the lower tier and one of the upper tier."""
+    """Return the most common number of parallel links between a switch of the lower tier and a switch of the upper tier."""
     pairs = Counter((end.device, there.device) for end, there in wiring.between(lower, upper))
     common = Counter(pairs.values()).most_common(1)
     return common[0][0] if common else 1
 
 
 MOST_GAPS = 4
-"""The largest accepted range of AS numbers, as a multiple of the number of stripes (at least 16).
+"""The maximum span of leaf AS numbers, as a multiple of the number of stripes (counted as 16 if there are fewer).
 
 If the AS numbers span a larger range, gaps between them are ignored.
 """
@@ -100,8 +103,8 @@ If the AS numbers span a larger range, gaps between them are ignored.
 class Stripe:
     """Leaves that share servers, in the order of their rails.
 
-    - ``slot``: the number that determines allocations.
-    - ``servers``: the slot of each server, by name.
+    - ``slot``: the number of the stripe, from which the design computes AS numbers and addresses.
+    - ``servers``: the number of each server in the stripe, by name.
     - ``described``: the name of the stripe in gateway descriptions, or an empty string.
     """
 
@@ -114,7 +117,7 @@ class Stripe:
 
 
 def stripes_of(leaves: Sequence[str], servers: Mapping[End, End], configs: Mapping[str, DeviceConfig]) -> list[Stripe]:
-    """Return the stripes that these leaves form, unordered and without slots. ``servers`` maps leaf ports to NICs."""
+    """Return the stripes that these leaves form, unsorted and without numbers. ``servers`` maps leaf ports to NICs."""
     stripes = [Stripe(0, members) for members in _sharing(leaves, servers)]
     first = _first_rail(servers)
     for stripe in stripes:
@@ -126,7 +129,7 @@ def stripes_of(leaves: Sequence[str], servers: Mapping[End, End], configs: Mappi
 def _sharing(leaves: Sequence[str], servers: Mapping[End, End]) -> list[list[str]]:
     """Return groups of leaves that have servers in common, directly or through other leaves.
 
-    A leaf whose servers have no names forms its own group.
+    ``servers`` maps leaf ports to NICs. A leaf whose servers have no names forms its own group.
     """
     home = {leaf: {leaf} for leaf in leaves}
     ends_of: dict[str, set[str]] = defaultdict(set)
@@ -170,9 +173,9 @@ def number(
     spines: Iterable[str],
     places: Mapping[tuple[str, str], Place],
 ) -> None:
-    """Sort stripes and set their slots: first by pod, then by their ports on the spines.
+    """Sort stripes and set their numbers (``slot``): first by pod, then by their ports on the spines.
 
-    Gaps in AS numbers become gaps in slots.
+    Gaps between the stripes' AS numbers become gaps between their numbers.
     """
     leaves = [leaf for stripe in stripes for leaf in stripe.leaves]
     on_spines: dict[str, tuple[int, int]] = {}
@@ -204,7 +207,10 @@ def number(
 def place_servers(
     stripes: Iterable[Stripe], servers: Mapping[End, End], places: Mapping[tuple[str, str], Place]
 ) -> None:
-    """Set the slots of servers in their stripe, in the order of their ports on the stripe's first leaf."""
+    """Number the servers of each stripe, in the order of their ports on the stripe's first leaf.
+
+    ``servers`` maps leaf ports to NICs.
+    """
     for stripe in stripes:
         keys: dict[str, tuple[int, int]] = {}
         for end, nic in servers.items():
@@ -217,9 +223,9 @@ def place_servers(
 
 
 def routed(configs: Mapping[str, DeviceConfig]) -> tuple[dict[str, DeviceConfig], tuple[str, ...]]:
-    """Return (the switches that take part in routing, notes on the other switches). A fabric file allows only switches with routing.
+    """Return (the switches that run BGP or IS-IS, notes on the other switches). A fabric file allows only switches with routing.
 
-    If no switch takes part in routing, all switches are returned. Their routing may be in a text that was not saved.
+    If no switch runs BGP or IS-IS, all switches are returned, because their routing may be in a file that was not saved.
     """
     routing = {name: config for name, config in configs.items() if config.bgp or config.isis}
     if not routing or len(routing) == len(configs):
@@ -229,7 +235,7 @@ def routed(configs: Mapping[str, DeviceConfig]) -> tuple[dict[str, DeviceConfig]
 
 
 def neighbors(configs: Mapping[str, DeviceConfig], wiring: Wiring) -> dict[str, set[str]]:
-    """Return the neighbors of each switch."""
+    """Return the names of each switch's neighbors, by switch name."""
     adjacent: dict[str, set[str]] = {name: set() for name in configs}
     for end, other in wiring.links:
         adjacent[end.device].add(other.device)
@@ -238,7 +244,7 @@ def neighbors(configs: Mapping[str, DeviceConfig], wiring: Wiring) -> dict[str, 
 
 
 def roles(configs: Mapping[str, DeviceConfig], wiring: Wiring, near: Mapping[str, set[str]]) -> dict[str, RoleName]:
-    """Return the role of each switch.
+    """Return the role of each switch. ``near`` holds the neighbors of each switch.
 
     - A leaf has servers, gateways or tenants, or all its neighbors have more links than it has.
     - A spine has links to leaves.
@@ -272,9 +278,9 @@ def roles(configs: Mapping[str, DeviceConfig], wiring: Wiring, near: Mapping[str
 
 
 def _between_sites(near: Mapping[str, set[str]], role: Mapping[str, RoleName]) -> set[str]:
-    """Return the switches above spines that connect sites.
+    """Return the switches above spines that connect sites. ``near`` holds the neighbors of each switch, and ``role`` its role.
 
-    They have links to each other, and no two of them share a spine.
+    These switches have links to each other, and two linked switches share no spine.
     """
     below = {
         name: {far for far in near[name] if role[far] == "spine"}
@@ -290,7 +296,7 @@ def _between_sites(near: Mapping[str, set[str]], role: Mapping[str, RoleName]) -
 def between_tiers(wiring: Wiring, role: Mapping[str, RoleName]) -> tuple[Wiring, tuple[str, ...]]:
     """Return (the wiring without links between switches of the same role, notes). A leaf-spine fabric has no such links.
 
-    Links between sites remain: those of routers above the spines, and those of leaves if there are no spines.
+    Links between sites remain: they connect routers above the spines, or leaves if there are no spines.
     """
     alike = [role[end.device] == role[other.device] for end, other in wiring.links]
     above = {end.device for pair, same in zip(wiring.links, alike, strict=True) if not same for end in pair}
@@ -312,7 +318,7 @@ def between_tiers(wiring: Wiring, role: Mapping[str, RoleName]) -> tuple[Wiring,
 def joined(near: Mapping[str, set[str]]) -> tuple[list[str], tuple[str, ...]]:
     """Return (the switches that have links, notes on the switches without links). A single switch needs no link.
 
-    Raises ``InputError`` if there are several switches and none of them has a link.
+    ``near`` holds the neighbors of each switch. Raises ``InputError`` if there are several switches and none of them has a link.
     """
     linked = [name for name, others in near.items() if others]
     if len(near) == 1 or len(linked) == len(near):
@@ -327,7 +333,7 @@ def joined(near: Mapping[str, set[str]]) -> tuple[list[str], tuple[str, ...]]:
 
 
 def fabrics(near: Mapping[str, set[str]]) -> list[list[str]]:
-    """Return the groups of connected switches, each in the order of ``near``."""
+    """Return the groups of connected switches. ``near`` holds the neighbors of each switch."""
     left, components = dict.fromkeys(near), list[list[str]]()
     while left:
         reached, edge = set[str](), {next(iter(left))}
@@ -341,7 +347,7 @@ def fabrics(near: Mapping[str, set[str]]) -> list[list[str]]:
 
 
 def by_role(names: list[str], role: Mapping[str, RoleName]) -> dict[RoleName, list[str]]:
-    """Return the switches of a fabric by role."""
+    """Return the switches in ``names``, grouped by role. ``role`` holds the role of each switch."""
     switches: dict[RoleName, list[str]] = defaultdict(list)
     for name in names:
         switches[role[name]].append(name)
@@ -391,9 +397,9 @@ class Shape:
 
     @property
     def leaf_places(self) -> dict[str, int]:
-        """The place of each leaf among the leaves with the same spines, from 1.
+        """The position of each leaf among the leaves with the same spines, from 1.
 
-        The place determines the leaf's ports on the spines.
+        The position determines the leaf's ports on the spines.
         """
         around = self.stripes_per_pod if self.super_spines else max(stripe.slot for stripe in self.stripes)
         before = {
@@ -410,9 +416,9 @@ class Shape:
 
     @property
     def spine_places(self) -> dict[str, int]:
-        """The place of each spine among the spines of a leaf, from 1.
+        """The position of each spine among the spines of a leaf, from 1.
 
-        The place determines the spine's ports on the leaves.
+        The position determines the spine's ports on the leaves.
         """
         each = max(1, len(self.spines) // self.pods)
         return {name: at % each + 1 for at, name in enumerate(self.spines)}
@@ -478,7 +484,7 @@ def shape(
 
 
 def _rails(nics: Iterable[End]) -> int:
-    """Return the largest number of rails that a server has, or 0 if there are no servers."""
+    """Return the largest number of rails that a server has, or 0 if there are no servers. ``nics`` are the NICs of all servers."""
     ports: dict[str, list[str]] = defaultdict(list)
     for nic in nics:
         if nic.device:

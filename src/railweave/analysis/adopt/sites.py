@@ -1,4 +1,4 @@
-"""A fabric that spans sites: the routers, or single leaves, with links to the other sites."""
+"""Import of a fabric that spans sites: the routers, or single leaves, with links to other sites."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ USUAL = Interconnect(sites={"a": ("a",), "b": ("b",)})
 class Interconnection:
     """The switches and links that connect sites.
 
-    ``borders`` holds the switches with links to other sites, in the order of their numbers, as (site from 0, number in the site
-    from 1). ``links`` is the number of parallel links between two borders at different sites.
+    ``borders`` maps each switch with links to other sites to (site number from 0, number of the switch in its site from 1).
+    ``links`` is the number of parallel links between two of these switches at different sites.
     """
 
     borders: dict[str, tuple[int, int]]
@@ -36,9 +36,9 @@ class Interconnection:
     speed_gbps: int
 
     def place(self, near: str, far: str) -> int:
-        """Return the place of ``far`` among the neighbors of ``near`` at other sites, from 1.
+        """Return the position of the switch ``far`` among the neighbors of ``near`` at other sites, from 1.
 
-        The place determines the port on ``near``.
+        The position determines the port on ``near``.
         """
         each = max(number for _, number in self.borders.values())
         (here, _), (there, number) = self.borders[near], self.borders[far]
@@ -57,9 +57,10 @@ def across_sites(
     wiring: Wiring,
     places: Mapping[tuple[str, str], Place],
 ) -> Interconnection | None:
-    """Return the switches and links that connect the sites of a fabric. Return None unless they connect every site with every other site.
+    """Return the switches and links that connect the sites of a fabric. Return None unless every site is connected to every other site.
 
-    Sites are connected by ``routers`` above the spines of each pod, or by leaves if there are no spines.
+    Sites are connected by ``routers`` above the spines of each pod, or by leaves if there are no spines. ``pods`` holds the
+    spines of each pod.
     """
     sites: list[list[str]]
     if routers:
@@ -99,7 +100,7 @@ def site_names(shape: Shape) -> list[str]:
 
 
 def interconnect(draft: Draft, shape: Shape, configs: Mapping[str, DeviceConfig]) -> None:
-    """Write the sites of a fabric and the links between them."""
+    """Write the sites of a fabric and the links between them into the draft (the reconstructed fabric file)."""
     across = shape.across
     if across is None:
         return
@@ -127,7 +128,7 @@ def interconnect(draft: Draft, shape: Shape, configs: Mapping[str, DeviceConfig]
 
 
 def _as_ports_have_it(draft: Draft, ports: Iterable[Interface]) -> dict[str, Any]:
-    """Return the MACsec key and the PFC setting of most ports between sites, in fabric-file form.
+    """Return the MACsec key and the PFC setting that most ports between sites have, with the keys of the fabric file.
 
     Add a note if ports differ.
     """

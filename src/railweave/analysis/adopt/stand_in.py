@@ -1,4 +1,4 @@
-"""Stand-ins for switches that the catalog lacks: a catalog model and its ports replace the real switch and its ports.
+"""Stand-ins: if the catalog lacks a switch's model, a catalog model and its ports replace the real switch and its ports.
 
 Public labs run virtual switches (``Ethernet1``, ``eth1``) and models of other vendors. With a stand-in, such a network
 can be designed. A note of the import gives the port names of the design. Statements that differ only in port names
@@ -29,14 +29,14 @@ if TYPE_CHECKING:
 _NOT_A_PORT = re.compile(
     r"(ae|bond|port-?channel|vxlan|vtep|lo|loopback|vlan|irb|br|dummy)\d*.*|.*\.\d+", re.IGNORECASE
 )
-"""A pattern of interfaces that are not ports on a front panel: aggregates, loopbacks, bridges, subinterfaces."""
+"""A pattern for names of interfaces that are not front-panel ports: aggregates, loopbacks, bridges, subinterfaces."""
 
 
 @dataclass(frozen=True)
 class StandInHardware:
     """The model of each switch, with configurations and wiring that use the model's port names.
 
-    ``names`` maps, for each switch, the port names in the configuration to those of the model, if they differ.
+    ``names`` maps, for each switch, port names in the saved configuration to port names of the model, if they differ.
     """
 
     models: dict[str, str]
@@ -79,9 +79,10 @@ def hardware(
     fabrics: Sequence[Sequence[str]],
     given: Mapping[str, str],
 ) -> StandInHardware:
-    """Return the hardware of each switch: the ``given`` model of its role, a model with its ports, or a stand-in with enough ports.
+    """Return a catalog model for each switch: the ``given`` model of its role, a model with its ports, or a stand-in.
 
-    Raises ``InputError`` if a switch has more ports than any model of the catalog that runs its system.
+    A stand-in is a model with enough ports but different port names. ``role`` holds the role of each switch, and ``fabrics``
+    the switches of each fabric. Raises ``InputError`` if a switch has more ports than any catalog model that runs its system.
     """
     used, notes = in_use(configs, wiring)
     seen_ports = _as_far_ends_say(used, wiring)
@@ -112,7 +113,7 @@ def hardware(
 
 
 def _as_far_ends_say(configs: Mapping[str, DeviceConfig], wiring: Wiring) -> dict[str, DeviceConfig]:
-    """Return the configurations. A port without a speed gets the speed of its far end."""
+    """Return the configurations with missing port speeds filled in from the far end of each link."""
     speeds = {
         End(name, interface.name): interface.speed_gbps
         for name, config in configs.items()
@@ -135,9 +136,9 @@ def _as_far_ends_say(configs: Mapping[str, DeviceConfig], wiring: Wiring) -> dic
 
 
 def _likeliest(configs: Mapping[str, DeviceConfig]) -> dict[str, str]:
-    """Return the model of each switch of a role, by switch, as ``models`` does.
+    """Return the most likely model of each switch of one role, by switch name, as ``equipment.models`` chooses it.
 
-    If configurations of this system never state a speed, models whose links and NICs have ``USUAL_GBPS`` are preferred.
+    If the switches' operating system never prints port speeds, models whose links and NICs have ``USUAL_GBPS`` are preferred.
     """
     chosen = models(configs)
     if any("interfaces.speed_gbps" not in catalog().systems[config.nos].reads.unsaid for config in configs.values()):
@@ -173,7 +174,7 @@ def _nic_port(name: str) -> Interface:
 
 
 def _stand_in(config: DeviceConfig, ports: int, speed: int) -> str:
-    """Return the smallest model that runs the switch's system and has enough ports, preferably of this speed."""
+    """Return the smallest model that runs the switch's system and has at least ``ports`` ports, preferably of ``speed`` Gb/s."""
     enough = [
         (group.speed_gbps != speed, group.count, name)
         for name, switch_model in catalog().switches.items()
@@ -196,10 +197,10 @@ def _stand_in(config: DeviceConfig, ports: int, speed: int) -> str:
 
 
 def _named(config: DeviceConfig, model: str) -> dict[str, str]:
-    """Return a model port for each port in use: the port with the same name, or else the same number, or else the first free port.
+    """Assign a port of the model to each port in use, and return a map of configured port names to model port names.
 
-    The result maps port names in the configuration to the model's port names. Raises ``InputError`` if the model has
-    too few ports.
+    It is the model's port with the same name, or else with the same number, or else the first free port. Raises
+    ``InputError`` if the model has too few ports.
     """
     there = whole_ports(config.nos, model)
     free = dict(sorted(there.items(), key=lambda item: item[1]))
@@ -249,7 +250,7 @@ def _rewired(wiring: Wiring, names: Mapping[str, Mapping[str, str]]) -> Wiring:
 
 
 def _renamed(config: DeviceConfig, names: Mapping[str, str]) -> DeviceConfig:
-    """Return a configuration with renamed ports. All ports are unsplit and have the speed of the model."""
+    """Return a configuration with ports renamed by ``names``. All ports become unsplit and get the speed of the model."""
     made = cast("DeviceConfig", _other(config, names))
     return replace(
         made, splits=(), interfaces=tuple(replace(interface, speed_gbps=0, lanes=0) for interface in made.interfaces)

@@ -23,16 +23,17 @@ if TYPE_CHECKING:
 
 
 LEAST_STEP = 10
-"""The smallest common divisor at which the numbers in route distinguishers count as multiples of slots.
+"""The smallest factor between tenant numbers and the numbers in route distinguishers that counts as deliberate.
 
-If the greatest common divisor of all numbers is at least this value, the slots are the numbers divided by it.
+If the greatest common divisor of all these numbers is at least this value, a tenant's number is its number in the route
+distinguisher divided by the divisor.
 """
 
 
 def slots_of(numbers: Mapping[str, int], draft: Draft) -> dict[str, int]:
-    """Return the slots of tenants from the numbers in their route distinguishers, by VRF.
+    """Return the number of each tenant by VRF, derived from the numbers in the route distinguishers.
 
-    If the numbers are multiples of slots, the formula is written to ``overlay``.
+    If these are multiples of the tenant numbers, the formula is written to ``overlay``.
     """
     step = gcd(*numbers.values()) if numbers else 1
     if step < LEAST_STEP:
@@ -44,7 +45,10 @@ def slots_of(numbers: Mapping[str, int], draft: Draft) -> dict[str, int]:
 def tenant_loopbacks(
     draft: Draft, made: Mapping[str, dict[str, Any]], leaves: Sequence[str], configs: Mapping[str, DeviceConfig]
 ) -> None:
-    """Write the ``loopbacks`` formulas of tenants. A formula gives a leaf's address from the leaf's number."""
+    """Write the ``loopbacks`` formulas into the tenants' sections (``made``). A formula gives a leaf's address from the leaf's number.
+
+    A tenant whose loopbacks follow no formula gets a note instead.
+    """
     addresses: dict[tuple[str, str], dict[int, int]] = defaultdict(dict)
     for number, leaf in enumerate(leaves, 1):
         for vrf in configs[leaf].vrfs:
@@ -75,7 +79,10 @@ USUAL = Overlay()
 
 
 def overlay(draft: Draft, shape: Shape, configs: Mapping[str, DeviceConfig]) -> bool:
-    """Write the pools and timers of ``overlay``. Return True if the fabric has an overlay."""
+    """Write the number pools and timers of ``overlay`` into the draft (the reconstructed fabric file).
+
+    Return True if the fabric has an overlay.
+    """
     there = {name: candidate for name in draft.switches if (candidate := configs[name].overlay)}
     if not there:
         return False
@@ -110,7 +117,8 @@ def overlay(draft: Draft, shape: Shape, configs: Mapping[str, DeviceConfig]) -> 
 def loopbacks(draft: Draft, configs: Mapping[str, DeviceConfig], local: Sequence[str]) -> None:
     """Write the pools of IPv6 loopbacks and of the tunnel endpoints of path colors.
 
-    The slots of router IDs determine the addresses.
+    The same number determines a switch's router ID and its addresses in these pools. ``local`` holds the prefixes that most
+    switches accept.
     """
     slots = draft.slots("router-ids")
     part = draft.at("overlay")
@@ -148,7 +156,7 @@ def loopbacks(draft: Draft, configs: Mapping[str, DeviceConfig], local: Sequence
 def _pool(start: int, family: str, local: Sequence[str]) -> str:
     """Return the pool that starts at an address: a prefix of ``local`` that starts there, or else a pool of the default length.
 
-    The pool is smaller than the default if the address is not aligned to the default length.
+    ``start`` is the address as an integer. The pool is smaller than the default if ``start`` is not aligned to that length.
     """
     address = ipaddress.IPv4Address(start) if family == "ipv4" else ipaddress.IPv6Address(start)
     for text in local:
@@ -167,7 +175,7 @@ _PURPOSE = "network "
 
 
 def tenant_slots(draft: Draft, configs: Mapping[str, DeviceConfig]) -> dict[str, int]:
-    """Return the slot of each tenant by VRF: the number in its route distinguishers, or else its place in the order of VNIs."""
+    """Return the number of each tenant by VRF: from its route distinguishers, or else its position in the order of VNIs."""
     numbers: dict[str, set[str]] = defaultdict(set)
     vnis: dict[str, int] = {}
     for name in draft.switches:
@@ -192,7 +200,10 @@ def tenant_slots(draft: Draft, configs: Mapping[str, DeviceConfig]) -> dict[str,
 
 
 def tenants(draft: Draft, shape: Shape, configs: Mapping[str, DeviceConfig], slots: Mapping[str, int]) -> None:
-    """Write ``tenants`` with members, networks and external routers, and the pools of VNIs."""
+    """Write ``tenants`` with members, networks and external routers, and the pools of VNIs, into the reconstructed fabric file.
+
+    ``slots`` holds each tenant's number by VRF.
+    """
     if not slots:
         return
     made: dict[str, dict[str, Any]] = {name: {} for name in sorted(slots, key=lambda tenant_name: slots[tenant_name])}
@@ -249,9 +260,9 @@ def _targets(
     configs: Mapping[str, DeviceConfig],
     leaves: Iterable[str],
 ) -> None:
-    """Write the route target of each tenant if it cannot be derived from the VNI.
+    """Write the route target of each tenant if it cannot be derived from the VNI. Also write the tenant's ``leaks``.
 
-    Only VRFs that import their own routes are considered.
+    Only VRFs that import their own routes are considered. ``made`` holds the tenants' sections, and ``vnis`` their VNIs.
     """
     head = draft.at("overlay").get("route_target_as", USUAL.route_target_as)
     leaves = list(leaves)
@@ -268,9 +279,10 @@ def _targets(
 
 
 def _leaks(made: Mapping[str, dict[str, Any]], vrf: Vrf, senders: Mapping[str, Vrf]) -> None:
-    """Write ``leaks`` of a tenant: the tenants with which it exchanges prefixes. Two tenants do if each imports the other's routes.
+    """Write ``leaks`` of a tenant: the tenants with which it exchanges prefixes.
 
-    The pair is written only for the tenant with fewer import targets. ``senders`` maps an export target to its VRF.
+    Two tenants exchange prefixes if each imports the other tenant's routes. The pair is written only for the tenant with
+    fewer import targets. ``senders`` maps an export target to its VRF.
     """
     own_target = vrf.export_targets[0]
     for target in vrf.import_targets:
@@ -318,7 +330,7 @@ def _network(gateway: Any, bridged: BridgedVlan) -> dict[str, Any]:  # noqa: ANN
 def _in_order(
     networks: Mapping[tuple[str, str], dict[str, Any]], shape: Shape, configs: Mapping[str, DeviceConfig]
 ) -> list[tuple[str, str]]:
-    """Return the networks, as (tenant, network), in the order of their VLANs in the MAC-VRF instances."""
+    """Return the networks, as (tenant, network name), in the order in which the leaves' MAC-VRF instances list their VLANs."""
     place: dict[int, int] = {}
     for leaf in shape.leaves:
         instance = configs[leaf].mac_vrf
@@ -340,7 +352,10 @@ def _vnis(draft: Draft, made: dict[str, dict[str, Any]], vnis: Mapping[str, int]
 
 
 def _network_vnis(draft: Draft, made: Mapping[str, dict[str, Any]], order: Mapping[str, int]) -> None:
-    """Write the slots of networks, and remove the VNIs that the overlay's pool gives."""
+    """Write the numbers of networks into the lock file, and remove each VNI that the default pool gives for this number.
+
+    ``made`` holds the tenants' sections. ``order`` holds the number of each network by name.
+    """
     if order:
         draft.slots("networks", per_fabric=True).update(order)
     for part in made.values():
@@ -352,7 +367,10 @@ def _network_vnis(draft: Draft, made: Mapping[str, dict[str, Any]], order: Mappi
 def _external(
     draft: Draft, part: dict[str, Any], leaf: str, vrf: Vrf, config: DeviceConfig, routers: dict[tuple[str, str], str]
 ) -> None:
-    """Write the external routers of a tenant at one leaf. ``routers`` holds the names of all routers by (leaf, port)."""
+    """Write the external routers of a tenant at one leaf into ``part``, the tenant's section.
+
+    ``routers`` maps (leaf, port) to the name of the router there; new routers are added.
+    """
     ports: dict[str, Interface] = {interface.name: interface for interface in config.interfaces}
     for peer in vrf.external:
         name = as_name(peer.router or peer.session.peer or f"as{peer.session.peer_as}")
@@ -379,10 +397,9 @@ def _external(
 
 
 def members(nics: Iterable[End], whole: Mapping[str, set[str]]) -> list[str]:
-    """Return NICs in the form of a tenant's ``members``.
+    """Return NICs as the fabric file lists a tenant's ``members``, for example ``H100-[01-04]`` or ``H100-05:gpu[0-3]_eth``.
 
-    The form is the server's name if all its NICs are members, and otherwise the server with its member NICs. ``whole``
-    holds all NICs of each server.
+    A server is listed without NICs if all its NICs are members. ``whole`` holds all NICs of each server.
     """
     ports_of: dict[str, list[str]] = defaultdict(list)
     for nic in nics:

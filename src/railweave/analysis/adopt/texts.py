@@ -1,6 +1,6 @@
-"""Conversion of saved configurations to ``DeviceConfig``.
+"""Conversion of saved configurations to ``DeviceConfig``, the system-independent form.
 
-The operating system is identified, and unknown statements are listed.
+Each device's operating system is identified, and unknown statements are listed.
 """
 
 from __future__ import annotations
@@ -38,15 +38,18 @@ _NEIGHBORS = "lldp-neighbors"
 """The name of the query for LLDP neighbors, the same on every system."""
 
 GOOD = 80
-"""The percentage of understood statements that identifies a text's system.
+"""The percentage of understood statements that is enough to identify a configuration's operating system.
 
-If the system of the devices read before understands this percentage of a text, the text is of that system.
+The systems of the devices read before are tried first. The first that understands this percentage is chosen.
 """
 
 
 @dataclass(frozen=True)
 class DeviceReading:
-    """A device's configuration as read. ``folder`` is the device's name in the capture; ``texts`` holds its texts by file name."""
+    """A device's configuration as read. ``folder`` is the device's subfolder in the folder of saved configurations.
+
+    ``texts`` holds the contents of its files by file name, and ``paths`` their paths.
+    """
 
     folder: str
     nos: str
@@ -65,16 +68,17 @@ class DeviceReading:
         return self.reading.not_understood
 
     def trees(self) -> dict[str, ConfigTree]:
-        """Return the device's texts as trees, by the file names that its system uses."""
+        """Return the device's configuration as one tree of statements per file, by the file names that its system uses."""
         reader = system(self.nos).reader
         assert reader is not None  # noqa: S101 - it has read them
         return {file: reader.parsed(file, text) for file, text in by_file(self.nos, self.texts).items()}
 
 
 def read_devices(capture: Capture) -> list[DeviceReading]:
-    """Return the configuration of every device of a capture, without secrets. Each is read as the system that understands most of it.
+    """Return the configuration of every device in a folder of saved configurations (``capture``), without secrets.
 
-    Raises ``InputError`` with file and line if no system can read a text.
+    Each configuration is read as the operating system that understands most of its statements. Raises ``InputError``, with
+    file and line, if no system can read a configuration, and if the folder has none.
     """
     devices: list[DeviceReading] = []
     likely: list[str] = []
@@ -136,13 +140,13 @@ def _read(capture: Capture, device: str, likely: Sequence[str], gate: Gate) -> D
 
 
 def _has_form(nos: str, name: str, text: str) -> bool:
-    """Return True if a file can belong to a system: the system has a file of this name, or has a JSON file and the text is JSON."""
+    """Return True if a file can belong to an operating system: the system uses this file name, or both use JSON."""
     is_json = text.lstrip()[:1] in {"{", "["}
     return name in _files(nos) or (is_json and any(file.endswith(".json") for file in _files(nos)))
 
 
 def _any(capture: Capture, device: str) -> dict[Path, str]:
-    """Return all files of a device's folder that may be a configuration."""
+    """Return the contents of all files in a device's folder that may be a configuration, by path."""
     names = tuple(
         name for name in capture.saved.get(device, {}) if name not in {"meta.json", "lldp.json", "config.json"}
     )
@@ -150,10 +154,10 @@ def _any(capture: Capture, device: str) -> dict[Path, str]:
 
 
 def by_file(nos: str, texts: Mapping[str, str]) -> dict[str, str]:
-    """Return the texts of a device by the file names that its system uses.
+    """Return the configurations of a device by the file names that its system uses. ``texts`` holds them by the saved name.
 
-    A text with an unknown name is taken as the system's JSON or line-based file. If a device prints a file in several
-    parts, the parts are joined.
+    A file with an unknown name is taken as the system's JSON file or line-based file, according to its content. If a device
+    prints a file in several parts, the parts are joined.
     """
     files = _files(nos)
     made = {name: text for name, text in texts.items() if name in files}
@@ -195,10 +199,10 @@ def _bare(nos: str) -> DeviceConfig:
 
 
 def read_lldp(capture: Capture, devices: Sequence[DeviceReading]) -> Lldp:
-    """Return the LLDP neighbor of each port as (device, port), with names as in the configurations.
+    """Return the LLDP neighbor of each port as (device, port), by device and port, with names as in the configurations.
 
     The source is the device's ``lldp.json``: ``{"PORT": {"device": NAME, "port": PORT}}``, or the output of lldpd.
-    Without this file, the device's own answer (``lldp-neighbors``) is read. Raises ``InputError`` if the file has a
+    Without this file, the captured output of the query ``lldp-neighbors`` is read. Raises ``InputError`` if the file has a
     different form.
     """
     ports = {device.name.partition(".")[0].lower(): (device.name, _ports(device)) for device in devices}
@@ -217,7 +221,7 @@ def read_lldp(capture: Capture, devices: Sequence[DeviceReading]) -> Lldp:
 
 
 def _ports(device: DeviceReading) -> dict[str, str]:
-    """Return a map of every name of a device's ports (name, alias, description) to the name in its configuration."""
+    """Return a map of every name of a device's ports (name, alias, description) to the port's name in the configuration."""
     aliases = device.reading.port_aliases
     return by_names(
         {
@@ -228,9 +232,10 @@ def _ports(device: DeviceReading) -> dict[str, str]:
 
 
 def _end(devices: Mapping[str, tuple[str, Mapping[str, str]]], neighbor: LldpNeighbor) -> tuple[str, str]:
-    """Return a neighbor as (device, port). Names are those in the configurations if known, otherwise those that LLDP announced.
+    """Return a neighbor as (device, port), with the names in its configuration if it was captured, otherwise as LLDP announced them.
 
-    If the announced port is a MAC address, the port description is used instead.
+    ``devices`` maps each announced device name to (its name in the configuration, its ports by announced name). If the
+    announced port is a MAC address, the port description is used instead.
     """
     name, ports = devices.get((neighbor.system or "").partition(".")[0].lower(), (neighbor.system or "", {}))
     clear, port = announced(ports, neighbor.port, neighbor.port_kind, neighbor.port_description)

@@ -60,9 +60,9 @@ def ports_that_pause(configs: Iterable[DeviceConfig], kinds: Mapping[End, Kind])
 
 
 def pfc_ports(pauses: Mapping[Kind, bool], usual: str) -> str:
-    """Return the value of ``pfc.ports`` that matches ``pauses``. The value ``usual`` (that of the leaves) is preferred.
+    """Return the value of ``pfc.ports`` that turns on PFC for exactly the kinds of ports that are True in ``pauses``.
 
-    Return ``all`` if no value matches.
+    If several values do, ``usual`` (the value of the leaves) is preferred. Return ``all`` if no value does.
     """
     for value in (usual, "all", "server", "fabric"):
         if all(Pfc(ports=cast("Any", value)).pauses(kind) == wanted for kind, wanted in pauses.items()):
@@ -71,9 +71,10 @@ def pfc_ports(pauses: Mapping[Kind, bool], usual: str) -> str:
 
 
 def only_lossy(whole: Mapping[str, Any], role_qos: Mapping[str, Any], config: DeviceConfig) -> bool:
-    """Return True if a switch without lossless classes has the classes of the fabric's ``qos``, with PFC off on all ports.
+    """Return True if a switch has the traffic classes of the fabric's ``qos``, but all of them lossy.
 
-    ``whole`` is the fabric's ``qos``; ``role_qos`` is the ``qos`` derived for the switch's role.
+    ``whole`` is the fabric's ``qos``, and ``role_qos`` the ``qos`` derived for the switch's role. Apart from classes and
+    PFC, both must be equal.
     """
     config_qos = config.qos
     if (
@@ -103,7 +104,10 @@ def only_lossy(whole: Mapping[str, Any], role_qos: Mapping[str, Any], config: De
 
 
 def _form(pair: tuple[TrafficClass, object]) -> object:
-    """Return a traffic class and its marking in a form for comparison: without the name, and with each threshold only once."""
+    """Return a text that is equal for equal traffic classes with equal ECN marking, whatever the classes' names.
+
+    Thresholds are taken from only one of the two places that may hold them.
+    """
     traffic_class, marking = pair
     return repr(
         (
@@ -123,9 +127,10 @@ def exceptions(
     kinds: Mapping[End, Kind],
     far: Mapping[End, End],
 ) -> None:
-    """Write overrides for ports whose QoS differs from that of other ports.
+    """Write overrides for ports whose QoS differs from the ``qos`` of their switch's role.
 
-    ``role`` is the ``qos`` of each switch's role. ``far`` is the far end of each port between switches.
+    ``role`` holds this ``qos`` for each switch. ``kinds`` holds the kind of each port (to a server, between switches).
+    ``far`` is the far end of each port between switches.
     """
     exceptional: dict[End, dict[str, bool]] = {}
     for name in draft.switches:
@@ -171,7 +176,7 @@ NO_QOS: dict[str, Any] = {
 """The ``qos`` of switches without QoS: only the class ``best-effort``, because a fabric needs at least one class."""
 
 _SAME_MTU = (0, 14, 18)
-"""The possible differences in bytes between the frame size and the packet size of one MTU.
+"""The differences in bytes between a port's frame size and packet size if both come from one MTU setting.
 
 The difference is 0 if a system counts packets, 14 for an Ethernet header, and 18 for a header and its checksum.
 """
@@ -184,9 +189,9 @@ def qos(
     model: Mapping[str, str],
     wiring: Wiring,
 ) -> None:
-    """Write ``qos`` of the fabric and of the roles that differ from it.
+    """Write ``qos`` of the fabric and of the roles that differ from it, into the draft (the reconstructed fabric file).
 
-    Also write buffers of single switches and overrides of single ports.
+    Also write buffers of single switches and overrides of single ports. ``tiers`` holds the switches by role.
     """
     by_role: dict[str, dict[str, Any]] = {}
     kinds = kinds_of_ports(wiring, {name: role for role, names in tiers.items() for name in names})
@@ -278,7 +283,10 @@ def _qos(config_qos: QosConfig, config: DeviceConfig, model: str) -> dict[str, A
 
 
 def _classes(config_qos: QosConfig, system: System) -> dict[str, Any]:
-    """Return the classes that differ from the defaults of a fabric. A default class that the switch lacks is None."""
+    """Return the settings of each traffic class that differ from the fabric file's defaults, by class name.
+
+    A default class that the switch lacks is None.
+    """
     usual = {name: TrafficClass(**_of_class(name)) for name in DEFAULT_CLASSES}
     placed = on_queues(usual, system)
     made: dict[str, Any] = {name: None for name in usual if name not in config_qos.classes}
@@ -329,7 +337,10 @@ def _ecn(config_qos: QosConfig, name: str, traffic_class: TrafficClass, system: 
 
 
 def load_balancing(draft: Draft, configs: Mapping[str, DeviceConfig], leaves: Sequence[str], *, colored: bool) -> None:
-    """Write ``load_balancing`` of the fabric, with the settings that most leaves have."""
+    """Write ``load_balancing`` of the reconstructed fabric file, with the settings that most leaves have.
+
+    ``colored`` is True if the fabric has path colors.
+    """
     usual = LoadBalancing()
     made: list[dict[str, Any]] = []
     for name in draft.switches:
@@ -368,7 +379,7 @@ def load_balancing(draft: Draft, configs: Mapping[str, DeviceConfig], leaves: Se
 
 
 def mtus(draft: Draft, configs: Mapping[str, DeviceConfig], shape: Shape) -> None:
-    """Write ``mtu`` of the fabric, and the cable lengths from PFC profiles."""
+    """Write ``mtu`` and the usual cable lengths into the reconstructed fabric file. The switches' PFC profiles contain cable lengths."""
     far = shape.wiring.far()
     between, to_servers, gateways = Counter[int](), Counter[int](), Counter[int]()
     lengths: dict[str, Counter[int]] = {"fabric": Counter(), "server": Counter()}

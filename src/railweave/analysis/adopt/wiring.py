@@ -1,13 +1,13 @@
-"""Links between switches, and the ports of servers, as far as configurations and LLDP show them.
+"""Links between switches and cables to servers, as far as configurations and LLDP show them.
 
 The evidence is used in this order:
 
 - LLDP neighbors;
-- the peer in a description of railweave's form;
-- two addresses of one subnet;
+- a port description in the format that railweave writes, which names the peer and its port;
+- two addresses in one subnet;
 - any switch name in a description.
 
-If both ends of links name only the switch, links are paired in the order of ports.
+If the descriptions at both ends name only the switch, links are paired in the order of ports.
 """
 
 from __future__ import annotations
@@ -42,7 +42,10 @@ class End:
 
 @dataclass(frozen=True, slots=True)
 class Wiring:
-    """The links between switches, each listed once, and the NIC at each server port. ``notes`` lists links that could not be resolved."""
+    """The links between switches, each listed once, and the NIC at each server port (``servers``).
+
+    ``notes`` lists links that could not be resolved.
+    """
 
     links: tuple[tuple[End, End], ...]
     servers: dict[End, End]
@@ -149,7 +152,10 @@ def _by_description(ports: Mapping[str, Mapping[str, Interface]], evidence: _Evi
 
 
 def _any_of(names: Iterable[str]) -> Callable[[str], Iterator[str]]:
-    """Return a function that yields the names that occur in a text, ignoring case. Only whole words match; longer names are preferred."""
+    """Return a function that yields each of the ``names`` that occurs in a text, ignoring case.
+
+    Only whole words match; longer names are preferred.
+    """
     known = {name.casefold(): name for name in names}
     either = "|".join(re.escape(name) for name in sorted(known, key=len, reverse=True))
     pattern = re.compile(rf"(?<![a-z0-9])(?:{either})(?![a-z0-9])" if known else r"(?!)")

@@ -1,1 +1,1 @@
-"""Offline checks of a network's consistency: one function per rule, and external validators."""
+"""Checks of a network's design and configurations without devices: one function per rule, and external validators."""

@@ -35,11 +35,11 @@ class _NicEnd:
 class _PortEnd:
     """The leaf end of a link.
 
-    - ``qos``: the QoS of the leaf, or None.
+    - ``qos``: the QoS of the leaf, or None if it has none.
     - ``pauses``: True if PFC is on for the port.
     - ``frame``: the port's maximum frame size in bytes.
     - ``gateway``: the gateway's maximum IP packet size in bytes; 0 if there is no gateway.
-    - ``excepted``: True if the fabric file makes an exception for this port. The rule qos-port-exception reports such
+    - ``excepted``: True if the fabric file makes a QoS exception for this port. The rule qos-port-exception reports such
       ports.
     """
 
@@ -63,7 +63,8 @@ class _PortEnd:
 def qos_disagree(subject: Subject) -> Iterator[FindingPlace]:
     """A server's NIC and its leaf port agree on DSCP, priority, PFC, bandwidth share, congestion notification, MTU and ECN.
 
-    A different share is only a warning, because it matters only while both kinds of traffic wait. Identical links are reported once.
+    A different share is only a warning, because it matters only while packets of several classes wait. Identical links are
+    reported once.
     """
     nics: dict[tuple[str, str, bool], _NicEnd] = {}
     places_of: dict[tuple[str, bool], list[str]] = {}
@@ -137,7 +138,10 @@ def _differences(nic: _NicEnd, port: _PortEnd) -> Iterator[tuple[str, bool]]:
 
 
 def _others(qos: HostQos, port: QosConfig, *, pauses: bool) -> Iterator[tuple[str, bool]]:
-    """Yield the differences in lossless classes other than RDMA data, in the form of ``_differences``."""
+    """Yield the differences in lossless classes other than RDMA data, as (description, True if only the bandwidth share differs).
+
+    ``pauses`` is True if PFC is on for the leaf port.
+    """
     for lossless in qos.other_lossless:
         for dscp in lossless.dscp[:1]:
             leaf = _class_of(port, dscp)
@@ -170,7 +174,7 @@ def _others(qos: HostQos, port: QosConfig, *, pauses: bool) -> Iterator[tuple[st
 
 
 def _class_of(qos: QosConfig, dscp: int) -> TrafficClass | None:
-    """Return the class to which a leaf assigns a DSCP. Return None if the text lacks the default class."""
+    """Return the class to which a leaf assigns a DSCP, or None if the DSCP is in no class and the default class is not defined."""
     named = next((traffic_class for traffic_class in qos.classes.values() if dscp in traffic_class.dscp), None)
     return named or qos.classes.get(qos.default_class)
 

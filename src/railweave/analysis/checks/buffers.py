@@ -1,4 +1,4 @@
-"""Rules about packet buffers: shares that some switch models require, and whether PFC pauses senders before a queue is full."""
+"""Rules about packet buffers: shares that some switch models require, and thresholds at which PFC pauses senders too late."""
 
 from __future__ import annotations
 
@@ -71,11 +71,11 @@ def lossless_queue_full(subject: Subject) -> Iterator[FindingPlace]:
 
 
 def _paused_at(buffers: Buffers, model: SwitchModel, senders: int) -> float:
-    """Return the bytes of the ingress pool that ``senders`` ports occupy together when each has reached its threshold and pauses."""
+    """Return the bytes of the ingress pool in use when ``senders`` ports have all reached their threshold and pause."""
     pool = model.buffer.shared_mb * 1e6 * buffers.lossless / 100
     return pool * held_share(buffers.ingress_dynamic_threshold, senders)
 
 
 def _queue_at(buffers: Buffers, model: SwitchModel, threshold: int) -> float:
-    """Return the bytes that one queue occupies when it has reached its dynamic threshold in the egress pool."""
+    """Return the bytes that one queue occupies when it reaches its dynamic threshold (``threshold``) in the egress pool."""
     return model.buffer.shared_mb * 1e6 * buffers.egress_lossless / 100 * held_share(threshold)

@@ -1,7 +1,7 @@
 """The statements in which a device's configuration differs from the design, and the fields that each statement changes.
 
-Each of these statements is inserted alone into the designed configuration, and the result is read. The fields that then
-differ from the design are the fields that the statement changes.
+To find these fields, each statement is inserted separately into the designed configuration, and the result is read. The
+fields that then differ from the design are the fields that the statement changes.
 """
 
 from __future__ import annotations
@@ -26,26 +26,27 @@ if TYPE_CHECKING:
     from railweave.systems.protocol import Reader
 
 _ORDER_OF_NAMES = re.compile(r"(?!.*\bterms\b)(?!protection\b).*\.order")
-"""A pattern of fields for the order of named entries, such as groups and route-maps. This order has no effect."""
+"""A pattern for fields that hold the order of named objects, such as groups and route-maps. This order has no effect."""
 EACH_ALONE = 48
 """The largest number of differing statements in a file that are tried one by one.
 
-A file with more is read once, as a whole.
+With more statements, the complete file is read once, and each statement gets the field differences that it mentions.
 """
 
 
 GUESSED = ("role", "model", "release")
-"""The fields that readers infer from other parts of a text."""
+"""The fields that railweave infers from other parts of a configuration, so that they are not compared."""
 
 
 @dataclass(frozen=True, slots=True)
 class Cause:
     """A statement that differs from the design, with its line and the fields that it changes.
 
-    - ``designed`` and ``found``: the text of the statement with its parents, in the design and in the device's text;
+    - ``kind``: ``add``, ``remove`` or ``replace``.
+    - ``designed`` and ``found``: the text of the statement with its parents, in the design and on the device;
       empty if absent.
     - ``alone``: for an added statement, a tree with only the statement and its parents.
-    - ``unread``: True if the reader does not understand the statement. The values of its fields then do not come from
+    - ``unread``: True if railweave does not understand the statement. The values of its fields then do not come from
       the statement.
     """
 
@@ -70,10 +71,10 @@ def causes(
 ) -> tuple[list[Cause], tuple[str, ...]]:
     """Return (the statements in which one file differs from the design, the statements in which only a secret's value differs).
 
-    - ``designed``: the designed files of the device, by name.
-    - ``unsaid``: the names that the system does not print (``model.device.fields``).
+    - ``designed``: the designed files of the device, by name. ``actual``: the device's text of ``file``.
+    - ``unsaid``: names of fields that the system does not print (``model.device.fields``).
     - ``by_itself``: patterns of statements that the system adds without being configured; these are left out.
-    - ``spelled``: patterns of statements whose groups have no effect; statements that differ only in these are left out.
+    - ``spelled``: patterns whose matched groups have no effect; statements that differ only in these groups are left out.
 
     The configurations may differ although no statement does, for example because of the order. The only cause is then
     the first line that differs. Raises ``RenderError``, with the line, if the file cannot be read.
@@ -123,9 +124,9 @@ def causes(
 
 
 def _unexplained(file: str, designed: str, actual: str, differing: Iterable[FieldDifference]) -> list[Cause]:
-    """Return a cause for fields that differ although all statements equal those of the design.
+    """Return a cause for fields that differ although all statements are equal, or an empty list if only the order of names differs.
 
-    Its line is the first that differs.
+    The cause has the first line that differs.
     """
     fields = tuple(difference for difference in differing if not _ORDER_OF_NAMES.fullmatch(difference.field))
     if not fields:
@@ -139,7 +140,7 @@ def _unexplained(file: str, designed: str, actual: str, differing: Iterable[Fiel
 
 
 def _reading(reader: Reader, texts: Mapping[str, str]) -> Reading | None:
-    """Return the reading of a device's texts, or None if they contradict each other."""
+    """Return the configuration read from a device's files, or None if the files contradict each other."""
     try:
         return reader.read(texts)
     except RenderError:
@@ -147,9 +148,10 @@ def _reading(reader: Reader, texts: Mapping[str, str]) -> Reading | None:
 
 
 def edits(steps: Sequence[Step]) -> list[list[Step]]:
-    """Return the steps grouped into edits.
+    """Return the steps (added, removed or replaced statements) grouped into edits.
 
-    A removed statement and a similar statement in its place, such as a new address, are one edit.
+    A removed statement and the similar statement that replaces it, for example with a new address, form one edit. Every
+    other step is an edit of its own.
     """
     added = {id(step): step for step in steps if step.kind == "add"}
     pairs: list[list[Step]] = []
@@ -162,7 +164,10 @@ def edits(steps: Sequence[Step]) -> list[list[Step]]:
 
 
 def _only_spelled(edit: Sequence[Step], spelled: Collection[str]) -> bool:
-    """Return True if an edit replaces a statement by an equal statement that is spelled differently."""
+    """Return True if an edit (a removed statement and its replacement) changes only the spelling and not the meaning.
+
+    ``spelled`` holds patterns whose matched groups have no effect.
+    """
     first, last = edit[0], edit[-1]
     old = first.old or first.node
     if (last is first and first.kind != "replace") or old.children or last.node.children:
@@ -172,12 +177,15 @@ def _only_spelled(edit: Sequence[Step], spelled: Collection[str]) -> bool:
 
 
 def is_by_itself(step: Step, patterns: Collection[str]) -> bool:
-    """Return True if a step contains only statements that the system adds without being configured (``reads.by_itself`` in system.yaml)."""
+    """Return True if a step (a change of the configuration) contains only statements that the system adds by itself.
+
+    ``patterns`` are the patterns of these statements (``reads.by_itself`` in system.yaml).
+    """
     return all(any(re.fullmatch(pattern, leaf) for pattern in patterns) for leaf in _leaves(step, step.node))
 
 
 def _leaves(step: Step, node: Node) -> Iterator[str]:
-    """Yield the statements below a node that have no children, each preceded by its parent statements."""
+    """Yield the innermost statements below a node, each as one line that begins with its parent statements."""
     if not node.children:
         yield statement(step, node)
     for child in node.children or ():
@@ -198,9 +206,9 @@ def _alike(removed: Step, added: Step) -> bool:
 
 
 def _without_vrf(node: Node) -> Name:
-    """Return a statement's name. The name of an interface is returned without its VRF.
+    """Return a statement's name, without the VRF if it names an interface.
 
-    Systems remove the settings of an interface that moves to a different VRF.
+    Systems remove the settings of an interface that moves to a different VRF, so these are compared without the VRF.
     """
     if not node.name[0].startswith("interface "):
         return node.name
@@ -208,7 +216,7 @@ def _without_vrf(node: Node) -> Name:
 
 
 def _line_of_vrf(node: Node) -> int:
-    """Return the line of the statement that puts an interface into a VRF. Return 0 if no statement below the header does."""
+    """Return the line of the statement that puts an interface into a VRF. Return 0 if the interface has no such statement."""
     inside = () if _without_vrf(node) == node.name else node.name[1:]
     return next((child.at for child in node.children or () if child.name[0] in inside), 0)
 
@@ -247,9 +255,9 @@ def statement(step: Step, node: Node) -> str:
 
 
 def _distinct_texts(old: Step, new: Step, words: str) -> tuple[str, str]:
-    """Return (old text, new text) of a changed statement whose own words are equal on both sides, so that only its children differ.
+    """Return (old text, new text) for a changed statement that itself is equal on both sides, so that only its children differ.
 
-    Each text is the first child that the other side lacks, preceded by its parent statements. If there is none, the
+    Each text is the first child that the other side lacks, preceded by its parent statements. If there is no such child, the
     text is ``words``.
     """
     was, now = (node.children or () for node in (old.old or old.node, new.node))
@@ -262,9 +270,9 @@ def _distinct_texts(old: Step, new: Step, words: str) -> tuple[str, str]:
 
 
 def _line(step: Step, after: ConfigTree, actual: str) -> int:
-    """Return the line of a statement in the actual text. If the statement is missing, return the line of its innermost remaining parent.
+    """Return the line of a statement in the device's text. If the statement is missing, return the line of its innermost parent there.
 
-    A parent with only its braces left counts as remaining, although trees leave out empty tables.
+    A parent with empty braces counts as existing, although the tree ``after`` leaves it out.
     """
     first = _first_line(step.node) if step.kind != "remove" else 0
     if first:
@@ -283,5 +291,5 @@ def _line(step: Step, after: ConfigTree, actual: str) -> int:
 
 
 def _first_line(node: Node) -> int:
-    """Return the line of a statement, or of the first statement below it that has a line. Return 0 if none has."""
+    """Return the line of a statement, or else of the first statement below it that has a line. Return 0 if no statement has a line."""
     return node.at or next((line for child in node.children or () if (line := _first_line(child))), 0)

@@ -1,4 +1,4 @@
-"""The function that runs a network's checks, and the comparison of a device's config.json with the design."""
+"""The function that runs a network's checks, and the comparison of a device's ``config.json`` with the design."""
 
 from __future__ import annotations
 
@@ -32,7 +32,10 @@ CONFIG_DIFFERS = Rule(
 
 
 def config_differences(designed: str, actual: str) -> list[Difference]:
-    """Return the fields that differ from the design. Raises ``RenderError``, with the line, if the file is not a valid configuration."""
+    """Return the fields in which ``actual``, the text of a ``config.json``, differs from ``designed``.
+
+    Raises ``RenderError``, with the line, if the file is not a valid configuration.
+    """
     located = read_json(actual)
     try:
         config = from_json(actual)
@@ -57,7 +60,10 @@ def config_differences(designed: str, actual: str) -> list[Difference]:
 
 
 def _unknown(located: LocatedValue, document: object, place: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], int]]:
-    """Yield (key path, line) for each name in the text that is missing in the configuration read from the text."""
+    """Yield (key path, line) for each key in a JSON text that the configuration format does not have.
+
+    ``document`` is the configuration that was read from the text. ``place`` is the key path of ``located``.
+    """
     if isinstance(located.data, dict) and isinstance(document, dict):
         named = cast("dict[str, object]", document)
         for name, child in located.data.items():
@@ -75,9 +81,9 @@ def _said(value: object) -> str:
 
 
 def _line(located: LocatedValue, place: Sequence[str]) -> int:
-    """Return the line of a field, or of its innermost existing parent. List entries are named as in ``model.device.fields``.
+    """Return the line of a field in a JSON text, or of its innermost existing parent.
 
-    ``place`` is the key path of the field.
+    ``place`` is the key path of the field. List elements are named as in ``model.device.fields``.
     """
     at = located
     for name in place:

@@ -134,7 +134,7 @@ def _adjacency_down(subject: Subject) -> Iterator[Finding]:
 
 
 def _networks(config: DeviceConfig | None, link: str) -> list[Prefix]:
-    """Return the prefixes of the addresses on a device's port at a link.
+    """Return the prefixes of a device's port on the given link.
 
     Return [] if the device or the port does not exist.
     """
@@ -168,7 +168,7 @@ LOGINS_BY_HAND = (
 )
 """The remedy on a system whose configuration cannot contain users."""
 USERS_ONLY = "set `management: {users: {NAME: {password: secret:NAME-hash}}}`"
-"""The remedy if no system of the network takes a root password."""
+"""The remedy if no operating system of the network has a root password."""
 
 
 @check(

@@ -1,7 +1,7 @@
-"""Switch configurations read from texts, and the faults of these texts. They replace the designed configurations in checks.
+"""Switch configurations read from files, and the faults of these files. In checks, they replace the designed configurations.
 
-The texts are the files of a build folder, or the configurations of devices. A text that equals the rendered design is
-not read, because the result would be the designed configuration.
+The files are in a build folder or were saved from devices. A file that equals the rendered design is not read, because
+the result would be the designed configuration.
 """
 
 from __future__ import annotations
@@ -35,22 +35,22 @@ if TYPE_CHECKING:
     from railweave.systems.protocol import Reader
 
 AS_LISTS = "bgp.groups.peer_as_list"
-"""The entry in ``unsaid`` (fields that a system's text cannot express) for systems without AS lists."""
+"""The name of the field for AS lists. A system without AS lists has it in ``unsaid`` (fields that its text cannot express)."""
 
 Texts = dict[str, str]
-"""The texts of a device's configuration by path."""
+"""The contents of a device's configuration files, by path."""
 
 
 @dataclass(frozen=True)
 class DeviceCheck:
-    """A device's configuration as read from its texts.
+    """A device's configuration as read from its files, and the differences from the design.
 
-    - ``config``: the configuration, or None if a text cannot be read.
+    - ``config``: the configuration, or None if a file cannot be read.
     - ``causes``: the statements that differ from the design, each with its finding.
-    - ``not_compared``: the statements with a secret's value in place of a reference.
-    - ``unreadable``: the findings for texts that cannot be read.
-    - ``unread``: statements that the reader does not understand, as a pair: those only in the design, and those only in
-      the texts.
+    - ``not_compared``: the statements whose only difference is a secret's value in place of a reference.
+    - ``unreadable``: the findings for files that cannot be read.
+    - ``unread``: statements that railweave does not understand, as a pair: those only in the design, and those only in
+      the device's files.
     """
 
     config: DeviceConfig | None
@@ -68,7 +68,7 @@ class DeviceCheck:
 def compare_device(
     config: DeviceConfig, designed: Mapping[str, str], actual: Mapping[str, tuple[str, str]], *, why: bool = True
 ) -> DeviceCheck:
-    """Read a device's texts, and return their comparison with the ``designed`` texts.
+    """Read a device's configuration files, and return their comparison with the ``designed`` files.
 
     ``actual`` maps a file name to (path for findings, text). With ``why`` False, the statements that cause differences
     are not determined, and ``causes`` is empty. This saves most of the time.
@@ -117,9 +117,9 @@ def compare_device(
 
 
 def _only_one_has(wanted: Reading, running: Reading) -> tuple[dict[str, ReadStatement], dict[str, ReadStatement]]:
-    """Return the statements, by path, that only one of two readings has and that its reader does not understand.
+    """Return the statements that only one of two configurations has and that railweave does not understand, by path.
 
-    The result is (those only in the first reading, those only in the second).
+    The result is (statements only in the design ``wanted``, statements only in ``running``).
     """
     first, second = ({each.path: each for each in reading.not_understood} for reading in (wanted, running))
     return (
@@ -129,7 +129,10 @@ def _only_one_has(wanted: Reading, running: Reading) -> tuple[dict[str, ReadStat
 
 
 def _unasked(text: str) -> tuple[list[Cause], tuple[str, ...]]:
-    """Return no causes, for callers that do not ask for causes. Raises ``RenderError`` if the text is empty."""
+    """Return an empty list and an empty tuple in place of causes, because the caller does not ask for causes.
+
+    Raises ``RenderError`` if the text is empty.
+    """
     _whole(text)
     return [], ()
 
@@ -139,7 +142,10 @@ def _unreadable(device: str, path: str, error: RenderError) -> Finding:
 
 
 def _broken(reader: Reader, actual: Mapping[str, tuple[str, str]]) -> str:
-    """Return the path of the first text that cannot be read."""
+    """Return the path of the first file in ``actual`` that cannot be read, or the first path if each file can be read separately.
+
+    ``actual`` maps a file name to (path, text).
+    """
     for file, (path, text) in actual.items():
         try:
             reader.parsed(file, _whole(text))
@@ -201,11 +207,11 @@ def _cabled(actual: DeviceConfig, designed: DeviceConfig) -> DeviceConfig:
 def compare_devices(
     configs: Mapping[str, DeviceConfig], designed: Mapping[str, str], texts: Mapping[str, Mapping[str, tuple[str, str]]]
 ) -> dict[str, DeviceCheck]:
-    """Return the comparison of each device that has texts with its design. Devices are processed in parallel.
+    """Return the comparison of each device that has files with its design, by device. Devices are processed in parallel.
 
-    - ``configs``: the designed configurations.
-    - ``designed``: the designed texts by ``devices/NAME/FILE``.
-    - ``texts``: the texts as (path for findings, text), by device and file name.
+    - ``configs``: the designed configurations by device.
+    - ``designed``: the designed files by path, such as ``devices/NAME/FILE``.
+    - ``texts``: the device's files as (path for findings, text), by device and file name.
     """
 
     def check_device(name: str) -> DeviceCheck:
@@ -224,14 +230,15 @@ def saved(
     why: bool = True,
     rendered: Mapping[str, Texts] | None = None,
 ) -> dict[str, DeviceCheck]:
-    """Return the comparison of each switch that has texts with its design. Texts of other devices are ignored. For ``why``, see ``compare_device``.
+    """Return the comparison of each switch that has saved files with its design, by switch. Files of other devices are ignored.
 
-    ``rendered``: the designed texts of devices (``System.files`` and ``System.beneath``), if they are known; rendering takes time.
+    - ``why``: False to leave out the statements that cause differences, which saves time.
+    - ``rendered``: the designed files of devices (``System.files`` and ``System.beneath``), if the caller has them already.
 
-    Secrets are removed from the texts (``model.config.gate``). They are also removed from the designed texts, because ``extra``
-    may contain values of secrets.
+    Secrets are removed from the saved files (``model.config.gate``). They are also removed from the designed files, because
+    ``extra`` may contain values of secrets.
 
-    Raises ``InputError`` if all texts are of other devices, because an empty comparison would look like success.
+    Raises ``InputError`` if all files are of other devices, because an empty comparison would look like success.
     """
     gate = Gate()
 
@@ -257,7 +264,7 @@ def saved(
 
 
 def configurations(configs: Mapping[str, DeviceConfig]) -> dict[str, tuple[str, str]]:
-    """Return a map of the path of each switch configuration in a build folder to (device, file name)."""
+    """Return the configuration files of a build folder: a map of each path to (device, file name)."""
     return {
         f"devices/{name}/{file}": (name, file)
         for name, config in configs.items()
@@ -268,9 +275,9 @@ def configurations(configs: Mapping[str, DeviceConfig]) -> dict[str, tuple[str, 
 def _matched(
     designed: dict[str, str], config: DeviceConfig, texts: Texts
 ) -> tuple[dict[str, str], dict[str, tuple[str, str]]]:
-    """Return (the designed texts, the saved texts of the same files), both by file name.
+    """Return (the designed files, the saved files that correspond to them as (path, text)), both by file name.
 
-    Files are matched by the names that railweave gives them, or else by their form (JSON or lines). A file whose name ends in
+    Files are matched by the names that railweave gives them, or else by their syntax (JSON or lines). A file whose name ends in
     .json is JSON even if its text is damaged. Some devices print several files of the design as one text; these are joined.
     """
     matched = {Path(path).name: (path, text) for path, text in texts.items() if Path(path).name in designed}
@@ -291,7 +298,7 @@ def _matched(
 
 
 def _same(designed: str, actual: str) -> bool:
-    """Return True if a text equals the designed text. Values of secrets and references to secrets count as equal."""
+    """Return True if a text equals the designed text. A secret's value and a reference to a secret count as equal."""
     if designed == actual:
         return True
     lines, other = designed.splitlines(), actual.splitlines()
@@ -302,7 +309,7 @@ def _same(designed: str, actual: str) -> bool:
 
 
 def _unlike(designed: str, actual: str) -> list[str]:
-    """Return the designed lines that have a reference where the text has a secret's value.
+    """Return the designed lines with a reference to a secret for which the device's text has the secret's value.
 
     The texts must be equal otherwise.
     """
@@ -358,7 +365,10 @@ def _changes(fields: list[FieldDifference]) -> str:
 
 
 def _not_understood(fields: list[FieldDifference]) -> str:
-    """Return a remark that the value of the first field is unknown, because its statement is not understood."""
+    """Return a remark, for a finding's message, that railweave does not understand a statement.
+
+    If the statement has fields, the remark names the first field and its designed value.
+    """
     named = f": {_place(fields[0])} is unknown, and the design has {_value(fields[0].old)}" if fields else ""
     return f" (not understood{named})"
 
@@ -368,10 +378,10 @@ def _place(difference: FieldDifference) -> str:
 
 
 def attributed(findings: Iterable[Finding], checked: Mapping[str, DeviceCheck]) -> list[Finding]:
-    """Return the findings. If a statement that differs from the design causes a finding, the finding gets the statement's file and line.
+    """Return the findings, each with the file and line of the statement that causes it, if such a statement differs from the design.
 
-    A finding about a senseless value is left out if the field's statement is not understood, because that statement has
-    its own finding.
+    ``checked`` holds the comparison of each device. A finding about a senseless value is left out if railweave does not
+    understand the field's statement, because that statement has its own finding.
     """
     made: list[Finding] = []
     differing = {name: check.causes for name, check in checked.items() if check.causes}
@@ -390,10 +400,10 @@ def attributed(findings: Iterable[Finding], checked: Mapping[str, DeviceCheck]) 
 
 
 def _follows(finding: Finding, near: str, cause: Cause) -> int:
-    """Return the certainty that a statement causes a finding: 2 certain, 1 possible, 0 none.
+    """Return the certainty that a statement (``cause``) causes a finding: 2 certain, 1 possible, 0 none.
 
     - 2: the finding is about a field that the statement changes, or quotes the statement.
-    - 1: the finding names an entry that the statement changes.
+    - 1: the finding names an object, such as a port or a group, whose settings the statement changes.
 
     ``near`` is the place and the message of the finding.
     """

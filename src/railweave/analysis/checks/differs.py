@@ -1,4 +1,4 @@
-"""Rules for differences between a device's configuration and the design.
+"""The rules (kinds of findings) for differences between a device's configuration and the design.
 
 The field that differs determines the rule (``of_field``). If a statement changes no field, its text determines the rule
 (``of_statement``).
@@ -321,7 +321,7 @@ _WORDS = (
 
 
 OF_PORTS = (ECN, SCHEDULER, HEADROOM, PFC, BUFFER)
-"""The rules about QoS settings that a port may lack."""
+"""The rules about QoS settings that are bound to ports, so that a single port may lack them."""
 
 _TELLING = re.compile(
     r"(interfaces|gateways)\.vrf$|bgp\.maximum_ecmp$|interfaces\.(vlan|mtu)$|gateways\.advertisements$"
@@ -333,15 +333,15 @@ For example, an address moves to a different VRF, or a prefix is no longer adver
 
 
 def of_field(difference: FieldDifference) -> Rule:
-    """Return the rule for a difference in a field."""
+    """Return the rule (kind of finding) for a difference in a field."""
     return next((rule for pattern, rule in _FIELDS if re.match(pattern, difference.field)), STATEMENT)
 
 
 def foremost(fields: Iterable[FieldDifference], by_words: Rule) -> list[FieldDifference]:
-    """Return the field differences of a statement, most informative first. The rule of the first difference is the rule of the finding.
+    """Return the field differences of a statement, most informative first. The first difference determines the rule of the finding.
 
     ``by_words`` is the rule that the statement's text determines. Differences with this rule come first, because other
-    differences may be consequences: a port without its neighbor also has a different kind and different addresses.
+    differences may be consequences: for example, a port without its neighbor also has a different kind and different addresses.
     """
 
     def rank(difference: FieldDifference) -> tuple[bool, bool, int]:
@@ -352,7 +352,7 @@ def foremost(fields: Iterable[FieldDifference], by_words: Rule) -> list[FieldDif
 
 
 def of_statement(statement: str) -> Rule:
-    """Return the rule that a statement's text, including its parent statements, determines."""
+    """Return the rule (kind of finding) for a differing statement, from its text with its parent statements."""
     return next(
         (rule for pattern, rule in _WORDS if (re.match if rule is TEXT else re.search)(pattern, statement)), STATEMENT
     )
@@ -362,7 +362,7 @@ _LETS_IN = re.compile(r"root-authentication|\bssh-(rsa|dsa|ecdsa|ed25519|key)|\b
 
 
 def lets_in(statement: str) -> bool:
-    """Return True if a statement creates a login. An undesigned login is more serious than other additional statements."""
+    """Return True if a statement creates a login. A login outside the design is more serious than other additional statements."""
     return _LETS_IN.search(statement) is not None
 
 
@@ -401,4 +401,4 @@ RANK = {
         )
     )
 }
-"""The rank of each rule. If a statement changes fields of several subjects, the rule with the lowest rank is used."""
+"""The rank of each rule (kind of finding), from 0. A statement that changes fields of several rules gets the rule with the lowest rank."""

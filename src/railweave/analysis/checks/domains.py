@@ -1,4 +1,4 @@
-"""Rules about links between GPUs outside the network."""
+"""The rule about NVLink, which connects GPUs outside the network."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""The rule for incomplete configurations: every part has the fields that it needs, and every name in use is defined.
+"""The rule for incomplete configurations: every object has the fields that it needs, and every name in use is defined.
 
-If a text has lost statements, the remaining parts may be incomplete. Renderers omit incomplete parts, and other checks
-ignore them. This check reports them.
+If a device's configuration has lost statements, the remaining objects may be incomplete. Renderers omit incomplete
+objects, and other checks ignore them. This check reports them.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ WELL_KNOWN = frozenset(
         "no-peer",
     }
 )
-"""BGP communities that are written by name (IANA, BGP Well-known Communities)."""
+"""The names of well-known BGP communities (IANA, BGP Well-known Communities), which a configuration may use instead of numbers."""
 
 
 @check(
@@ -55,11 +55,11 @@ def incomplete_config(subject: Subject) -> Iterator[FindingPlace]:
 
 
 Lacks = tuple[str, str]
-"""A field of ``DeviceConfig`` (docs/folder.md), and a description of the missing part."""
+"""A field of ``DeviceConfig`` (docs/folder.md), and a description of what is missing in it."""
 
 
 def _links(config: DeviceConfig, links: set[str]) -> Iterator[Lacks]:
-    """Yield (field, message) for each session or port whose link is not a cable of this device.
+    """Yield (field, message) for each session or port whose link is not in ``links``, the cables of this device.
 
     Such a session or port carries no traffic.
     """
@@ -169,9 +169,9 @@ def _policies(config: DeviceConfig) -> Iterator[Lacks]:
 
 
 def _has_value(community: Community) -> bool:
-    """Return True if a community has a value.
+    """Return True if a community is defined.
 
-    Readers use the community's name as the value if no text defines the community.
+    For an undefined community, railweave stores its name as its value.
     """
     return ":" in community.value or community.value in WELL_KNOWN
 

@@ -1,4 +1,4 @@
-"""The lint of each operating system as a check. It is loaded only if a switch of the network has the system.
+"""Vendor-specific syntax checks (lints) of each operating system. A lint is loaded only if a switch of the network has the system.
 
 The rules of a lint are in ``railweave.systems.NAME.lint``; ``system.yaml`` states that a system has a lint.
 """

@@ -1,4 +1,4 @@
-"""Readers that convert JSON and YAML texts to values with line numbers, and the comparison of CSV tables by line."""
+"""Readers that convert JSON and YAML texts to values with line numbers, and the comparison of CSV files row by row."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ KEYS = {
     "racks.csv": ("device", "port"),
     "panels.csv": ("a_device", "a_port"),
 }
-"""The CSV tables, each with the columns that identify a row."""
+"""The CSV files of a build folder, each with the columns that identify a row."""
 
 
 def table_differences(name: str, designed: str, actual: str) -> list[Difference]:
-    """Return the differences between a table and its design.
+    """Return the differences between a CSV file and the designed file. ``name`` is the file name, for example ``cabling.csv``.
 
     Raises ``RenderError``, with the line, if the text is not a table.
     """
@@ -58,7 +58,7 @@ def table_differences(name: str, designed: str, actual: str) -> list[Difference]
 
 
 def _read(text: str, keys: tuple[str, ...]) -> tuple[list[str], list[Entry], list[Difference]]:
-    """Return (the columns, the rows as entries, a difference for each row with too many or too few cells).
+    """Return (column names, rows, differences) of a CSV text. A row with too many or too few cells becomes a difference.
 
     ``keys`` are the columns that identify a row.
     """
@@ -137,13 +137,13 @@ Data: TypeAlias = "str | list[LocatedValue] | dict[str, LocatedValue]"
 _TRUTH: dict[str, str] = dict.fromkeys(["true", "yes", "on", "y"], "true") | dict.fromkeys(
     ["false", "no", "off", "n"], "false"
 )
-"""The words for truth values in YAML 1.1, which netplan reads."""
+"""The words for true and false in YAML 1.1, which netplan reads, each with its standard word."""
 _NOT_TEXT = re.compile(r"-?\d+(\.\d+)?([eE][-+]?\d+)?|true|false|null")
 
 
 @dataclass(frozen=True, slots=True)
 class LocatedValue:
-    """A value with its line. The value is text, a list, or a mapping; numbers and truth values are kept as text."""
+    """A value with its line. The value is a string, a list or a mapping; numbers, true and false are kept as strings."""
 
     data: Data
     line: int
@@ -158,7 +158,7 @@ class LocatedValue:
 
     @property
     def text(self) -> str:
-        """The value as one line of text."""
+        """The value as one line of text, for example ``[1500, 9000]`` or ``{mtu: 9000}``."""
         if isinstance(self.data, str):
             return self.data
         if isinstance(self.data, list):
@@ -166,12 +166,12 @@ class LocatedValue:
         return "{" + ", ".join(f"{name}: {child.text}" for name, child in self.data.items()) + "}"
 
     def fields(self, without: Iterable[str] = ()) -> dict[str, str]:
-        """Return the values of the mapping as text, except those in ``without``."""
+        """Return the values of a mapping as text, by key, except the keys in ``without``."""
         left = set(without)
         return {name: child.text for name, child in self.named().items() if name not in left}
 
     def lines(self) -> dict[str, int]:
-        """Return the line of each value in the mapping."""
+        """Return the line of each value in a mapping, by key."""
         return {name: child.line for name, child in self.named().items()}
 
 
@@ -264,7 +264,7 @@ def _once(pairs: list[tuple[str, object]]) -> None:
 
 
 def _twice(node: Any) -> int:  # noqa: ANN401 - YAML nodes are untyped
-    """Return the line of the first duplicate key in a YAML node, at any depth. Return 0 if there is none."""
+    """Return the line of the first duplicate key in a YAML node, at any depth. Return 0 if no key is duplicate."""
     if node.id == "scalar":
         return 0
     if node.id == "sequence":

@@ -1,4 +1,4 @@
-"""Rules about planes of multi-port NICs."""
+"""Rules about planes: the parallel networks to which the ports of a multi-port NIC connect."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def no_common_plane(subject: Subject) -> Iterator[FindingPlace]:
 
 
 def _nics_by_planes(subject: Subject) -> dict[tuple[str, str], dict[frozenset[str], list[tuple[str, str]]]]:
-    """Return the NICs that are present, by (fabric, tenant) and then by the set of planes of their ports.
+    """Return the multi-port NICs in service, by (fabric, tenant) and then by the set of planes of their ports.
 
     Each NIC is given as (server, name of its first port).
     """

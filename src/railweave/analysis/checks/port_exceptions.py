@@ -1,4 +1,4 @@
-"""QoS exceptions at server ports. The switch applies an exception, but the server's NIC must be changed too."""
+"""The rule about QoS exceptions at server ports. The switch applies an exception, but the operator must also change the NIC."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def qos_port_exception(subject: Subject) -> Iterator[FindingPlace]:
 
 
 def _differs(exception: PortQos, config: DeviceConfig, paused: tuple[int, ...]) -> str:
-    """Return a description of the difference between a port and its NIC, or "" if they agree.
+    """Return a description of the difference between a port with a QoS exception and its NIC, or "" if they agree.
 
     ``paused`` holds the NIC's PFC priorities.
     """

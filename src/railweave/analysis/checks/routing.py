@@ -1,4 +1,4 @@
-"""Rules about the results of the control plane."""
+"""Rules about the routes that result from the configurations."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from railweave.model.findings import Finding
 
 EVERY_FAULT_UP_TO = 64
-"""The largest number of switches for which every single fault is tried.
+"""The largest number of switches for which the rule single-fault tries every fault.
 
-In larger networks, ``SAMPLED_FAULTS`` faults are selected evenly.
+In larger networks, ``SAMPLED_FAULTS`` evenly spaced faults are tried.
 """
 
 SAMPLED_FAULTS = 24
@@ -102,10 +102,10 @@ def path_color(subject: Subject) -> Iterator[FindingPlace]:
 
 
 class _Apart:
-    """The pairs of leaves that a path color no longer connects, because devices or links are absent by ``status:``.
+    """The pairs of leaves that a path color no longer connects, because devices or links are out of service by ``status:``.
 
-    A color connects two leaves if they share a spine of the color or a super-spine. The links between sites count as a
-    super-spine.
+    A color connects two leaves if their uplinks of this color lead to a common spine or super-spine. The links between sites
+    count as one super-spine.
     """
 
     def __init__(self, subject: Subject) -> None:
@@ -131,17 +131,17 @@ class _Apart:
                     self._places.setdefault((subnet.color, tops_of_color), []).append(index[subnet.routed_by])
 
     def places(self, leaf: str, color: int) -> list[int]:
-        """Return the indexes of the prefixes of a color that a leaf cannot reach over that color."""
+        """Return the indexes of the color's prefixes (in ``Routes.prefixes``) that a leaf cannot reach over that color."""
         mine = self._tops.get((leaf, color), frozenset())
         groups = (places for (other, tops), places in self._places.items() if other == color and mine.isdisjoint(tops))
         return [place for places in groups for place in places]
 
 
 def _cut_colors(subject: Subject) -> tuple[set[tuple[str, int]], NDArray[np.int64]]:
-    """Return the pairs (leaf, color) that have lost a link by ``status:``, and the indexes of the prefixes on these leaves and colors.
+    """Return the pairs (leaf, color) that have lost a link by ``status:``, and the indexes of the prefixes of these leaves and colors.
 
-    Part of their traffic uses other colors, as after any fault. An absent spine does not count, because all leaves then
-    lose the same links of a color.
+    Part of the traffic of such a color uses other colors, as after any fault. Links to absent spines do not count, because
+    all leaves then lose the same links of a color.
     """
     whole, absent = subject.network, subject.network.absent
     named = {cable_out.name for cable_out in whole.not_active}
@@ -184,7 +184,10 @@ def leaf_transit(subject: Subject) -> Iterator[FindingPlace]:
 
 
 def _designed(subject: Subject, leaf: str) -> list[int]:
-    """Return the indexes of the prefixes that a leaf originates by design: its server prefixes, loopback and tunnel endpoints."""
+    """Return the indexes of the prefixes that a leaf originates by design: its server prefixes, loopback and tunnel endpoints.
+
+    An index is a position in ``Routes.prefixes``.
+    """
     switch, index = subject.network.switch(leaf), subject.routes.index
     prefixes = [Prefix(subnet.prefix) for segment in subject.network.segments_of(leaf) for subnet in segment.subnets]
     addresses = [switch.loopback, *(endpoint.address for endpoint in switch.endpoints)] if switch.loopback else []
@@ -249,7 +252,7 @@ def single_fault(subject: Subject) -> Iterator[FindingPlace | Finding]:
 
 
 def _uplinks(subject: Subject, fabric: str) -> int:
-    """Return the largest number of uplinks among the leaves that are present. Numbers differ only if links are absent."""
+    """Return the largest number of uplinks of a leaf in service. Leaves have different numbers only if links are out of service."""
     network = subject.present
     leaves = [switch.name for switch in network.switches if switch.fabric == fabric and switch.role == "leaf"]
     return max((sum(cable.kind == "fabric" for cable in network.cables_of(leaf)) for leaf in leaves), default=0)

@@ -1,7 +1,7 @@
-"""The rule for senseless values: values that a system accepts although a network cannot work with them.
+"""The rule for senseless values: values that a switch accepts although a network cannot work with them.
 
-``BOUNDS`` is about fields of a configuration. ``STATEMENT_BOUNDS`` is about statements without a field, such as BGP's
-own timers.
+``BOUNDS`` applies to fields of a configuration. ``STATEMENT_BOUNDS`` applies to statements that set no field, such as
+BGP's own timers.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ if TYPE_CHECKING:
 class Bound:
     """The smallest and the largest sensible value of a field, and the reason.
 
-    - ``kind``: the class of the record that has the field.
+    - ``kind``: the class of the object that has the field, for example ``Bfd``.
     - ``name``: the field. If ``value`` is set, ``name`` may also be a description.
-    - ``value``: the function that computes the number to compare from the record; None to compare the field itself. It
-      may return None for no number.
-    - ``least`` and ``most``: a number, or a function of the record and the bytes of the device's packet buffer.
+    - ``value``: a function that computes the number to compare from the object; it may return None, to skip the check.
+      Without it, the field itself is compared.
+    - ``least`` and ``most``: a number, or a function of the object and the bytes of the device's packet buffer.
     """
 
     kind: type
@@ -62,7 +62,7 @@ class Bound:
         return f"{named}{_shown(value)}{self.unit} is {side} than {_shown(limit)}{self.unit}"
 
     def place(self, record_place: str) -> str:
-        """Return the place of the field. If the number is computed from several fields, return the place of the record."""
+        """Return the path of the field in the configuration. If the number is computed, return ``record_place``, the path of its object."""
         return f"{record_place}.{self.name}" if self._is_field else record_place
 
     @property
@@ -231,7 +231,7 @@ BOUNDS = (
     Bound(BridgedVlan, "vlan", 1, 4094, "VLAN IDs go from 1 to 4094 (IEEE 802.1Q, table 9-2)"),
     Bound(BridgedVlan, "vni", 1, 16_777_215, "a VNI has 24 bits (RFC 7348)"),
 )
-"""The bounds of fields. A field may have several."""
+"""The bounds of configuration fields. A field may have several bounds."""
 
 
 @check(
@@ -267,7 +267,10 @@ _BY_KIND: dict[type, tuple[Bound, ...]] = {
 
 
 def _records(config: DeviceConfig) -> Iterator[tuple[str, str, object]]:
-    """Yield (place without entry names, place with entry names, record) for each record that has bounds."""
+    """Yield (kind of place, place, object) for each object of a configuration that has bounds.
+
+    For example, the kind of place is ``bgp.groups.bfd`` and the place ``bgp.groups.NAME.bfd``.
+    """
     for name, protocol in (("bgp", config.bgp), ("overlay", config.overlay), ("isis", config.isis)):
         if protocol is not None and protocol.bfd is not None:
             yield f"{name}.bfd", f"{name}.bfd", protocol.bfd
@@ -326,8 +329,8 @@ SENSELESS_STATEMENT = Rule(
 class StatementBound:
     """The smallest and the largest sensible number in a statement, and the reason.
 
-    ``pattern`` has the group ``value`` and sometimes ``keepalive``; then ``value`` must be greater than ``keepalive``.
-    The pattern is searched in the statement, preceded by its parent statements and joined with ``/``.
+    ``pattern`` is searched in the statement, which is preceded by its parent statements and joined with ``/``. The group
+    ``value`` of the pattern is the number. If the pattern also has the group ``keepalive``, ``value`` must be greater.
     """
 
     pattern: str
@@ -394,7 +397,7 @@ STATEMENT_BOUNDS = (
         "a link leaves its group after that many intervals: IEEE 802.1AX has three",
     ),
 )
-"""The bounds of statements, for the command languages of all systems."""
+"""The bounds of statements, for the configuration languages of all systems."""
 
 
 def senseless_statement(statement: str) -> StatementBound | None:

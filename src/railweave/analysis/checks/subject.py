@@ -1,4 +1,4 @@
-"""The subject of a check: a network, its configurations and its routes."""
+"""The subject of a check: the network that is checked, with its configurations and its routes."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Remote:
-    """The prefixes of other leaves.
+    """The prefixes of other leaves that a leaf must reach.
 
-    ``places`` holds indexes in ``Routes.prefixes``, ``colors`` the index of each prefix's color (0: none).
+    ``places`` holds their indexes in ``Routes.prefixes``, and ``colors`` the path color of each prefix (0: none).
     """
 
     places: NDArray[np.int64]
@@ -34,7 +34,7 @@ class Remote:
 
 @dataclass
 class Subject:
-    """A network with everything derived from it. Each result is computed only once, when a check needs it.
+    """The network that is checked, with everything derived from it. Each derived value is computed when a check first needs it.
 
     ``configs`` may differ from the designed configurations, for example in a check of a running network.
     """
@@ -44,17 +44,17 @@ class Subject:
 
     @staticmethod
     def of(network: Network) -> Subject:
-        """Return a subject with the designed configurations of a network."""
+        """Return the subject of a check of a network's own design."""
         return Subject(network, {switch.name: device_config(network, switch.name) for switch in network.switches})
 
     @cached_property
     def control_plane(self) -> ControlPlane:
-        """The control plane, computed from ``configs``, for any state of links and devices."""
+        """The control plane that results from ``configs``. It computes the routes for any set of failed links and devices."""
         return ControlPlane(self.configs.values(), self.network.absent)
 
     @property
     def routes(self) -> Routes:
-        """The forwarding tables in the present state, in which only the parts that ``status:`` marks as absent are down.
+        """The forwarding tables without faults: only the devices and links that ``status:`` marks as absent are down.
 
         Raises ``UnsettledError`` if routes do not converge.
         """
@@ -64,9 +64,9 @@ class Subject:
 
     @cached_property
     def _settled(self) -> Routes | UnsettledError:
-        """The forwarding tables, or the error that explains why there are none.
+        """The forwarding tables without faults, or the error that says why routes do not converge.
 
-        The result is cached, because it takes long to compute.
+        The value is cached, because its computation takes long.
         """
         try:
             return self.control_plane.routes()
@@ -74,17 +74,17 @@ class Subject:
             return error
 
     def share_routes(self, other: Subject) -> None:
-        """Use the forwarding tables of ``other``. Its configurations may differ only in fields that routing does not read."""
+        """Use the forwarding tables of ``other``. The configurations of the two may differ only in fields that routing does not read."""
         self.__dict__["_settled"] = other._settled
 
     @cached_property
     def present(self) -> Network:
-        """The network without the parts marked absent by ``status:``."""
+        """The network without the devices and links that ``status:`` marks as absent."""
         return present(self.network)
 
     @cached_property
     def remote(self) -> dict[str, Remote]:
-        """The prefixes that each leaf must reach: prefixes with NICs on other leaves of its fabric, rail plane and tenant."""
+        """The prefixes that each leaf must reach, by leaf: server prefixes on other leaves of its fabric, rail plane and tenant."""
         network, index = self.present, self.routes.index
         live = {network.segment_of(server.name, nic).key for server in network.servers for nic in server.nics}
         rows: dict[tuple[str, str, str], list[tuple[int, int, str]]] = {}

@@ -60,7 +60,10 @@ def tenant_isolation(subject: Subject) -> Iterator[FindingPlace]:
 
 
 def _shared(subject: Subject, fabric: Fabric) -> Iterator[FindingPlace]:
-    """Yield findings for shared prefixes (subnets of layer-2 networks, routes of external routers) in VRFs of other tenants."""
+    """Yield findings for VRFs that hold a shared prefix of another tenant.
+
+    Shared prefixes are the subnets of layer-2 networks and the routes of external routers.
+    """
     subnets = {network.prefix: tenant.name for tenant in fabric.tenants for network in tenant.networks}
     outside = _outside(fabric)
     for (leaf, vrf), exits in subject.routes.shared.exits.items():
@@ -75,7 +78,7 @@ def _shared(subject: Subject, fabric: Fabric) -> Iterator[FindingPlace]:
 
 
 def _outside(fabric: Fabric) -> dict[str, dict[str, set[str]]]:
-    """Return the leaves that may learn a prefix from an external router, by prefix and tenant.
+    """Return the leaves that may learn a prefix from an external router: a map of prefix, then tenant, to leaf names.
 
     Several tenants can have the same prefix. For example, each may learn a default route from its routers.
     """
@@ -90,10 +93,10 @@ def _outside(fabric: Fabric) -> dict[str, dict[str, set[str]]]:
 
 
 def _foreign(fabric: Fabric, vrf: str, leaves: Iterable[str], owners: Mapping[str, set[str]]) -> str:
-    """Return a tenant whose external route a VRF holds without permission. Return "" if there is none.
+    """Return a tenant whose external route a VRF holds without permission, or "" if the VRF holds no such route.
 
     ``leaves`` are the leaves through which the VRF reaches the prefix. ``owners`` holds, by tenant, the leaves that may
-    learn it.
+    learn the prefix from an external router.
     """
     allowed = [owners[owner] for owner in owners if not fabric.apart(vrf, owner)]
     rest = set(leaves).difference(*allowed)

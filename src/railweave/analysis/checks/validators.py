@@ -1,4 +1,4 @@
-"""The netplan validator, and the function that runs every external validator on its files."""
+"""Validation of files with external tools: the netplan validator, and the function that runs all validators."""
 
 from __future__ import annotations
 
@@ -45,13 +45,13 @@ _VARYING = re.compile(r'"[^"]*"|\d+')
 
 @dataclass(frozen=True)
 class Tool:
-    """An installed netplan generator, with the folders of its libraries."""
+    """An installed netplan generator, with the folders of its shared libraries."""
 
     program: Path
     libraries: tuple[Path, ...] = ()
 
     def generate(self, text: str, root: Path) -> list[tuple[int, str]]:
-        """Generate the networkd files of a netplan file below ``root``. Return the refused lines with netplan's messages.
+        """Generate the networkd files of a netplan file below ``root``. Return the refused lines as (line, message of netplan).
 
         Raises ``OSError`` if the generator cannot be run or fails for another reason. Raises
         ``subprocess.TimeoutExpired`` if it does not finish in time.
@@ -77,7 +77,7 @@ class Tool:
 
 
 def find(root: Path | None) -> Tool | str:
-    """Return the netplan generator, or the reason why there is none.
+    """Return the netplan generator, or the reason why no generator was found.
 
     The generator is taken from ``root`` if given, otherwise from the system, otherwise from the checkout.
     """
@@ -155,11 +155,11 @@ def validate_all(
     releases: Mapping[str, str] | None = None,
     every: bool = False,
 ) -> list[ValidatorReport]:
-    """Validate the files of all devices and servers (by name and file name) with every validator.
+    """Validate the files of all devices and servers with every validator, and return one report per validator.
 
-    ``places`` are the paths of tools or their data, by the option of each validator (``frr_root``, ``yang``). If there
-    are many files, slow validators read only a sample, unless ``every`` is True. ``releases`` has the release of each
-    device.
+    ``files`` holds the files by device or server and by file name. ``places`` holds the path of each validator's tool or data,
+    by the name of its option (``frr_root``, ``yang``). If there are many files, slow validators read only a sample, unless
+    ``every`` is True. ``releases`` has the software release of each device.
     """
     most = None if every else MOST_VALIDATED
     return [

@@ -1,6 +1,6 @@
-"""Adoption of statements that only devices have.
+"""Adoption of statements that only devices have: railweave writes them into the fabric file.
 
-They are written to the fabric file under ``extra:`` of a role, or under ``overrides``.
+They are written under ``extra:`` of a role, or under ``overrides``.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from railweave.model.network.model import Network
 
 _KEYS = {"leaf": "leaf", "spine": "spine", "super-spine": "super_spine", "dci": "dci"}
-"""The key of each role in a fabric of the fabric file."""
+"""The key of each switch role in the section of a fabric in the fabric file."""
 
 
 def adopt_into(file: Path, network: Network, drift: Drift) -> list[str]:
@@ -34,8 +34,8 @@ def adopt_into(file: Path, network: Network, drift: Drift) -> list[str]:
     each switch. The design ignores the role's ``extra`` on a switch with its own ``extra``. If a switch would need
     both, nothing is adopted for that switch.
 
-    The file keeps its comments and its order, and is written completely or not at all. Raises ``InputError`` for a
-    build folder, or if the statements cannot be added under ``extra:`` of the file.
+    The file keeps its comments and its order. Either all statements are written or none. Raises ``InputError`` if ``file`` is a
+    build folder, or if the statements cannot be added under ``extra:``.
     """
     if not file.is_file():
         fix = "name the fabric file that it was built from"
@@ -82,7 +82,7 @@ def adopt_into(file: Path, network: Network, drift: Drift) -> list[str]:
 
 
 def _lose_an_extra(network: Network, drift: Drift) -> set[str]:
-    """Return the switches that have an ``extra`` from their role and would lose it if they got their own ``extra``."""
+    """Return the switches that have an ``extra`` from their role and would lose it if adoption gave them their own ``extra``."""
     roles = {
         (switch.fabric, switch.role, switch.nos)
         for switch in network.switches
@@ -98,23 +98,23 @@ def _lose_an_extra(network: Network, drift: Drift) -> set[str]:
 
 
 def _alike(network: Network, fabric: str, role: str, nos: str) -> set[str]:
-    """Return the switches of a role that run a given system."""
+    """Return the names of a fabric's switches with the given role and operating system (``nos``)."""
     return {
         switch.name for switch in network.switches if (switch.fabric, switch.role, switch.nos) == (fabric, role, nos)
     }
 
 
 def _in_lists(text: str) -> dict[str, str]:
-    """Return the switches that ``overrides.devices`` names only in a host list, as a map of switch to host list."""
+    """Return the switches that ``overrides.devices`` lists only in a host list such as ``leaf[1-4]``, each with this host list."""
     overrides = _value(_value(yaml.compose(text, Loader=yaml.SafeLoader), "overrides"), "devices")
     keys = [key.value for key, _ in overrides.value] if isinstance(overrides, yaml.MappingNode) else []
     return {name: key for key in keys for name in expand(key) if name != key}
 
 
 def with_extra(text: str, file: str, keys: tuple[str, ...], nos: str, lines: list[str]) -> str:
-    """Return the text of a fabric file with lines added to ``extra:`` of one system. ``keys`` is the key path of a role or switch.
+    """Return the text of a fabric file with ``lines`` added under ``extra:``, for the operating system ``nos``.
 
-    Raises ``InputError`` if the lines cannot be added.
+    ``keys`` is the key path of a role or switch in the file. Raises ``InputError`` if the lines cannot be added.
     """
     at = yaml.compose(text, Loader=yaml.SafeLoader)
     wanted = [*keys, "extra", nos]
@@ -139,7 +139,10 @@ def with_extra(text: str, file: str, keys: tuple[str, ...], nos: str, lines: lis
 
 
 def _in_block(rows: list[str], at: yaml.ScalarNode, file: str, nos: str, lines: list[str]) -> str:
-    """Return the text of the file with the lines added at the end of an existing block."""
+    """Return the text of the fabric file with ``lines`` added at the end of the block ``at`` of an existing ``extra:``.
+
+    ``rows`` are the lines of the file. Raises ``InputError`` if the new lines do not fit the syntax of the block.
+    """
     first = at.start_mark.line + 1
     try:
         system(nos).check_extra("\n".join([at.value.rstrip("\n"), *lines]))
@@ -153,7 +156,7 @@ def _in_block(rows: list[str], at: yaml.ScalarNode, file: str, nos: str, lines: 
 
 
 def _end(rows: list[str], start: int, column: int) -> int:
-    """Return the index after the last row of a block. The block begins at row ``start`` and is indented by at least ``column``."""
+    """Return the index after the last row of a YAML block. The block begins at row ``start`` and is indented by at least ``column``."""
     end = start + 1
     for place in range(start + 1, len(rows)):
         row = rows[place]

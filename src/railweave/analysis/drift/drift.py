@@ -35,12 +35,12 @@ if TYPE_CHECKING:
 class Effects(JsonObject):
     """The effects of all differences on the network.
 
-    - ``lost``: prefixes that switches should reach but do not, with these switches.
-    - ``moved``: prefixes that switches send to other links than designed, with these switches.
-    - ``gained``: prefixes that switches reach but should not, with these switches.
+    - ``lost``: prefixes that switches should reach but do not, each with these switches.
+    - ``moved``: prefixes that switches send to other links than designed, each with these switches.
+    - ``gained``: prefixes that switches reach but should not, each with these switches.
     - ``colors``: the path colors of the affected server prefixes.
-    - ``classes``: traffic classes that are treated differently, with the affected switches.
-    - ``tenants``: tenants whose VRFs differ, with the affected switches.
+    - ``classes``: traffic classes that are treated differently, each with the affected switches.
+    - ``tenants``: tenants whose VRFs differ, each with the affected switches.
     - ``unsettled``: the reason why routes were not computed; empty if they were computed.
     """
 
@@ -132,7 +132,7 @@ def effects(
 
 
 class _Side:
-    """The routes of one side of a comparison (designed or running).
+    """The routes of one side of a comparison: of the design or of the running network.
 
     Each set of next-hop links has a number. Equal sets have the same number on both sides.
     """
@@ -144,14 +144,17 @@ class _Side:
         self._numbers = np.array([*numbers, LOCAL, UNREACHABLE], dtype=np.int64)  # by ids: -2 and -1 are the last two
 
     def of(self, device: str) -> NDArray[np.int64]:
-        """Return the number of a switch's next hops for each prefix, or ``UNREACHABLE`` if the switch has no route."""
+        """Return, for each prefix, the number that identifies the switch's set of next-hop links.
+
+        It is ``UNREACHABLE`` if the switch has no route.
+        """
         if device not in self._routes.fibs:
             return np.full(len(self._places), UNREACHABLE, dtype=np.int64)
         groups = np.append(self._routes.fibs[device].group, UNREACHABLE)  # place -1 is the last
         return self._numbers[groups[self._places]]
 
     def held(self, key: tuple[str, str]) -> NDArray[np.bool_]:
-        """Return True, for each prefix, if a VRF, given as (switch, VRF), holds the prefix."""
+        """Return a mask of the prefixes that a VRF holds. ``key`` is (switch, VRF)."""
         mask = self._routes.holds.get(key)
         if mask is None:
             return np.zeros(len(self._places), dtype=np.bool_)
@@ -159,7 +162,7 @@ class _Side:
 
 
 def _classes(difference: FieldDifference, config: DeviceConfig) -> list[str]:
-    """Return the traffic classes that a difference affects: its own class, or all lossless classes for PFC and buffers."""
+    """Return the traffic classes that a difference affects: the class that it is in, or all lossless classes for PFC and buffers."""
     if difference.place[0] != "qos" or config.qos is None:
         return []
     if len(difference.place) > 2 and difference.field.startswith(("qos.classes", "qos.marking")):
@@ -168,7 +171,7 @@ def _classes(difference: FieldDifference, config: DeviceConfig) -> list[str]:
 
 
 def _tenants(difference: FieldDifference, config: DeviceConfig) -> list[str]:
-    """Return the tenants that a difference affects: its own tenant, or all tenants if it affects the overlay."""
+    """Return the tenants that a difference affects: the tenant whose VRF it is in, or all tenants if it is in the overlay."""
     top, *names = difference.place
     if top == "vrfs" and names:
         return names[:1]
@@ -196,9 +199,9 @@ def _of_names(description: str, by_name: Mapping[str, tuple[str, ...]]) -> str:
 class DeviceDrift:
     """The differences of a device from the design.
 
-    ``stands`` is the comparison of its configuration (``analysis.checks.devices``). ``own_words``: patterns of
-    values that only this device has, such as its AS number, each with a placeholder. Statements of several devices that
-    differ only in such values are alike.
+    ``stands`` is the comparison of its configuration (``analysis.checks.devices``). ``own_words`` holds patterns of values
+    that only this device has, such as its AS number, each with a placeholder. Statements of several devices that differ
+    only in such values are shown together.
     """
 
     device: str
@@ -214,19 +217,19 @@ class DeviceDrift:
 
     @property
     def different(self) -> list[tuple[Cause, Finding]]:
-        """The statements that differ from the design, with their findings.
+        """The statements that differ from the design, each with its finding.
 
-        The statements in ``own_statements`` are left out.
+        Additional statements without effect (``own_statements``) are left out.
         """
         return [(cause, finding) for cause, finding in self.stands.causes if finding.id != EXTRA.id]
 
     @property
     def own_statements(self) -> list[Cause]:
-        """The statements that only the device has and that change no field."""
+        """The statements that only the device has and that change no field of its configuration."""
         return [cause for cause, finding in self.stands.causes if finding.id == EXTRA.id]
 
     def to_json(self) -> dict[str, object]:
-        """Return the differences as a JSON object, an entry of ``devices`` in the output of `railweave drift --json`."""
+        """Return the device's differences as a JSON object, as in the list ``devices`` of `railweave drift --json`."""
         return {
             "device": self.device,
             "system": self.system,
@@ -250,19 +253,19 @@ LOAD = "load the designed statements: `railweave deploy plan FABRIC --live -o pl
 """The remedy of a difference. The design is right, so the fabric file needs no change."""
 
 AGAIN = "save the configurations that cannot be read again: `railweave collect FABRIC -o CAPTURE`, or by hand (docs/collect.md)"
-"""The remedy of a text that cannot be read. A deployment would not change what the text says."""
+"""The remedy if a configuration cannot be read. A deployment would not change the saved file."""
 
 SHOWN_DEVICES = 4
-"""Number of devices that a line names; the others are counted."""
+"""The number of devices that a printed line names; further devices are only counted."""
 
 
 @dataclass(frozen=True)
 class DifferentStatement:
-    """A statement that differs from the design in the same way on ``places``: (device, file, line) of each.
+    """A statement that differs from the design in the same way on several devices.
 
-    ``designed`` and ``running``: the statement in the design and on the devices, with placeholders such as AS for values that
-    only one device has; empty if absent. ``what``: the
-    description, if the statement cannot be read.
+    ``places`` holds (device, file, line) of each occurrence. ``designed`` and ``running`` are the statement in the design and
+    on the devices; empty if absent. Placeholders such as AS replace values that only one device has. ``what`` is the problem,
+    if the file cannot be read.
     """
 
     system: str
@@ -285,7 +288,7 @@ class DifferentStatement:
         }
 
     def lines(self) -> list[str]:
-        """Return the statement as lines, without its devices."""
+        """Return the designed and the running statement as printed lines, without the devices."""
         if self.what:
             return [f"    {self.what}"]
         if self.kind == "move":
@@ -349,7 +352,7 @@ class Drift:
 
     @property
     def statements(self) -> list[DifferentStatement]:
-        """The statements that differ or cannot be read, each with all devices on which it does. Those of most devices come first."""
+        """The statements that differ or cannot be read, each with its devices. Statements on the most devices come first."""
         places: dict[tuple[str, ...], list[tuple[str, str, int]]] = {}
         written: dict[tuple[str, ...], dict[tuple[str, str], None]] = {}
         for device in self.devices:
@@ -377,7 +380,7 @@ class Drift:
 
     @property
     def own_statements(self) -> dict[tuple[str, str], tuple[str, ...]]:
-        """The statements that only devices have, as a map from (system, statement) to the devices."""
+        """The statements that only devices have and that have no effect, as a map from (system, statement) to the devices."""
         devices_of: dict[tuple[str, str], list[str]] = {}
         for device in self.devices:
             for cause in device.own_statements:
@@ -407,7 +410,10 @@ class Drift:
         }
 
     def lines(self) -> list[str]:
-        """Return the drift as lines: the statements that differ on several devices, those of single devices, the remedy, and the effects."""
+        """Return the drift as printed lines.
+
+        Statements that differ on several devices come first. Then come the differences of single devices, the remedy, and the effects.
+        """
         text: list[str] = []
         statements, of_device = self.statements, dict[str, list[DifferentStatement]]()
         for statement in statements:
@@ -444,7 +450,7 @@ class Drift:
 
 
 def _own_words(config: DeviceConfig) -> tuple[tuple[re.Pattern[str], str], ...]:
-    """Return patterns of the values that only a device has, with their placeholders."""
+    """Return patterns of the values that only one device has (name, AS number, router ID), each with its placeholder."""
     bgp = config.bgp
     values = [(config.name, "NAME"), *([(str(bgp.asn), "AS"), (str(bgp.router_id), "ROUTER-ID")] if bgp else [])]
     return tuple((re.compile(rf"(?<![\w.:-]){re.escape(value)}(?![\w.:-])"), word) for value, word in values)
@@ -458,9 +464,9 @@ def drift(
     only: Collection[str] = (),
     progress: Callable[[str], None] = silent,
 ) -> Drift:
-    """Return the differences of devices from the design. ``running`` holds the texts of each device's configuration by path.
+    """Return the differences of devices from the design. ``running`` holds each device's configuration files by path.
 
-    ``configs`` are the designed configurations if they differ from the network's own, as in a lab. If ``only`` is not
+    ``configs`` are the designed configurations if they differ from the network's own, for example in a lab. If ``only`` is not
     empty, only these switches are compared. Raises ``InputError`` if a name in ``only`` is not a switch.
     """
     designed = Subject.of(network) if configs is None else Subject(network, configs)

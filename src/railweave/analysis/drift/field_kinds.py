@@ -1,15 +1,15 @@
-"""The effect that each field of a configuration has on traffic: none, through routes, or on a subject that has a name."""
+"""The effect on traffic of each configuration field: none, through routes, unknown, or on a named topic such as BFD."""
 
 from __future__ import annotations
 
 import re
 
 NOTHING, ROUTES, UNKNOWN = "nothing", "routes", "unknown"
-"""The kinds of configuration fields in ``FIELDS``.
+"""The general kinds of configuration fields in ``FIELDS``.
 
 - ``NOTHING``: fields without effect on traffic.
-- ``ROUTES``: fields whose effect routing and checks compute.
-- ``UNKNOWN``: fields whose effect is not computed.
+- ``ROUTES``: fields whose effect railweave computes with routing and checks.
+- ``UNKNOWN``: fields whose effect railweave does not compute.
 """
 FIELDS = (
     (r".*\bdescription|.*\.order", NOTHING),
@@ -29,9 +29,9 @@ FIELDS = (
     (r"(bgp|vrfs|overlay|mac_vrf|isis|ospf|loopback|gateways|interfaces)\b.*", ROUTES),
     (r"(protection|extra)\b.*", UNKNOWN),
 )  # fmt: skip
-"""The kind of each field of a configuration, by a pattern of the field's name. The first pattern that matches applies.
+"""The kind of each configuration field, by a pattern of the field's name. The first pattern that matches applies.
 
-A kind other than ``NOTHING``, ``ROUTES`` and ``UNKNOWN`` is a subject that the plan names.
+A kind other than ``NOTHING``, ``ROUTES`` and ``UNKNOWN`` is a topic, for example BFD, that a deployment plan names.
 """
 UNROUTED = {NOTHING, "BFD", "graceful restart", "traffic classes"}
 """The kinds of fields that routing does not use. Two networks that differ only in such fields have the same routes."""
@@ -39,5 +39,5 @@ _FIELDS = [(re.compile(pattern), kind) for pattern, kind in FIELDS]
 
 
 def kind_of(name: str) -> str:
-    """Return the kind of a field of a configuration. A field without a row in ``FIELDS`` is ``UNKNOWN``."""
+    """Return the kind of a configuration field. A field that no pattern in ``FIELDS`` matches is ``UNKNOWN``."""
     return next((kind for pattern, kind in _FIELDS if pattern.fullmatch(name)), UNKNOWN)

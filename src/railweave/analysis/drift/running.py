@@ -1,4 +1,4 @@
-"""The configurations in a capture, which replace the designed ones."""
+"""The running configurations in a capture (a folder of device outputs), which replace the designed configurations."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ def running_configs(
 ) -> dict[str, DeviceConfig]:
     """Return the configuration of every switch: the captured configuration, or the designed configuration if none was captured.
 
-    ``configs`` are the designed configurations if they differ from the network's own, as in a lab. Raises
-    ``InputError`` if a configuration cannot be read.
+    ``configs`` are the designed configurations if they differ from the network's own, for example in a lab. Raises
+    ``InputError`` if a captured configuration cannot be read.
     """
     designed = Subject.of(network).configs if configs is None else configs
     return designed | {name: state.config for name, state in running_states(designed, captured).items() if state.config}
@@ -36,9 +36,9 @@ def running_states(
     captured: Mapping[str, Texts],
     known: Mapping[str, DeviceCheck] | None = None,
 ) -> dict[str, DeviceCheck]:
-    """Return the state of every switch with captured texts, without causes. Raises ``InputError`` if a configuration cannot be read.
+    """Return the comparison with the design of every switch that has captured files, without the causes of differences.
 
-    ``known``: the states of switches whose texts were read before.
+    ``known`` holds the comparisons of switches that were compared before. Raises ``InputError`` if a configuration cannot be read.
     """
     before = {name: state for name, state in (known or {}).items() if name in captured}
     new = {name: texts for name, texts in captured.items() if name not in before}
@@ -55,7 +55,10 @@ def running_states(
 
 
 def captured_texts(network: Network, capture: Path | str) -> dict[str, dict[str, str]]:
-    """Return the configuration texts of each device in a capture, by device and path. Servers are left out."""
+    """Return the configuration files of each switch in a capture (a folder of device outputs), by switch and path.
+
+    Servers are left out.
+    """
     capture_files = read_capture(Path(capture))
     files = {
         switch.name: tuple(system(switch.nos).trees(device_config(network, switch.name))) for switch in network.switches

@@ -1,4 +1,4 @@
-"""Expectations of one switch: its ports, queues, sessions, adjacencies and routes."""
+"""The expected state of one switch: its ports, queues, sessions, adjacencies and routes."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 def sessions(network: Network, config: DeviceConfig, routes: Routes) -> list[Session]:
-    """Return the BGP sessions of a switch on its links, group by group."""
+    """Return the expected BGP sessions of a switch on its links, group by group."""
     bgp = config.bgp
     if bgp is None:
         return []
@@ -47,7 +47,7 @@ def sessions(network: Network, config: DeviceConfig, routes: Routes) -> list[Ses
         return routes.counted(config.name, mask)[0]
 
     def received(device: str, link: str) -> tuple[int, int]:
-        """Return the number of prefixes that a device receives on a link, as (prefixes of other devices, its own prefixes)."""
+        """Return (number of other devices' prefixes, number of the device's own prefixes) that a device receives on a link."""
         mask = routes.received.get((device, link))
         return (0, 0) if mask is None else routes.counted(device, mask)
 
@@ -76,7 +76,7 @@ def sessions(network: Network, config: DeviceConfig, routes: Routes) -> list[Ses
 
 
 def _in_use(device: str, routes: Routes) -> tuple[Counter[str], set[str]]:
-    """Return (number of received prefixes in use by link, links that share such prefixes with other links).
+    """Return (number of received prefixes in use by link, links whose prefixes in use also have other next hops).
 
     A prefix is in use on a link if the link is one of its next hops. Tenant prefixes do not count, because tunnels
     carry them.
@@ -102,7 +102,7 @@ def _in_use(device: str, routes: Routes) -> tuple[Counter[str], set[str]]:
 
 
 def overlay_sessions(network: Network, config: DeviceConfig, routes: Routes) -> list[OverlaySession]:
-    """Return the EVPN sessions of a switch."""
+    """Return the expected EVPN sessions of a switch."""
     overlay = config.overlay
     because = ("fabrics", network.switch(config.name).fabric, "overlay")
     return [
@@ -113,7 +113,7 @@ def overlay_sessions(network: Network, config: DeviceConfig, routes: Routes) -> 
 
 
 def adjacencies(network: Network, config: DeviceConfig, routes: Routes) -> list[Adjacency]:
-    """Return the IS-IS adjacencies of a switch."""
+    """Return the expected IS-IS adjacencies of a switch."""
     isis = config.isis
     because = ("fabrics", network.switch(config.name).fabric, "underlay", "isis")
     return [
@@ -132,7 +132,7 @@ def adjacencies(network: Network, config: DeviceConfig, routes: Routes) -> list[
 
 
 def present_ports(config: DeviceConfig, down: Collection[str]) -> list[Interface]:
-    """Return the ports of a switch whose cable and far end are not down.
+    """Return the ports of a switch whose cable and far end are not in ``down``.
 
     A switch may still have ports for cables that are no longer in the design. Such ports are left out.
     """
@@ -141,7 +141,7 @@ def present_ports(config: DeviceConfig, down: Collection[str]) -> list[Interface
 
 
 def ports(network: Network, config: DeviceConfig, down: Collection[str]) -> list[Port]:
-    """Return the ports that must be up.
+    """Return the ports that must be up: all except those whose cable or far end is in ``down``.
 
     Edge ports and ports to external routers have no cable in the design, and therefore no optic.
     """
@@ -184,7 +184,7 @@ def _asked(fabric: str, port: Interface) -> tuple[str, ...]:
 
 
 def queues(network: Network, config: DeviceConfig, down: Collection[str]) -> list[Queues]:
-    """Return the queues of every port with QoS whose cable and far end are not down."""
+    """Return the expected queues of every port with QoS, except ports whose cable or far end is in ``down``."""
     qos = config.qos
     if qos is None:
         return []
@@ -230,7 +230,7 @@ def expected_routing(network: Network, config: DeviceConfig, routes: Routes) -> 
 
 @dataclass(frozen=True, slots=True)
 class Expected:
-    """The state that must hold on a switch, by subject. The subjects are ordered so that causes come before consequences."""
+    """The state that must hold on a switch. The fields are ordered so that causes come before consequences."""
 
     device: str
     identity: Identity
@@ -245,11 +245,11 @@ class Expected:
     queues: list[Queues]
     color_paths: list[ColorPath]
     tables: tuple[tuple[str, Family], ...] = ()
-    """The VRF and address family of each routing table that is compared as a whole."""
+    """The complete routing tables to compare, as (VRF, address family). The VRF is "" for the default table."""
     route_counts: dict[Family, int] | None = None
     """The number of routes outside VRFs by address family.
 
-    It is None if whole tables are compared, because these include the numbers.
+    The value is None if complete tables are compared, which makes the numbers redundant.
     """
 
     @property
@@ -259,15 +259,15 @@ class Expected:
 
     @property
     def vrfs(self) -> dict[Prefix, str]:
-        """The VRF of each tenant prefix on the switch."""
+        """The VRF that holds each tenant prefix on the switch, by prefix."""
         return {prefix: tenant.vrf for tenant in self.tenants for prefix in (*tenant.own_prefixes, *tenant.learned)}
 
 
 def expected(network: Network, config: DeviceConfig, routes: Routes, *, all_routes: bool | None = None) -> Expected:
     """Return the state that must hold on a switch if everything outside ``routes.down`` works.
 
-    With ``all_routes`` True, the routes are those to all other switches. With False, they are those to one leaf, as
-    examples. None chooses by the number of prefixes (``prefixes.whole_tables``). Raises ``KeyError`` if the switch is
+    With ``all_routes`` True, the state has the routes to all other switches. With False, it has only example routes, to one
+    leaf. With None, the number of prefixes decides (``prefixes.whole_tables``). Raises ``KeyError`` if the switch is
     not in the network.
     """
     whole = prefixes.whole_tables(network, config) if all_routes is None else all_routes

@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class PathAddress:
-    """An address of a NIC, with the routing table for its packets.
+    """An address of a NIC, with the routing table for packets from this address.
 
-    With SLAAC, ``address`` is None: any address in ``prefix`` is valid.
+    With SLAAC, ``address`` is None: any address in ``prefix`` is valid. ``path`` is the number of the address on its NIC.
     """
 
     prefix: Prefix
@@ -34,7 +34,7 @@ class Nic(Expectation):
 
     - ``name``: the NIC's name in the design.
     - ``netdev``: the NIC's Linux interface.
-    - ``rdma``: the NIC's RDMA device, which has a RoCE v2 GID for each address.
+    - ``rdma``: the NIC's RDMA device, which must have a RoCE v2 GID for each address.
     - ``mac``: the MAC address; empty if unknown.
     - ``mtu``: the IP MTU in bytes.
     """
@@ -60,7 +60,7 @@ class Nic(Expectation):
 
 @dataclass(frozen=True, slots=True)
 class ExpectedHost:
-    """The state that must hold on one server, with the ``rules`` and ``routes`` of the NICs that are present."""
+    """The state that must hold on one server, with the routing ``rules`` and ``routes`` of its NICs in service."""
 
     device: str
     because: tuple[str, ...]

@@ -1,4 +1,4 @@
-"""The expected routes of a switch with their ports, the gateways with their advertised prefixes, and the VRFs of tenants."""
+"""The expected routes, gateways and tenant VRFs of a switch."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def example_segments(network: Network, config: DeviceConfig) -> list[Segment]:
-    """Return the segments of other leaves that can serve as examples on a switch, the preferred segments first.
+    """Return server subnets (segments) of other leaves as candidates for example routes of a switch, the preferred ones first.
 
     Segments of the switch's plane come first, then segments of its rails. Segments of a tenant are included if the
     switch has the tenant's VRF.
@@ -43,10 +43,10 @@ def example_segments(network: Network, config: DeviceConfig) -> list[Segment]:
 
 
 def example_routes(network: Network, config: DeviceConfig, routes: Routes) -> list[Route]:
-    """Return the routes to the prefixes, one per path color, of the first example segment to which the switch has next hops.
+    """Return example routes of a switch: to the prefixes, one per path color, of the first suitable segment of another leaf.
 
-    A segment of the same rails is preferred. If there is none, as in a fabric of one stripe, a segment of another rail
-    is used.
+    A segment holds the prefixes of one rail at a leaf. Segments of the switch's own rails are preferred. In a fabric with
+    one stripe, there are none, so a segment of another rail is used.
     """
     for segment in example_segments(network, config):
         examples = list(_routes(network, config, routes, [segment]))
@@ -56,7 +56,7 @@ def example_routes(network: Network, config: DeviceConfig, routes: Routes) -> li
 
 
 def color_paths(network: Network, config: DeviceConfig, routes: Routes, examples: Sequence[Route]) -> list[ColorPath]:
-    """Return the BGP paths to example prefixes that a switch accepts, with the attributes that mark path colors.
+    """Return the BGP paths to example prefixes that a switch must accept, with the attributes that mark path colors.
 
     The result is empty without path colors. Prefixes of tenants are left out, because the overlay carries them.
     """
@@ -88,10 +88,10 @@ def color_paths(network: Network, config: DeviceConfig, routes: Routes, examples
 
 
 def underlay_examples(network: Network, config: DeviceConfig, routes: Routes, examples: Sequence[Route]) -> list[Route]:
-    """Return the example routes as routes of the default VRF.
+    """Return example routes that are in the default VRF.
 
-    With an overlay, these are routes to the tunnel endpoints of the examples' leaf, because tunnels carry the tenants'
-    traffic.
+    Without an overlay, these are ``examples``. With an overlay, these are routes to the tunnel endpoints of the examples'
+    leaf, because tunnels carry the tenants' traffic.
     """
     if not examples or config.overlay is None:
         return list(examples)
@@ -112,7 +112,7 @@ def underlay_examples(network: Network, config: DeviceConfig, routes: Routes, ex
 
 
 MOST_ROUTES = 512
-"""The largest number of prefixes in a fabric for which a switch's complete table is queried and compared.
+"""The largest number of server prefixes in a fabric for which a switch's complete table is queried and compared.
 
 A table of 512 prefixes with 8 next hops each is 0.3 to 0.7 MB, and is read in 0.2 s on one core (docs/architecture.md).
 """
@@ -185,7 +185,7 @@ def _routes(network: Network, config: DeviceConfig, routes: Routes, segments: li
 
 
 def gateways(network: Network, config: DeviceConfig) -> list[Gateway]:
-    """Return the gateways of a switch, which face the servers."""
+    """Return the expected gateways of a switch, which are the default routers of its servers."""
     because = ("fabrics", network.switch(config.name).fabric)
     return [
         Gateway(
@@ -202,7 +202,7 @@ def gateways(network: Network, config: DeviceConfig) -> list[Gateway]:
 
 
 def tenants(network: Network, config: DeviceConfig, routes: Routes) -> list[Tenant]:
-    """Return each VRF with its own prefixes and the prefixes of other leaves."""
+    """Return each VRF of a switch with its own prefixes and the prefixes that it must learn from other leaves."""
     because = ("fabrics", network.switch(config.name).fabric, "tenants")
     expected: list[Tenant] = []
     for vrf in config.vrfs:
@@ -229,9 +229,9 @@ def tenants(network: Network, config: DeviceConfig, routes: Routes) -> list[Tena
 
 
 def shared_prefixes(network: Network, config: DeviceConfig, routes: Routes) -> list[SharedPrefix]:
-    """Return the VRF prefixes that the switch ``config`` reaches through other leaves, each with these leaves.
+    """Return the VRF prefixes that several leaves originate and a switch reaches through other leaves, each with these leaves.
 
-    Prefixes of its own gateways are left out.
+    Prefixes of the switch's own gateways are left out.
     """
     because = ("fabrics", network.switch(config.name).fabric, "tenants")
     subnets = {prefix for gateway in config.gateways for prefix in gateway.prefixes}
@@ -250,6 +250,6 @@ def shared_prefixes(network: Network, config: DeviceConfig, routes: Routes) -> l
 
 
 def bridged(config: DeviceConfig, routes: Routes) -> dict[int, tuple[str, ...]]:
-    """Return the leaves of each layer-2 network of a switch, by VNI, including the switch itself."""
+    """Return the leaves of each layer-2 network of a switch, by VNI. The leaves include the switch itself."""
     vlans = config.mac_vrf.vlans if config.mac_vrf else ()
     return {vlan.vni: routes.shared.bridged.get((config.name, vlan.vni), ()) for vlan in vlans}

@@ -1,6 +1,6 @@
 """Path attributes of BGP routes.
 
-Equal attributes have the same ID, so that a table of routes is an array of small integers.
+Equal attributes have the same integer ID, so that a table of routes is an array of small integers.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ NONE = -1
 """The ID of "no route"."""
 
 NO_ROUTE = np.iinfo(np.int64).max
-"""The decision key of "no route". It is worse (higher) than the key of every route."""
+"""The decision key (a number that ranks routes) of "no route". It is higher, and so worse, than the key of every route."""
 
 DEFAULT_LOCAL_PREFERENCE = 100
 _NO_AIGP = (1 << 20) - 1
@@ -39,8 +39,8 @@ _FIRST_SIZE = 1024
 class Attributes:
     """The attributes that the decision process and policies examine (RFC 4271 section 5, RFC 7311, RFC 8092).
 
-    ``communities`` holds values such as ``color:0:1`` or ``65000:1:1``; ``aigp`` is None if the attribute is absent. Of
-    the AS path, only the length is kept. Its AS numbers matter only for loop detection (``candidates.AsPaths``).
+    ``communities`` holds values such as ``color:0:1`` or ``65000:1:1``; ``aigp`` is None if the attribute is absent. Only the
+    length of the AS path is kept (``path_length``). The AS numbers matter only for loop detection (``candidates.AsPaths``).
     """
 
     protocol: Literal["direct", "bgp"]
@@ -53,7 +53,7 @@ class Attributes:
 class AttributeTable:
     """Route attributes by ID, with arrays of values derived from them.
 
-    An array serves a whole table of routes in one lookup.
+    The values of a complete routing table are looked up in one array operation.
     """
 
     def __init__(self) -> None:
@@ -82,11 +82,14 @@ class AttributeTable:
             self._sets = np.pad(self._sets, (0, more))
 
     def keys(self, ids: Ids) -> NDArray[np.int64]:
-        """Return the decision key of each route. Lower keys are better. A missing route has the key ``NO_ROUTE``."""
+        """Return the decision key of each route, a number that ranks routes. The lowest key is the best route.
+
+        A missing route has the key ``NO_ROUTE``.
+        """
         return self._keys[ids]
 
     def having(self, ids: Ids, memo: Hashable, holds: Callable[[frozenset[str]], bool]) -> Mask:
-        """Return a mask of the routes whose communities satisfy ``holds``.
+        """Return a mask of the routes whose communities satisfy the function ``holds``.
 
         ``memo`` is the cache key. It must identify ``holds`` and everything that the result of ``holds`` depends on.
         """
@@ -98,7 +101,7 @@ class AttributeTable:
         return (known[self._sets[ids]] == 1) & (ids >= 0)
 
     def map(self, memo: Hashable, ids: Ids, function: Callable[[Attributes], Attributes]) -> Ids:
-        """Return the IDs of each route's attributes after ``function`` is applied.
+        """Apply ``function`` to the attributes of each route, and return the IDs of the new attributes.
 
         ``memo`` is the cache key. It must identify ``function`` and everything that its result depends on.
         """
@@ -119,7 +122,10 @@ class AttributeTable:
 
 
 def _key(attributes: Attributes) -> int:
-    """Return the decision key of attributes: local routes first, then high local preference, low AIGP (absent last), short AS path."""
+    """Return the decision key of attributes; the lowest key is the best route.
+
+    Local routes come first, then high local preference, low AIGP (absent last), and short AS path.
+    """
     aigp = _NO_AIGP if attributes.aigp is None else min(attributes.aigp, _NO_AIGP - 1)
     preference = (1 << 24) - 1 - min(attributes.local_preference, (1 << 24) - 1)
     local = 0 if attributes.protocol == "direct" else 1
@@ -135,14 +141,14 @@ REASONS = ("none", "only", "local", "local-preference", "aigp", "as-path", "mult
 - ``local-preference``, ``aigp``, ``as-path``: the first attribute in which the route is better than the next best
   route.
 - ``multipath``: every candidate is in the next-hop group.
-- ``metric``: paths over other links are longer (IS-IS).
+- ``metric``: paths over other links have a higher total metric (IS-IS).
 """
 
 
 def reasons(best: NDArray[np.int64], runner_up: NDArray[np.int64], candidates: NDArray[np.intp]) -> NDArray[np.uint8]:
-    """Return the reason code of each prefix.
+    """Return the reason code (index in ``REASONS``) of each prefix.
 
-    - ``best``: the best decision key.
+    - ``best``: the best decision key of each prefix.
     - ``runner_up``: the second-best decision key.
     - ``candidates``: the number of candidates with the best key.
     """

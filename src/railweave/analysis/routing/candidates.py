@@ -1,4 +1,4 @@
-"""The routes from which a device chooses. Sessions that received the same routes are one candidate."""
+"""The received routes from which a device chooses. Sessions that received the same routes are one candidate."""
 
 from __future__ import annotations
 
@@ -28,10 +28,11 @@ def originated(config: DeviceConfig) -> list[str]:
 
 
 class Origins:
-    """The prefixes that each device originates while some links and devices are down, as masks over all ``count`` prefixes.
+    """The prefixes that each device originates while some links and devices are down, as masks over all prefixes.
 
-    Prefixes that several leaves of a layer-2 network share are left out (see ``railweave.analysis.routing.table``). If
-    two VRFs hold the same prefix, ``count`` is greater than the number of names in ``place``.
+    ``place`` maps each prefix to its index in a mask, and ``count`` is the length of a mask. If two VRFs hold the same
+    prefix, the mask has an index for each. Prefixes that several leaves of a layer-2 network share are left out (see
+    ``railweave.analysis.routing.table``).
     """
 
     def __init__(self, configs: Mapping[str, DeviceConfig], place: Mapping[str, int], count: int) -> None:
@@ -49,7 +50,7 @@ class Origins:
         self._in_vrfs = {name: [place[prefix] for prefix in in_vrfs(config)] for name, config in configs.items()}
 
     def local(self, config: DeviceConfig, down: frozenset[str]) -> Mask:
-        """Return a mask of the prefixes that a device originates in the underlay: its loopbacks, and gateways with a port that is up."""
+        """Return a mask of the prefixes that a device originates in the underlay: its loopbacks, and its gateways that have a port up."""
         live, tenants = self.live(config, down), self._in_vrfs[config.name]
         if not tenants:
             return live
@@ -92,7 +93,7 @@ T = TypeVar("T")
 class Memo:
     """A cache on top of the cache ``known``.
 
-    It reads from both caches and adds values only to itself. So new values are discarded with this object.
+    A lookup reads both caches. New values are added only to this cache, so they are discarded with it.
     """
 
     def __init__(self, known: Memo | None = None) -> None:
@@ -111,7 +112,7 @@ class Memo:
 
 @dataclass(eq=False)
 class RouteColumn:
-    """A column of routes: one route for each prefix, as the ID of its attributes.
+    """A column of routes: for each prefix, the ID of its route's attributes.
 
     The attributes include the length of the AS path but not its AS numbers.
     """
@@ -130,7 +131,7 @@ class RouteColumn:
 
 
 class Loops:
-    """Sets of prefix indexes, each identified by a number. A set is stored as the bytes of an index array.
+    """Sets of prefix indexes, each stored under a number (an AS number). A set is stored as the bytes of an index array.
 
     ``content`` has all sets one after another. The set of ``numbers[i]`` begins at ``starts[i]``.
     """
@@ -142,7 +143,7 @@ class Loops:
         self._sets: dict[int, bytes] = {}
 
     def get(self, number: int) -> bytes:
-        """Return the set of a number, or the empty set."""
+        """Return the set of prefix indexes for an AS number, as the bytes of an index array. A number without a set has the empty set."""
         row = self._row.get(number)
         if row is None:
             return NOWHERE
@@ -154,41 +155,41 @@ class Loops:
 
 @dataclass(eq=False)
 class PathColumn:
-    """A column of AS paths: the AS path of the route for each prefix, as the ID of the path."""
+    """A column of AS paths: for each prefix, the ID of its route's AS path."""
 
     ids: NDArray[np.int32]
     _paths: AsPaths
 
     @cached_property
     def loops(self) -> Loops:
-        """For each AS number, the prefixes whose path contains the number."""
+        """For each AS number, the prefixes whose AS path contains this number. Devices use it to refuse looped routes."""
         return self._paths.places_by_asn(self.ids)
 
 
 @dataclass(eq=False)
 class Advertisements:
-    """The routes that a group of sessions advertises, before the device prepends its own AS number."""
+    """The routes that a device advertises to the neighbors of a BGP group, before it prepends its own AS number."""
 
     routes: RouteColumn
     paths: PathColumn
 
 
 class InternedColumns:
-    """A cache of columns. Equal columns are the same object, so that columns can be compared by identity."""
+    """A cache of route columns and path columns. Equal columns are the same object, so that they can be compared by identity."""
 
     def __init__(self, paths: AsPaths, memo: Memo) -> None:
         self._as_paths, self._memo = paths, memo
 
     def routes(self, ids: Ids) -> RouteColumn:
-        """Return the column of these routes. The array is kept and must not be changed afterwards."""
+        """Return the column of these routes. ``ids`` is kept and must not be changed afterwards."""
         return self._memo(("routes", ids.tobytes()), lambda: RouteColumn(ids))
 
     def paths(self, ids: NDArray[np.int32]) -> PathColumn:
-        """Return the column of these AS paths. The array is kept and must not be changed afterwards."""
+        """Return the column of these AS paths. ``ids`` is kept and must not be changed afterwards."""
         return self._memo(("AS paths", ids.tobytes()), lambda: PathColumn(ids, self._as_paths))
 
     def advertised(self, routes: RouteColumn, paths: PathColumn) -> Advertisements:
-        """Return the advertisements that consist of a route column and a path column."""
+        """Return the advertisements with a route column and a path column. The same columns always give the same object."""
         return self._memo(("advertised", routes, paths), lambda: Advertisements(routes, paths))
 
 
@@ -199,7 +200,7 @@ _FIRST_SIZE = 1024
 
 
 class AsPaths:
-    """AS paths by ID. Each path consists of an AS number and the ID of the rest of the path."""
+    """AS paths by ID. A path is stored as its first AS number and the ID of the rest of the path."""
 
     def __init__(self) -> None:
         self._ids: dict[int, int] = {}
@@ -208,14 +209,14 @@ class AsPaths:
         self._count = 1
 
     def extended(self, numbers: NDArray[np.int64], paths: NDArray[np.int32]) -> NDArray[np.int32]:
-        """Return the ID of each path after the number at the same index has been prepended."""
+        """Prepend to each path the AS number at the same index in ``numbers``, and return the IDs of the new paths."""
         wanted, inverse = np.unique(numbers << 31 | paths, return_inverse=True)
         known = self._ids.get  # most paths are, and no ID here is 0, that of the empty path
         path_ids = [known(packed) or self._new(packed) for packed in cast("list[int]", wanted.tolist())]
         return np.array(path_ids, dtype=np.int32)[inverse]
 
     def _new(self, packed: int) -> int:
-        """Return the ID of a new path.
+        """Store a new path and return its ID.
 
         ``packed`` combines the path's first AS number and the ID of the rest in one integer.
         """
@@ -234,7 +235,7 @@ class AsPaths:
         return path_id
 
     def places_by_asn(self, paths: NDArray[np.int32]) -> Loops:
-        """Return, for each AS number, the indexes of the paths that contain it."""
+        """Return, for each AS number, the indexes in ``paths`` of the paths that contain the number."""
         numbers = self._numbers[paths]
         places, _ = held = np.nonzero(numbers)
         asns = numbers[held]
@@ -252,10 +253,11 @@ NOWHERE = b""
 
 
 class Candidate(NamedTuple):
-    """The routes that a device receives over one or more sessions of a group, all treated alike by the group's rules.
+    """The routes that a device receives over one or more sessions of a BGP group, and to which the same rules apply.
 
-    ``refused`` are the prefixes whose path contains the device's AS number (indexes, as the bytes of an array).
-    ``looped`` is True if the neighbor itself has the device's AS number.
+    ``group`` is the group's index, and ``aigp`` is True if the AIGP attribute is received. ``refused`` holds the prefixes whose
+    path contains the device's AS number (indexes, as the bytes of an array). ``looped`` is True if the neighbor itself has the
+    device's AS number.
     """
 
     group: int
@@ -268,9 +270,10 @@ class Candidate(NamedTuple):
 class Candidates(NamedTuple):
     """The candidates from which a device chooses, in the order of its sessions.
 
-    - ``rows``: the indexes of the sessions of each candidate.
-    - ``senders``: for each candidate, the AS number of the neighbor on its first session, and the AS paths that this
-      neighbor sent. If the candidate has the best route, these paths are advertised further.
+    - ``received``: the candidates. The other fields have one value for each candidate.
+    - ``rows``: the indexes of the candidate's sessions.
+    - ``senders``: (the AS number of the neighbor on the candidate's first session, the AS paths that this neighbor sent).
+      If the candidate has the best route, these paths are advertised further.
     """
 
     received: tuple[Candidate, ...]
@@ -279,7 +282,7 @@ class Candidates(NamedTuple):
 
 
 class InboundSessions:
-    """The inbound side of a device's sessions: for each session, the group that sends the routes and the group that receives them."""
+    """The sessions of a device for receiving: for each session, the neighbor's group that sends and the device's group that receives."""
 
     def __init__(self, peers: Sequence[Peer], memo: Memo) -> None:
         ends = tuple((peer.via, peer.far_as) for peer in peers)
@@ -289,7 +292,10 @@ class InboundSessions:
 
 
 class _Bundle(NamedTuple):
-    """Sessions of one kind that receive the same routes. ``sender`` is the AS number of the neighbor on the first of them."""
+    """Sessions in equal groups that receive the same routes. ``rows`` are their indexes.
+
+    ``sender`` is the AS number of the neighbor on the first session.
+    """
 
     via: ReceivingGroup
     advertised: Advertisements
@@ -302,8 +308,8 @@ def candidates(
 ) -> Candidates:
     """Return the routes that a device receives over its sessions. Sessions whose indexes are in ``down`` are left out.
 
-    Leaves of a stripe, and spines of a path color, have the same neighbors in the same order. So most work is done once
-    for all of them.
+    ``advertised`` holds the routes that each group of each neighbor advertises. The leaves of a stripe, and the spines of a path
+    color, have the same neighbors in the same order. So most of the work is done once for all of them and cached in ``memo``.
     """
     received = tuple(map(advertised.__getitem__, inbound.senders))
     lost = tuple(sorted(down))

@@ -81,7 +81,7 @@ def unlike_links(configs: Iterable[DeviceConfig]) -> frozenset[str]:
 
 
 class ReceivingGroup(NamedTuple):
-    """The receiving device's group on which it has a session with a neighbor. ``place`` is the group's index in the configuration.
+    """The BGP group in which the receiving device has a session. ``place`` is the group's index in the configuration.
 
     ``aigp`` is True if the neighbor sends this attribute. ``looped`` is True if the neighbor has the device's own AS
     number.
@@ -95,10 +95,11 @@ class ReceivingGroup(NamedTuple):
 class Peer(NamedTuple):
     """A session as seen by the device that receives routes on it.
 
-    - ``row``: the index of the session among those of the device.
+    - ``device``: the neighbor.
+    - ``row``: the index of the session among the sessions of the receiving device.
     - ``via``: the receiving group.
-    - ``sender``: the neighbor, and the index of the group with which it sends.
-    - ``far_as`` and ``own_as``: the AS numbers of the neighbor and of the device.
+    - ``sender``: (neighbor, index of the neighbor's group that sends).
+    - ``far_as`` and ``own_as``: the AS numbers of the neighbor and of the receiving device.
     """
 
     session: Session
@@ -111,7 +112,7 @@ class Peer(NamedTuple):
 
 
 class _Side:
-    """A group of a device, with the properties that its sessions share."""
+    """One end of BGP sessions: a device with one of its groups, and the AS numbers that the group accepts."""
 
     def __init__(self, config: DeviceConfig, place: int, group: BgpGroup) -> None:
         self.config = config
@@ -120,7 +121,7 @@ class _Side:
         self._accepted: dict[int, bool] = {}
 
     def accepts(self, session: Session, asn: int) -> bool:
-        """Return True if the device accepts a neighbor's AS number on a session of the group."""
+        """Return True if the device accepts the neighbor's AS number ``asn`` on a session of the group."""
         if self.group.peer_as_list is None:
             return session.peer_as == asn
         accepted = self._accepted.get(asn)
@@ -132,7 +133,7 @@ class _Side:
 
 
 def pair_sessions(configs: Mapping[str, DeviceConfig]) -> dict[str, list[Peer]]:
-    """Return the sessions of each device that come up.
+    """Return the sessions of each device that come up, by device.
 
     Both ends must be on the same cable and accept each other's AS number.
     """
@@ -155,7 +156,7 @@ def pair_sessions(configs: Mapping[str, DeviceConfig]) -> dict[str, list[Peer]]:
 
 
 def _peers(config: DeviceConfig, sides: Mapping[str, tuple[_Side, _Side]]) -> list[Peer]:
-    """Return the sessions of a device that come up, in the order of its configuration."""
+    """Return the sessions of a device that come up, in the order of its configuration. ``sides`` holds both ends of each link."""
     peers: list[Peer] = []
     for place, group in enumerate(config.bgp.groups if config.bgp else ()):
         known: dict[_Side, ReceivingGroup] = {}
@@ -223,7 +224,7 @@ class ControlPlane:
 
     @cached_property
     def _on_link(self) -> dict[str, list[str]]:
-        """The devices that have a session on a link, by link."""
+        """The devices that have a session on each link, by link."""
         on_link: dict[str, list[str]] = {}
         for name, link in self._ends:
             on_link.setdefault(link, []).append(name)
@@ -246,7 +247,7 @@ class ControlPlane:
         return self._collect(state, failed)
 
     def _from_nothing(self, down: frozenset[str]) -> _State:
-        """Return the converged state, computed without an earlier state."""
+        """Return the converged state, computed from the beginning instead of from the state without failures."""
         nothing = self._decisions.nothing
         advertised = {
             (name, place): nothing
@@ -258,7 +259,7 @@ class ControlPlane:
         return state
 
     def _lost(self, down: frozenset[str]) -> dict[str, set[int]]:
-        """Return the indexes of the sessions that each device loses, by device."""
+        """Return the indexes of the sessions that each device loses if ``down`` fails, by device."""
         ends = [(name, link) for link in down for name in self._on_link.get(link, ())]
         for name in down:
             for peer in self._peers.get(name, ()):
@@ -276,10 +277,10 @@ class ControlPlane:
         lost: Mapping[str, set[int]],
         decisions: Decisions,
     ) -> None:
-        """Advertise changes between neighbors until nothing changes. Then compute the forwarding tables that may have changed.
+        """Exchange changed advertisements between neighbors until nothing changes. Then update the forwarding tables that may have changed.
 
-        ``dirty`` holds the devices that must decide first. ``lost`` holds the indexes of the sessions that each device
-        has lost.
+        ``state`` is updated. ``dirty`` holds the devices that must decide first. ``lost`` holds the indexes of the sessions that
+        each device has lost.
         """
         chosen: dict[str, tuple[Pattern, Candidates]] = {}
         for _ in range(MAXIMUM_ROUNDS):
@@ -344,14 +345,14 @@ class ControlPlane:
 
 
 def _by_policy(config: DeviceConfig) -> DeviceConfig:
-    """Return the configuration with groups split so that all sessions of a group have the same policies."""
+    """Return the configuration with BGP groups split so that all sessions of a group have the same policies."""
     if config.bgp is None or (bgp := by_policy(config.bgp)) is config.bgp:
         return config
     return replace(config, bgp=bgp)
 
 
 def down_parts(network: Network, names: Iterable[str]) -> list[str]:
-    """Return the links, switches and servers in ``names``, as the network names them. In ``names``, either end of a link may come first.
+    """Return the links, switches and servers in ``names`` with their full names in the network. A link may have its ends in either order.
 
     Raises ``InputError`` for an unknown name.
     """

@@ -1,4 +1,4 @@
-"""Decisions of devices: the best routes, the routes to advertise further, the next hops, and the rules of path colors.
+"""Routing decisions of devices: the best routes, the routes to advertise further, the next hops, and the rules of path colors.
 
 A decision depends on a device's rules, on the prefixes that it originates and on the routes that it receives. Devices
 with equal inputs, such as the spines of a path color, have equal decisions, so each decision is computed once.
@@ -38,6 +38,8 @@ def advertised(
 ) -> Ids:
     """Return a group's exported routes under deterministic path forwarding, with colored copies of the device's own prefixes.
 
+    - ``place``: the index of each prefix.
+    - ``advertise``: the device's own prefixes, each with its color and its backup colors.
     - ``color``: the name and the community value of the group's color.
     - ``own_prefixes``: a mask of the device's own prefixes, over ``places``.
     - ``passed``: the routes that the export policy accepted.
@@ -67,7 +69,7 @@ def advertised(
 
 
 def foreign_color(table: AttributeTable, ids: Ids, mine: str) -> Mask:
-    """Return a mask of the routes that have a color community, but not the community ``mine``."""
+    """Return a mask of the routes that have the community of another color and not the community ``mine``."""
 
     def foreign(held: frozenset[str]) -> bool:
         return mine not in held and any(value.startswith("color:") for value in held)
@@ -84,14 +86,17 @@ def color_value(config: DeviceConfig, group: BgpGroup) -> str:
 
 
 _MANY = 4096
-"""The smallest number of received routes at which the computation looks for equal columns."""
+"""The smallest number of received routes at which the computation first searches for prefixes with the same routes."""
 
 _FACTOR = 0x1E3779B97F4A7C15
 """A multiplier that distributes hash values evenly: 2^64 divided by the golden ratio, without the sign bit."""
 
 
 class GroupRules(NamedTuple):
-    """The import and export policies of a group. ``color`` is the community value of its ``fabric_color``."""
+    """The routing rules of a BGP group: its import and export policies, and its color.
+
+    ``fabric_color`` is the color's name, or None. ``color`` is the color's community value.
+    """
 
     imports: ResolvedPolicy
     exports: ResolvedPolicy
@@ -100,7 +105,7 @@ class GroupRules(NamedTuple):
 
 
 class CommonRules(NamedTuple):
-    """The rules for a device's decisions on the prefixes of other devices."""
+    """The rules for a device's decisions on the prefixes of other devices: its groups' rules, and True if AIGP is compared."""
 
     groups: tuple[GroupRules, ...]
     compare_aigp: bool
@@ -109,8 +114,8 @@ class CommonRules(NamedTuple):
 class Rules(NamedTuple):
     """The rules for a device's decisions. They do not contain its name, its AS numbers or its neighbors.
 
-    If ``exports_connected`` is True, export policies apply to the device's own prefixes directly. Otherwise BGP has
-    only those of its own prefixes that ``redistribute`` accepts.
+    If ``exports_connected`` is True, export policies apply to the device's own prefixes directly. Otherwise only the own
+    prefixes that the policy ``redistribute`` accepts enter BGP. ``advertise`` lists own prefixes with their path colors.
     """
 
     common: CommonRules
@@ -123,8 +128,8 @@ class Decision(NamedTuple):
     """A device's decision on some or all prefixes.
 
     - ``passed``: for each group, the routes that the device advertises to the group's neighbors.
-    - ``winner``: for each prefix, the candidate with the best route.
-    - ``pattern``: for each prefix, the candidates over whose sessions packets are sent.
+    - ``winner``: for each prefix, the index of the candidate with the best route.
+    - ``pattern``: for each prefix, the candidates over whose sessions the device sends packets.
     """
 
     passed: tuple[Ids, ...]
@@ -135,7 +140,8 @@ class Decision(NamedTuple):
 class Outcome(NamedTuple):
     """A device's decision on all prefixes.
 
-    ``learned`` holds the indexes of the received prefixes that the device advertises further.
+    ``routes`` are the advertised routes of each group. ``learned`` holds the indexes of the received prefixes that the device
+    advertises further. ``winner`` and ``pattern`` are as in ``Decision``: the best candidate and the next hops.
     """
 
     routes: tuple[candidates.RouteColumn, ...]
@@ -167,7 +173,7 @@ def rules_of(config: DeviceConfig, policies: PolicyEngine, memo: Memo) -> Rules:
 
 
 class Decisions:
-    """A cache of decisions."""
+    """A cache of routing decisions, which computes a decision when it is first requested."""
 
     def __init__(
         self,
@@ -187,21 +193,24 @@ class Decisions:
         self.nothing = self._columns.advertised(no_routes, self._no_paths)
 
     def further(self) -> Decisions:
-        """Return a new cache that also reads from this cache. Decisions in the new cache are discarded with it."""
+        """Return a new cache that also reads from this cache. New decisions are stored only in the new cache."""
         return Decisions(self._table, self._policies, self._paths, self._place, Memo(self.memo))
 
     def decide(self, rules: Rules, local: Mask, choice: candidates.Candidates) -> Outcome:
-        """Return the decision of a device. ``local`` is a mask of the prefixes that it originates; ``choice`` holds the received routes."""
+        """Return the decision of a device. ``local`` is a mask of the device's own prefixes; ``choice`` holds the received routes."""
         weights = tuple(map(len, choice.rows))
         key = ("outcome", id(rules), local.tobytes(), choice.received, weights)
         return self.memo(key, lambda: self._decide(rules, local, choice.received, weights))
 
     def let_in(self, rules: Rules, candidate: candidates.Candidate) -> Mask:
-        """Return a mask of the prefixes that a device accepts on the sessions of a candidate."""
+        """Return a mask of the prefixes that a device accepts from a candidate (sessions that received the same routes)."""
         return self.memo(("let in", id(rules.common), candidate), lambda: self.admitted(rules, candidate) != NONE)
 
     def admitted(self, rules: Rules, candidate: candidates.Candidate) -> Ids:
-        """Return the attributes of the routes that a device accepts on the sessions of a candidate, one ID for each prefix."""
+        """Return the routes that a device accepts from a candidate (sessions that received the same routes).
+
+        The result has one attribute ID for each prefix, after the import policy.
+        """
         common = rules.common
         return self.memo(("admitted", id(common), candidate), lambda: self._accepted(common, (candidate,))[0])
 
@@ -218,8 +227,8 @@ class Decisions:
     ) -> Outcome:
         """Return the decision on all prefixes. Devices with common rules, such as the leaves of a stripe, share most of the decision.
 
-        Each device decides separately only on its own prefixes and on the prefixes that it refuses. ``weights`` are the
-        numbers of sessions of the candidates.
+        Each device decides separately only on its own prefixes and on the prefixes that it refuses. ``weights`` holds the number of
+        sessions of each candidate.
         """
         common = rules.common
         alike = tuple(candidate._replace(refused=NOWHERE) for candidate in received)
@@ -255,7 +264,7 @@ class Decisions:
         """Return the decision on the prefixes at ``places``.
 
         ``rows`` holds the accepted routes, one row per candidate, and ``local`` is a mask of the device's own prefixes. ``rules``
-        is None if there are no own prefixes.
+        is None if there are no own prefixes. ``weights`` holds the number of sessions of each candidate.
         """
         different = None if local.any() else _different(rows)
         keys = self._table.keys(rows if different is None else rows[:, different[0]])
@@ -280,7 +289,10 @@ class Decisions:
     def _passed(
         self, common: CommonRules, rules: Rules | None, local: Mask, best: Ids, places: Places
     ) -> tuple[Ids, ...]:
-        """Return, for each group, the routes that its export policy accepts, filtered by the group's color if it has one."""
+        """Return, for each group, the routes that its export policy accepts. If the group has a color, routes of other colors are removed.
+
+        ``best`` holds the best route of each prefix.
+        """
         after = {
             export_policy: self._policies.apply(export_policy, best, local, places)
             for export_policy in {group.exports for group in common.groups}
@@ -303,7 +315,10 @@ class Decisions:
     def _extended(
         self, outcome: Outcome, senders: tuple[tuple[int, candidates.PathColumn], ...]
     ) -> candidates.PathColumn:
-        """Return the AS paths of the routes to advertise further: the path that the winner's neighbor sent, with that neighbor's AS number prepended."""
+        """Return the AS paths of the routes to advertise further.
+
+        A path is the path that the best candidate's neighbor sent, with that neighbor's AS number prepended.
+        """
         paths = np.full(self._count, EMPTY, dtype=np.int32)
         at = outcome.learned
         winner = outcome.winner[at]
@@ -312,10 +327,10 @@ class Decisions:
         return self._columns.paths(paths)
 
     def _accepted(self, common: CommonRules, received: tuple[candidates.Candidate, ...], places: Places = ALL) -> Ids:
-        """Return the received routes that a device accepts, one row for each candidate.
+        """Return the received routes that a device accepts, one row for each candidate, over the prefixes at ``places``.
 
-        Loops and routes of other colors are removed first. Then the import policy applies. All refused prefixes must be
-        among ``places``.
+        Loops and routes of other colors are removed first. Then the import policy applies. All prefixes that a candidate refuses
+        because of loops must be among ``places``.
         """
         count = self._count if isinstance(places, slice) else len(places)
         rows = np.full((len(received), count), NONE, dtype=np.int32)
@@ -343,9 +358,10 @@ class Decisions:
 
 
 def _different(rows: Ids) -> tuple[NDArray[np.intp], NDArray[np.intp]] | None:
-    """Return (indexes of the distinct columns, the distinct column that equals each column). So equal prefixes are decided once.
+    """Find equal columns (prefixes with the same routes), so that each is decided once.
 
-    Return None if there are few routes, or if hashes of different columns collide.
+    Return (indexes of the distinct columns, position of each column's equal among the distinct columns). Return None if there
+    are few routes, or if hashes of different columns collide.
     """
     if rows.size < _MANY:
         return None
@@ -355,7 +371,7 @@ def _different(rows: Ids) -> tuple[NDArray[np.intp], NDArray[np.intp]] | None:
 
 
 def _patched(column: NDArray[Any], places: NDArray[np.intp], values: NDArray[Any]) -> NDArray[Any]:
-    """Return a copy of a column with new values at the given places."""
+    """Return a copy of an array with new values at the given indexes (``places``)."""
     patched = column.copy()
     patched[places] = values
     return patched

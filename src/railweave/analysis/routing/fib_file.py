@@ -8,9 +8,9 @@
         "devices": {"stripe1-leaf1": {"fc00:2:1:1::/64": 0, "fc00:1:1:1::/64": "local"}},
     }
 
-A group is a next-hop group: the names of its links (either end first), all of equal weight. A device has, for each
-prefix, the index of its group, or ``local`` if the prefix is on the device itself. Prefixes that the device cannot
-reach are left out. Every switch of the network is in the file; a switch that is down has an empty table.
+A group is a next-hop group: the names of its links, all of equal weight. The two ends of a link may be in either order. A
+device has, for each prefix, the index of its group, or ``local`` if the prefix is on the device itself. Prefixes that the
+device cannot reach are left out. Every switch of the network is in the file; a switch that is down has an empty table.
 """
 
 from __future__ import annotations
@@ -55,9 +55,9 @@ def write_fibs(routes: Routes, path: Path) -> None:
 
 
 def read_fibs(path: Path, network: Network, prefixes: Sequence[str]) -> Routes:
-    """Return the forwarding tables of a file for the given prefixes. Other prefixes in the file, such as loopbacks, are ignored.
+    """Read the forwarding tables in a file, for the given prefixes. Other prefixes in the file, such as loopbacks, are ignored.
 
-    Raises ``InputError`` with all problems if the file has a different form or does not match the network.
+    Raises ``InputError`` with all problems if the file has a different format or does not match the network.
     """
     try:
         value = read_json(path, fix="docs/predict.md has the form")

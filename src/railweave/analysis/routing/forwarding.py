@@ -1,4 +1,4 @@
-"""Conversion of decision keys to a forwarding table: next-hop groups, backups and reasons."""
+"""Conversion of decision keys (numbers that rank routes) to a forwarding table: next-hop groups, backups and reasons."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ if TYPE_CHECKING:
 
 
 _BITS = 63
-"""The number of candidates (rows) from which a column of flags no longer fits into a 64-bit integer."""
+"""The number of candidates from which a column of flags, one per candidate, no longer fits into a 64-bit integer."""
 
 
 class Groups:
-    """Next-hop groups by ID. Equal groups have the same ID."""
+    """Next-hop groups (tuples of links) by ID. Equal groups have the same ID."""
 
     def __init__(self) -> None:
         self.members: list[tuple[str, ...]] = []
@@ -37,7 +37,7 @@ class Groups:
         self._of_choices: dict[Hashable, NDArray[np.int32]] = {}
 
     def id_of(self, links: tuple[str, ...]) -> int:
-        """Return the ID of a group. A group that is new gets a new ID."""
+        """Return the ID of the next-hop group with these links. A new group gets a new ID."""
         group_id = self._ids.get(links)
         if group_id is None:
             group_id = self._ids[links] = len(self.members)
@@ -45,11 +45,10 @@ class Groups:
         return group_id
 
     def of_choice(self, device: str, width: int, sets: Sets, rows: Rows, links: Sequence[str]) -> NDArray[np.int32]:
-        """Return an array with the group ID of each set of candidates. A group has at most ``width`` links.
+        """Return an array with the next-hop group ID of each set of candidates. A group has at most ``width`` links.
 
-        ``rows`` holds the session indexes of each candidate; ``links`` holds the link of each session. The array ends
-        with ``LOCAL`` and ``UNREACHABLE``. These values are negative, so they select themselves when they are used as
-        indexes.
+        ``rows`` holds the session indexes of each candidate; ``links`` holds the link of each session. The last two elements of the
+        array are ``LOCAL`` and ``UNREACHABLE``. These are negative indexes, so each selects itself in the array.
         """
         key = (device, width, sets, rows)
         group_ids = self._of_choices.get(key)
@@ -68,9 +67,10 @@ class Groups:
 
 
 class Pattern(NamedTuple):
-    """A forwarding table in terms of candidates. For each prefix, ``best`` and ``second`` are indexes into ``sets``.
+    """A forwarding table whose next hops are still candidates (sessions that received the same routes), not links.
 
-    They can also be ``UNREACHABLE`` or ``LOCAL``, which are negative. ``reason`` holds codes of ``REASONS``.
+    ``sets`` are sets of candidate indexes. For each prefix, ``best`` and ``second`` (the backup) are indexes into ``sets``, or the
+    negative values ``UNREACHABLE`` or ``LOCAL``. ``reason`` holds codes of ``REASONS``.
     """
 
     sets: Sets
@@ -79,7 +79,7 @@ class Pattern(NamedTuple):
     reason: NDArray[np.uint8]
 
     def patched(self, places: NDArray[np.intp], part: Pattern) -> Pattern:
-        """Return the pattern with the values of ``part`` at the prefixes ``places``."""
+        """Return a copy in which the prefixes with the indexes ``places`` have the values of ``part``."""
         best, second, reason = self.best.copy(), self.second.copy(), self.reason.copy()
         more = len(self.sets)
         best[places] = np.where(part.best < 0, part.best, part.best + more)
@@ -88,7 +88,7 @@ class Pattern(NamedTuple):
         return Pattern(self.sets + part.sets, best, second, reason)
 
     def spread(self, places: NDArray[np.intp]) -> Pattern:
-        """Return the pattern expanded to more prefixes.
+        """Return the pattern (next-hop candidates of each prefix) expanded to more prefixes.
 
         ``places`` holds, for each new prefix, the index of its values in this pattern.
         """
@@ -96,11 +96,11 @@ class Pattern(NamedTuple):
 
 
 def pattern(keys: NDArray[np.int64], local: Mask, weights: tuple[int, ...]) -> Pattern:
-    """Return the forwarding pattern from decision keys.
+    """Return the forwarding pattern (the next-hop candidates of each prefix) from decision keys.
 
-    ``keys`` has one row per candidate; ``weights`` holds the number of sessions of each candidate.
-
-    Packets to a prefix go to every candidate with the best key. The backup is every candidate with the second-best key.
+    ``keys`` has one row per candidate and one column per prefix. ``weights`` holds the number of sessions of each candidate.
+    ``local`` is a mask of the device's own prefixes. Packets to a prefix go to every candidate with the best key. The backup is
+    every candidate with the second-best key.
     """
     if local.all():
         there, nowhere = np.full(len(local), LOCAL, np.int32), np.full(len(local), UNREACHABLE, np.int32)
@@ -124,9 +124,9 @@ def pattern(keys: NDArray[np.int64], local: Mask, weights: tuple[int, ...]) -> P
 
 
 def forwarding(name: str, device_pattern: Pattern, rows: Rows, links: Sequence[str], width: int, groups: Groups) -> Fib:
-    """Return the forwarding table of one device.
+    """Return the forwarding table of one device, with next-hop links in place of the candidates of its pattern.
 
-    ``rows`` holds the session indexes of each candidate, and ``links`` the links of all sessions. A next-hop group has
+    ``rows`` holds the session indexes of each candidate, and ``links`` the link of each session. A next-hop group has
     the links of all candidates in a set, in the order of sessions, but at most ``width`` links.
     """
     ids = groups.of_choice(name, width, device_pattern.sets, rows, links)
@@ -134,9 +134,9 @@ def forwarding(name: str, device_pattern: Pattern, rows: Rows, links: Sequence[s
 
 
 def _sets(members: Mask) -> tuple[Sets, NDArray[np.int32]]:
-    """Return (the distinct sets of rows that occur as columns, the index of each column's set).
+    """Return (the distinct non-empty columns as sets of row indexes, the index of each column's set, or ``UNREACHABLE`` if it is empty).
 
-    So equal columns are processed once.
+    Equal columns are so processed only once.
     """
     if len(members) < _BITS:
         columns = (np.int64(1) << np.arange(len(members))) @ members

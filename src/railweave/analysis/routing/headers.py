@@ -6,9 +6,9 @@ report shows the same headers ("How DCQCN was tested", tables 3 to 8). If queues
 (ECN). The receiver answers with a congestion notification packet (CNP), which takes the same path back in the same VNI.
 
 A tenant's prefix can be routed (EVPN type 5, RFC 9136). Both leaves then decrement the TTL of the inner packet, and the
-inner Ethernet header has the MAC addresses of the two leaves. If a layer-2 network is bridged (type 2), the inner
-packet remains as the NIC sent it. The outer ECN bits are copied from the inner ones, and an outer mark is copied back
-to the inner ones (RFC 6040, section 4).
+inner Ethernet header has the MAC addresses of the two leaves. In a bridged layer-2 network (type 2), the inner
+packet remains as the NIC sent it. The outer ECN bits are copied from the inner bits, and an outer mark is copied back
+to the inner bits (RFC 6040, section 4).
 """
 
 from __future__ import annotations
@@ -40,21 +40,21 @@ if TYPE_CHECKING:
     from railweave.model.network.model import Network
 
 HOP_LIMIT = 255
-"""The TTL or hop limit that NCCL and perftest set for packets of queue pairs and for their answers."""
+"""The TTL (IPv4) or hop limit (IPv6) that NCCL and perftest set for packets of queue pairs and for their acknowledgements."""
 
 TUNNEL_TTL = 64
 """The TTL of a tunnel's outer header. It is assumed, because no switch documentation states a value."""
 
 ROCE_PORT, VXLAN_PORT = 4791, 4789
-"""UDP ports (InfiniBand specification, annex A17; RFC 7348)."""
+"""The UDP destination ports of RoCEv2 and VXLAN (InfiniBand specification, annex A17; RFC 7348)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Tunnel:
-    """The VXLAN headers around a packet. ``src`` and ``dst`` are tunnel endpoints.
+    """The VXLAN headers around a packet. ``src`` and ``dst`` are the addresses of the tunnel endpoints.
 
-    ``inner_from`` and ``inner_to`` own the MAC addresses of the inner Ethernet header. They are NICs if the network is bridged, and leaves
-    if it is routed.
+    ``inner_from`` and ``inner_to`` are the owners of the MAC addresses in the inner Ethernet header: NICs in a bridged network,
+    and leaves in a routed network.
     """
 
     src: str
@@ -70,11 +70,11 @@ class Wire:
     """A packet on one link, as ``sender`` sends it.
 
     - ``of``: the number of links over which the traffic of this hop is distributed.
-    - ``eth_from`` and ``eth_to``: the owners of the MAC addresses of the outermost Ethernet header.
+    - ``eth_from`` and ``eth_to``: the owners of the MAC addresses in the outermost Ethernet header.
     - ``traffic_class`` and ``queue``: the class and queue in which the packet waits at the sender. If the sender is a
       NIC, ``queue`` is the priority.
-    - ``marks``: the header in which the sender marks the packet if its queue is long.
-    - ``copies``: the direction in which the sender copied ECN bits.
+    - ``marks``: the header in which the sender marks the packet (ECN) if its queue is long.
+    - ``copies``: the direction in which the sender copies ECN bits between the inner and the outer header.
     """
 
     link: str
@@ -146,10 +146,10 @@ _MARKS = {"ip": "the IP header", "inner": "the inner IP header", "outer": "the o
 
 @dataclass(frozen=True, slots=True)
 class Walk(JsonObject):
-    """A queue pair's data packet on each link, and the congestion notification that answers it.
+    """A queue pair's data packet (``data``) and the congestion notification that answers it (``cnp``), on each link of their path.
 
-    Both are empty if there is no path. One of them is empty if a leaf's configuration lacks a part that a tunnel needs,
-    such as a VRF with the prefix.
+    Both fields are empty if there is no path. One of them is empty if a leaf's configuration lacks something that a tunnel
+    needs, such as a VRF with the prefix.
     """
 
     data: tuple[Wire, ...]
@@ -165,10 +165,10 @@ class Walk(JsonObject):
 
 @dataclass(frozen=True)
 class Connection:
-    """The paths of a connection's queue pairs and, if requested, the packet headers on each path.
+    """The paths of a connection's queue pairs and, if requested, the packet headers on each path (``walks``).
 
-    ``notes`` are sentences about parts of the network that are out of service, and about ports of the source NIC whose
-    queue pairs use other ports.
+    ``notes`` are sentences about devices and links that are out of service. They also name ports of the source NIC that have
+    no path, so that their queue pairs use other ports.
     """
 
     paths: list[QueuePairPath]
@@ -286,13 +286,13 @@ def walk(
 
 
 def _with(network: Network, name: str, address: str) -> tuple[str, Nic]:
-    """Return (server name, NIC) for the port that has the address, among the ports that ``name`` denotes."""
+    """Return (server name, NIC port) for the port with the given address. ``name`` is ``SERVER:NIC`` or ``SERVER:PORT+PORT``."""
     server, ports = find_ports(network, name)
     return server, next(nic for nic in ports if any(nic_address.address == address for nic_address in nic.addresses))
 
 
 def _own_dscp(network: Network, server: str, address: str) -> int | None:
-    """Return the DSCP of the address's path color, or None if the fabric file sets none."""
+    """Return the DSCP that the fabric file sets for the path color of a server's address, or None if it sets none."""
     for nic in host_config(network, server).nics:
         for nic_address in nic.addresses:
             if nic_address.address == address and nic_address.traffic_class is not None:
@@ -302,7 +302,7 @@ def _own_dscp(network: Network, server: str, address: str) -> int | None:
 
 @dataclass(frozen=True)
 class _Scene:
-    """A network with its routes and the configurations of its switches. ``given`` holds configurations that replace the designed ones."""
+    """A network with its routes. ``given`` holds switch configurations that replace the designed ones, by switch."""
 
     network: Network
     routes: Routes
@@ -322,7 +322,8 @@ class _Scene:
     ) -> tuple[Wire, ...]:
         """Return the packet on each link in one direction. Return an empty tuple if a leaf cannot put the packet into a tunnel.
 
-        ``addresses`` are the source and destination address; ``dscp`` and ``qos`` are those of the sending NIC.
+        ``source`` and ``target`` are (server name, NIC). ``addresses`` are the source and destination address. ``hops`` holds the
+        links of each hop. ``dscp`` and ``qos`` belong to the sending NIC.
         """
         wires: list[Wire] = []
         ttl, tunnel, end, tunnelled = HOP_LIMIT, None, "", False
@@ -374,7 +375,10 @@ class _Scene:
         return tuple(wires)
 
     def _links(self, start: str, hops: tuple[tuple[LinkShare, ...], ...]) -> Iterator[tuple[str, int, str, str]]:
-        """Yield (name, number of links that share the hop, sending device, receiving device) for each link of one path through the hops."""
+        """Follow one path through the hops, and yield (link, number of links in the hop, sending device, receiving device) for each hop.
+
+        ``start`` is the first sending device.
+        """
         at = start
         for hop in hops:
             for link_share in hop:
@@ -415,9 +419,9 @@ class _Scene:
         addresses: tuple[str, str],
         ahead: list[str],
     ) -> tuple[Tunnel, str] | None:
-        """Return (tunnel into which a leaf puts a packet, leaf at its end). Return None if a configuration lacks a necessary part.
+        """Return (the tunnel into which a leaf puts a packet, the leaf at the tunnel's end). ``config`` is the first leaf's configuration.
 
-        ``ahead`` are the devices on the rest of the path.
+        Return None if a configuration lacks a part that the tunnel needs. ``ahead`` are the devices on the rest of the path.
         """
         own_endpoint = _endpoint(config)
         subnet, far = self._subnet(target, addresses[1]), target[1].leaf
@@ -463,7 +467,10 @@ def _endpoint(config: DeviceConfig, prefix: str | None = None) -> str | None:
 
 
 def _class(config: DeviceConfig, dscp: int) -> tuple[str, int | None, bool]:
-    """Return (class of a DSCP on a switch, its queue or None, True if a long queue marks packets with ECN)."""
+    """Return (traffic class of a DSCP, its queue, ECN flag) on a switch.
+
+    The queue is None if the class is not defined. The ECN flag is True if the switch marks packets when the queue is long.
+    """
     if config.qos is None:
         return "", None, False
     classes = config.qos.classes

@@ -1,9 +1,8 @@
 """Routes of IS-IS or OSPF: shortest paths over links with the protocol at both ends (ISO 10589; RFC 1195, RFC 5305; RFC 2328).
 
 The computation assumes that every device knows every link. IS-IS has one level-2 area. All OSPF areas are treated as a
-single area, but both ends of a link must be in the same area. A device sends packets over every link that begins a
-shortest path to a device with the prefix, up to the maximum size of its next-hop groups. Prefixes have no metric of
-their own.
+single area, but both ends of a link must be in the same area. A device uses all equal shortest paths to a device with the
+prefix, up to the maximum size of its next-hop groups. Prefixes have no metric of their own.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
     from railweave.analysis.routing.forwarding import Groups
 
 NO_WAY = 1 << 60
-"""A distance greater than that of any path."""
+"""The distance of an unreachable device, greater than the length of any path."""
 
 
 class Adjacency(NamedTuple):
@@ -36,7 +35,7 @@ class Adjacency(NamedTuple):
 
 
 def adjacencies(configs: Mapping[str, DeviceConfig], down: frozenset[str]) -> dict[str, list[Adjacency]]:
-    """Return the adjacencies that come up. Both ends of the link must be up and run the same protocol in the same area."""
+    """Return the adjacencies that come up, by device. Both ends of the link must be up and run the same protocol in the same area."""
     ends: dict[str, list[tuple[str, str, int]]] = {}
     for name, config in configs.items():
         running = _running(config)
@@ -59,9 +58,9 @@ def _running(config: DeviceConfig) -> Isis | Ospf | None:
 
 
 def shortest(near: Mapping[str, list[Adjacency]], root: str) -> dict[str, tuple[int, frozenset[str]]]:
-    """Return (distance, links of ``root`` that begin a shortest path to the device) for each device that ``root`` can reach.
+    """Return (distance, first links) for each device that ``root`` can reach. The first links begin a shortest path there.
 
-    Uses Dijkstra's algorithm.
+    ``near`` holds the adjacencies of each device. Uses Dijkstra's algorithm.
     """
     distance: dict[str, int] = {root: 0}
     first: dict[str, set[str]] = {root: set()}

@@ -3,7 +3,7 @@
 A leaf advertises the prefixes of a VRF with its route targets. The next hop is the tunnel endpoint of the prefix's path
 color. Spines advertise the route further with an unchanged next hop (RFC 9136, section 4.4.1; RFC 7432, section 7). A
 leaf imports the route into every VRF that imports one of the targets. Fabric switches forward a packet by its outer
-address. So a switch sends packets for a tenant's prefix to the next hops of the tunnel endpoint.
+address, so packets for a tenant's prefix take the next hops of the tunnel endpoint.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _NO_ENDPOINT = -1
 
 @dataclass(frozen=True, slots=True)
 class _Origin:
-    """A VRF of a leaf, with the indexes of the prefixes that it advertises."""
+    """A VRF of a leaf, with the indexes (in ``Routes.prefixes``) of the prefixes that the leaf advertises from this VRF."""
 
     leaf: str
     vrf: Vrf
@@ -43,10 +43,10 @@ class _Origin:
 def _sessions(
     configs: Mapping[str, DeviceConfig], pairs: Collection[tuple[str, str]]
 ) -> dict[str, set[tuple[str, str]]]:
-    """Return the overlay sessions that both ends configure, by device, as (neighbor, cable). The cable is empty for sessions of loopbacks.
+    """Return the overlay sessions that both ends configure, by device, as (neighbor, cable). Loopback sessions have the cable "".
 
     A neighbor is identified by its address, because its description can be any text. ``pairs`` are the underlay
-    sessions that come up, as (device, cable). They also carry EVPN routes if both ends are configured so
+    sessions that come up, as (device, cable). They also carry EVPN routes if both ends are configured to do so
     (``OverlayConfig.links``).
     """
     owners: dict[Address, list[tuple[str, str]]] = {}
@@ -84,7 +84,10 @@ class OverlayPlane:
     def __init__(
         self, configs: Mapping[str, DeviceConfig], prefixes: list[str], pairs: Collection[tuple[str, str]] = ()
     ) -> None:
-        """Create the overlay. ``pairs`` are the underlay sessions that come up, as (device, cable)."""
+        """Create the overlay from the configurations of all switches. ``prefixes`` are the prefixes of all forwarding tables.
+
+        ``pairs`` are the underlay sessions that come up, as (device, cable).
+        """
         place = {prefix: number for number, prefix in enumerate(prefixes)}
         self._configs = {name: config for name, config in configs.items() if config.overlay is not None}
         self._size = len(prefixes)
@@ -152,9 +155,9 @@ class OverlayPlane:
         return {neighbor for neighbor in near if self._reflects(neighbor)}
 
     def _joined(self, reflecting: Mapping[str, set[str]]) -> dict[str, set[str]]:
-        """Return, by device, the groups of connected route reflectors that receive the device's routes. One reflector stands for each group.
+        """Return, by device, the groups of connected route reflectors that receive the device's routes. A group is named after one member.
 
-        The reflectors of a group advertise routes to each other, over all tiers.
+        The reflectors of a group advertise routes to each other, over all tiers. ``reflecting`` holds the neighbors of each device.
         """
         first: dict[str, str] = {}
         for name in reflecting:
@@ -167,9 +170,10 @@ class OverlayPlane:
         return {name: {first[neighbor] for neighbor in near if neighbor in first} for name, near in reflecting.items()}
 
     def _is_up(self, name: str, far: str, link: str, fibs: Mapping[str, Fib], down: frozenset[str]) -> bool:
-        """Return True if a session is up.
+        """Return True if the overlay session between ``name`` and ``far`` is up.
 
-        Its link must be up. For a session between loopbacks, both ends must have a route to the other end.
+        A session on a link needs the link to be up. A session between loopbacks (``link`` is "") needs a route at each end to the
+        other end.
         """
         if far not in fibs:
             return False
@@ -194,9 +198,9 @@ class OverlayPlane:
         return held
 
     def _takes(self, name: str, vrf: Vrf, other: Vrf) -> bool:
-        """Return True if a device can forward along routes that ``vrf`` imports from ``other``.
+        """Return True if a device can forward along routes that the VRF ``vrf`` imports from the VRF ``other``.
 
-        Some devices need equal VNIs for this.
+        Some systems can do so only if the two VRFs have the same VNI.
         """
         return self._leaks[name] or vrf.vni == other.vni
 
@@ -205,9 +209,9 @@ class OverlayPlane:
         return overlay is not None and overlay.reflects
 
     def _with_tenants(self, fib: Fib, known: Mask, live: Mask) -> Fib:
-        """Return a forwarding table in which tenant prefixes have the next hops of their tunnel endpoints.
+        """Return a device's forwarding table in which tenant prefixes have the next hops of their tunnel endpoints.
 
-        ``known`` is a mask of the prefixes that the device's VRFs hold. ``live`` is a mask of its own prefixes that are
+        ``known`` is a mask of the prefixes that the device's VRFs hold. ``live`` is a mask of the device's own prefixes that are
         up.
         """
         places, by = self._tenant, self._endpoint[self._tenant]
@@ -221,7 +225,7 @@ class OverlayPlane:
 
 
 def overlay_loopbacks(config: DeviceConfig) -> list[str]:
-    """Return the loopback prefixes of a device's overlay: those of its sessions and of its tunnels."""
+    """Return the loopback prefixes that a device needs for its overlay sessions and its tunnels."""
     if config.overlay is None:
         return []
     return list(config.overlay.prefixes())
@@ -230,7 +234,7 @@ def overlay_loopbacks(config: DeviceConfig) -> list[str]:
 def placed(config: DeviceConfig, vrf: Vrf) -> list[str]:
     """Return the prefixes of a VRF that exist on only one leaf.
 
-    Prefixes of layer-2 networks are left out (see ``table.shared``).
+    Prefixes of layer-2 networks, which several leaves share, are left out (see ``table.shared``).
     """
     anycast = {prefix for gateway in config.gateways if gateway.mac for prefix in gateway.prefixes}
     return [prefix for prefix in vrf.own_prefixes() if prefix not in anycast]

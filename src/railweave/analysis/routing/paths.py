@@ -1,6 +1,6 @@
 """NICs by name, and the path of each queue pair: its GIDs, and every link that it may use, with the share of its traffic.
 
-Queue pair i of a connection uses path color i mod P, where P is the number of colors (docs/load-balancing.md). Its
+Queue pair number i of a connection uses path color i mod P, where P is the number of colors (docs/load-balancing.md). Its
 source and destination addresses are in prefixes of that color, so its return path has the same color.
 """
 
@@ -28,9 +28,9 @@ PINNED = {
     "switches": "pinned to its switches; parallel links between two of them share its packets",
     "": "not pinned",
 }
-"""The description of a pinned path: pinned to links, to switches, or not at all."""
+"""The description of a path by what always stays the same on it: its links, its switches, or neither."""
 MOST_PARALLEL = 4
-"""The largest number of parallel links that text names one by one. JSON names all of them."""
+"""The largest number of parallel links that printed text names one by one. JSON output names all of them."""
 
 
 def find_nic(network: Network, name: str) -> tuple[str, Nic]:
@@ -92,16 +92,16 @@ def nic_number(network: Network, nic: Nic) -> tuple[str, int]:
 
 
 def plane_of(network: Network, nic: Nic) -> int:
-    """Return the number of a port on its NIC, from 0. It is also the number of the port's plane."""
+    """Return the index of a port on its NIC, from 0. The number of the port's plane is the same."""
     adapters = network.fabric(nic.fabric).adapters
     return (nic.rail - 1) // adapters if adapters else 0
 
 
 def port_pairs(network: Network, sources: tuple[Nic, ...], targets: tuple[Nic, ...]) -> list[tuple[Nic, Nic]]:
-    """Return the pairs of ports of two NICs that send to each other.
+    """Return the pairs of ports of two NICs between which packets are sent.
 
-    These are ports in the same plane, in the order of ``sources``. If both NICs have a single port, the two ports are a
-    pair in any plane.
+    The two ports of a pair are in the same plane. The pairs are in the order of ``sources``. If both NICs have a single port,
+    the two ports are a pair even in different planes.
     """
     if len(sources) == len(targets) == 1:
         return [(sources[0], targets[0])]
@@ -133,10 +133,10 @@ class LinkShare:
 
 @dataclass(frozen=True, slots=True)
 class QueuePairPath(JsonObject):
-    """The path of one queue pair. ``hops`` is empty if the destination cannot be reached.
+    """The path of one queue pair. ``hops`` holds the possible links of each hop; it is empty if the destination cannot be reached.
 
-    If a hop has several links, a hash or DLB chooses among them. Each link's share is then only an expected value, and
-    ``pinned`` is False. ``pinned_to`` has three values:
+    If a hop has several links, a hash or DLB (dynamic load balancing) chooses among them. Each link's share is then only an
+    expected value, and ``pinned`` is False. ``pinned_to`` has three values:
 
     - ``links``: the path always uses these links.
     - ``switches``: the path always uses the same switches, because the links of each hop are parallel.
@@ -154,7 +154,7 @@ class QueuePairPath(JsonObject):
 
     @property
     def pinned_to(self) -> Literal["links", "switches", ""]:
-        """The parts of the path that stay the same as long as its links are up: links or switches. Empty if neither does."""
+        """The part of the path that stays the same while its links are up: ``links``, ``switches``, or an empty string if neither."""
         if self.pinned:
             return "links"
         return "switches" if self.hops and all(len(by_ends(hop)) == 1 for hop in self.hops) else ""
@@ -165,9 +165,9 @@ class QueuePairPath(JsonObject):
         return f"qp {self.qp}  {self.color}  {self.src_gid} -> {self.dst_gid}  {pinned}"
 
     def to_text(self, before: QueuePairPath | None = None) -> str:
-        """Return the title and a line for each hop: a single link by its name, or parallel links together with the share of each.
+        """Return the title and a line for each hop. The line names a single link, or parallel links together with the share of each.
 
-        ``before`` is a queue pair on the same links, whose lines the reader has already seen. One line then names it.
+        ``before`` is an already printed queue pair on the same links. If it is given, one line refers to it instead.
         """
         if before is not None:
             return f"{self.title()}\n    the same links as qp {before.qp}"
@@ -190,7 +190,7 @@ def _hop_lines(hop: tuple[LinkShare, ...]) -> Iterator[str]:
 
 
 def by_ends(hop: tuple[LinkShare, ...]) -> dict[str, list[LinkShare]]:
-    """Return the links of a hop by the pair of devices that they connect (``A--B``). Parallel links are in one list."""
+    """Return the links of a hop, grouped by the two devices that they connect (key ``A--B``). Each list holds parallel links."""
     shares: dict[str, list[LinkShare]] = {}
     for link_share in hop:
         ends = "--".join(end.partition(":")[0] for end in link_share.link.split("--"))
@@ -277,7 +277,7 @@ def queue_pair_paths(
 
 
 def ports_without_path(network: Network, routes: Routes, src: str, dst: str, family: Family | None = None) -> list[str]:
-    """Return the ports of ``src`` (``SERVER:PORT``) that are absent or have no path. Their queue pairs use other ports."""
+    """Return the ports of ``src`` (as ``SERVER:PORT``) that are absent or have no path to ``dst``, so that queue pairs use other ports."""
     (source, sources), (target, targets) = find_ports(network, src), find_ports(network, dst)
     both = port_pairs(network, sources, targets)
     wanted = family or network.job_family(sources[0].fabric, sources[0].tenant)
@@ -286,10 +286,10 @@ def ports_without_path(network: Network, routes: Routes, src: str, dst: str, fam
 
 
 class _Lanes:
-    """The ports that the queue pairs of a connection use: ports that exist on both NICs and have a path.
+    """The port pairs that the queue pairs of a connection use: ports that exist on both NICs and have a path.
 
-    The simulator chooses ports in the same way (``prediction.simulation.model.addresses``). If no port has a path, all
-    ports remain in use.
+    The simulator chooses ports in the same way (``prediction.simulation.model.addresses``). If no pair has a path, all
+    pairs remain in use.
     """
 
     def __init__(
@@ -310,7 +310,10 @@ class _Lanes:
             self._ports = max(counts) or len(both)  # as NCCL has it: the number of the NIC that has more of them
 
     def of(self, qp: int) -> tuple[int, tuple[Nic, Nic]]:
-        """Return (turn of queue pair ``qp`` on its port, the port at both ends). The turn selects the path color."""
+        """Return (turn, (source port, destination port)) of queue pair number ``qp``.
+
+        Queue pairs are dealt to the ports in turns; the turn selects the path color.
+        """
         turn, lane = divmod(qp, self._ports)
         return turn, self.pairs[lane % len(self.pairs)]
 
@@ -329,14 +332,14 @@ def _link(server: str, nic: Nic) -> str:
 
 
 def _families(nic: Nic) -> str:
-    """Return the address families of a NIC as text."""
+    """Return the address families of a NIC in words, joined by "and"."""
     return " and ".join(
         word for known, word in WORDS.items() if any(address.family == known for address in nic.addresses)
     )
 
 
 def _second(network: Network, nic: Nic) -> str:
-    """Return a suggestion for giving a single-family NIC the other address family.
+    """Return a suggestion, for an error message, of how to give a NIC with one address family the other family too.
 
     The suggestion depends on the obstacle: the NIC's layer-2 network, its tenant's pools or the fabric's addressing.
     """
@@ -353,7 +356,7 @@ def _second(network: Network, nic: Nic) -> str:
 def path_hops(
     network: Network, routes: Routes, source: tuple[str, Nic], target: tuple[str, Nic], address: str
 ) -> tuple[tuple[LinkShare, ...], ...]:
-    """Return the hops from a NIC to an address of another NIC. Return an empty tuple if there is no path.
+    """Return the hops from a NIC to an address of another NIC, each as its possible links. The result is empty if there is no path.
 
     NICs are given as (server name, NIC).
     """
@@ -364,9 +367,9 @@ def path_hops(
 def _hops(
     network: Network, routes: Routes, source: tuple[str, Nic], target: tuple[str, Nic], there: NicAddress
 ) -> tuple[tuple[LinkShare, ...], ...]:
-    """Return the hops from the source's leaf to the destination by the forwarding tables. Traffic is split evenly over each group.
+    """Return the hops from the source's leaf to the destination, according to the forwarding tables.
 
-    ``there`` is the destination address. The result is empty if there is no path.
+    Each next-hop group splits traffic evenly. ``there`` is the destination address. The result is empty if there is no path.
     """
     first, last = _link(*source), _link(*target)
     gone = {source[1].leaf, target[1].leaf, first, last, source[0], target[0]} & routes.down
@@ -403,10 +406,10 @@ def _start(
 ) -> dict[_State, float]:
     """Return the initial states of packets at the source's leaf, with the share of each state. Return {} if the leaf has no route.
 
-    A state is (device, prefixes to follow one after the other). Packets to a routed NIC follow the NIC's prefix. In a
-    layer-2 network they follow the tunnel endpoint of the NIC's leaf. A leaf without that network sends them to any
-    leaf that has it (type 5), and that leaf sends them on. Between tenants the same tables apply: the source's VRF has
-    a route if the file allows prefixes to leak, or by mistake.
+    A state is (device, prefixes that the packet must reach one after the other). A packet to a routed NIC must reach the NIC's
+    prefix. In a layer-2 network, it must reach the tunnel endpoint of the NIC's leaf. A leaf without that network first sends
+    the packet to any leaf that has it (type 5). Between tenants, the source's VRF may have a route because the fabric file
+    lets prefixes leak, or by mistake.
     """
     leaf, nic = source[1].leaf, target[1]
     segment = network.segment_of(*target)
@@ -425,7 +428,10 @@ def _start(
 
 
 def _arrived(routes: Routes, device: str, left: tuple[str, ...]) -> _State:
-    """Return (device, prefixes still to follow). Leading prefixes that are on the device itself are removed."""
+    """Return the state of a packet at a device: (device, prefixes that the packet must still reach).
+
+    Prefixes at the start of ``left`` that are on the device itself are removed.
+    """
     while left and routes.is_local(device, left[0]):
         left = left[1:]
     return device, left

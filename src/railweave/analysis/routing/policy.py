@@ -1,4 +1,4 @@
-"""Application of routing policies to whole tables of routes at a time."""
+"""Application of routing policies to all routes of a table at once."""
 
 from __future__ import annotations
 
@@ -23,9 +23,8 @@ _UNDEFINED = ""
 class ResolvedTerm(NamedTuple):
     """A term of a policy, with the contents of its prefix lists and communities in place of their names.
 
-    - ``entries``: the entries of a list that is evaluated in order; it replaces ``prefixes``.
-    - ``unknown``: the reason why the decision on a route that reaches the term is unknown; empty if the decision is
-      known.
+    - ``entries``: permit and deny entries of a prefix list that is evaluated in order; they replace ``prefixes``.
+    - ``unknown``: the reason why railweave cannot tell whether the term accepts a route; empty if it can.
     """
 
     protocol: Literal["direct", "bgp"] | None
@@ -44,14 +43,14 @@ class ResolvedTerm(NamedTuple):
 
 
 _EVERY: dict[Family, Prefix] = {"ipv4": Prefix("0.0.0.0/0"), "ipv6": Prefix("::/0")}
-"""The default route of each family, which contains all prefixes of the family."""
+"""The prefix of each address family that contains all other prefixes."""
 
 _REFUSE = ResolvedTerm(None, (), True, None, None, False, None, None, frozenset(), 0, False)
 
 
 @dataclass(frozen=True, eq=False)
 class ResolvedPolicy:
-    """A policy as a device applies it. Within an engine, equal policies are the same object."""
+    """A policy as a device applies it, with the decision for routes that match no term. A policy engine has equal policies only once."""
 
     terms: tuple[ResolvedTerm, ...]
     default_accept: bool
@@ -74,7 +73,7 @@ class PolicyEngine:
         self._resolved: dict[tuple[tuple[ResolvedTerm, ...], bool], ResolvedPolicy] = {}
 
     def listed(self, entries: tuple[str, ...], *, orlonger: bool, lengths: tuple[int, int] | None = None) -> Mask:
-        """Return a mask of the prefixes that a prefix list matches: exactly or, with ``orlonger``, also longer prefixes inside an entry.
+        """Return a mask of the prefixes that a prefix list matches: equal prefixes or, with ``orlonger``, also longer prefixes inside them.
 
         ``lengths`` limits the length of matching prefixes (minimum, maximum).
         """
@@ -89,7 +88,7 @@ class PolicyEngine:
         return matched
 
     def permitted(self, entries: tuple[PrefixEntry, ...]) -> Mask:
-        """Return a mask of the prefixes whose first matching entry permits them."""
+        """Return a mask of the prefixes that an ordered prefix list permits: the first matching entry decides."""
         matched = self._by_entry.get(entries)
         if matched is None:
             matched, left = np.zeros(self.count, dtype=np.bool_), np.ones(self.count, dtype=np.bool_)
@@ -111,9 +110,10 @@ class PolicyEngine:
         return inside & same & (self._versions == network.version)
 
     def resolved(self, bgp: Bgp, name: str, device: str = "") -> ResolvedPolicy:
-        """Return a policy with its lists and communities resolved. An undefined policy has no terms, so the system's default applies.
+        """Return a policy by its name, with its lists and communities resolved.
 
-        ``device`` is the device's name in messages about unknown terms.
+        An undefined policy has no terms, so the system's default applies. ``device`` is the device's name in messages about unknown
+        terms.
         """
         policy = next((policy for policy in bgp.policies if policy.name == name), None)
         values = {community.name: community.value for community in bgp.communities}
@@ -123,18 +123,15 @@ class PolicyEngine:
         return self._resolved.setdefault((terms, bgp.default_accept), ResolvedPolicy(terms, bgp.default_accept))
 
     def _refused(self, bgp: Bgp) -> list[ResolvedTerm]:
-        """Return terms that reject the address families for which no session is active.
-
-        Neither end of a session sends such routes.
-        """
+        """Return terms that reject the address families for which the device activates no session, because no such routes are exchanged."""
         off = [every for family, every in _EVERY.items() if family not in bgp.families]
         return [_REFUSE._replace(prefixes=(every,)) for every in off]
 
     def apply(self, policy: ResolvedPolicy, ids: Ids, direct: Mask, places: Places = ALL) -> Ids:
         """Return the routes after a policy. Rejected routes become ``NONE``.
 
-        ``ids`` are the routes and ``direct`` is a mask of connected routes, both for the prefixes at ``places``. Raises
-        ``UnknownPolicyError`` if a route reaches a term with an unknown statement.
+        ``ids`` are the attributes of the routes, and ``direct`` is a mask of connected routes, both for the prefixes at ``places``.
+        Raises ``UnknownPolicyError`` if a route reaches a term with an unknown statement.
         """
         result = np.full(ids.shape, NONE, dtype=np.int32)
         left = ids >= 0
@@ -183,9 +180,9 @@ class PolicyEngine:
 
 
 def _others(held: frozenset[str], term: ResolvedTerm) -> frozenset[str]:
-    """Return the communities in ``held`` that a route keeps.
+    """Return the communities in ``held`` that a route keeps when a term adds communities.
 
-    If the term replaces communities, those of the same kinds are removed.
+    If the term replaces communities, communities of the same kinds as the added ones are removed.
     """
     kinds = {_kind(community) for community in term.added} if term.replaces else set[str]()
     return frozenset(community for community in held if _kind(community) not in kinds)
@@ -196,7 +193,7 @@ def _kind(value: str) -> str:
 
 
 def _asked_for(prefixes: tuple[Prefix, ...], family: Family | None) -> tuple[Prefix, ...]:
-    """Return the prefixes of a list to which a term applies: those of its address family, or all if the term has no family."""
+    """Return the prefixes of a list to which a term applies: the prefixes of its address family, or all if the term has no family."""
     return prefixes if family is None else tuple(prefix for prefix in prefixes if prefix.family == family)
 
 

@@ -1,4 +1,4 @@
-"""Forwarding tables as flat arrays, and the destinations that several leaves share."""
+"""Forwarding tables as flat arrays, and the prefixes that several leaves share."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class SharedPrefixes:
     - ``bridged``: by (device, VNI), the leaves whose MAC addresses the device knows.
     - ``endpoints``: by leaf, the prefix of its tunnel endpoint.
 
-    A device is in its own lists if it has the prefix or the VLAN itself.
+    The leaves in ``exits`` and ``bridged`` include the device itself if it has the prefix or the VLAN.
     """
 
     exits: dict[tuple[str, str], dict[str, tuple[str, ...]]] = field(
@@ -86,7 +86,10 @@ def shared(
 
 
 def _own(config: DeviceConfig, vrf: Vrf, down: frozenset[str]) -> Iterable[str]:
-    """Return the prefixes that a leaf shares with other leaves: subnets with a port that is up, and prefixes of live external sessions."""
+    """Return the prefixes of a VRF that a leaf shares with other leaves and currently has.
+
+    They are the subnets of layer-2 networks with a port that is up, and the prefixes of external sessions that are up.
+    """
     running = [
         interface for interface in config.interfaces if interface.link not in down and interface.peer not in down
     ]
@@ -102,15 +105,15 @@ def _own(config: DeviceConfig, vrf: Vrf, down: frozenset[str]) -> Iterable[str]:
 
 
 UNREACHABLE, LOCAL = -1, -2
-"""Group IDs that are not next-hop groups: there is no route, or the prefix is on the device itself."""
+"""Special values in place of a next-hop group ID: there is no route, or the prefix is on the device itself."""
 
 
 @dataclass(frozen=True)
 class Fib:
-    """The forwarding table of one device. All arrays have one entry per prefix of ``Routes.prefixes``.
+    """The forwarding table of one device. All arrays have one element per prefix of ``Routes.prefixes``.
 
     ``group`` and ``backup`` are IDs of next-hop groups (``Routes.groups``), or ``UNREACHABLE`` or ``LOCAL``. ``backup``
-    is the group that, according to the present routes, is used if every member of ``group`` fails. ``reason`` is a code
+    is the group that takes over if every link of ``group`` fails, according to the present routes. ``reason`` is a code
     of ``railweave.analysis.routing.attributes.REASONS``.
     """
 
@@ -121,7 +124,7 @@ class Fib:
 
 
 def empty_fib(device: str, prefixes: int) -> Fib:
-    """Return the forwarding table of an absent device. It reaches none of the ``prefixes`` (a number), not even its own."""
+    """Return the forwarding table of an absent device, in which every prefix is unreachable. ``prefixes`` is the number of prefixes."""
     nowhere = np.full(prefixes, UNREACHABLE, np.int32)
     return Fib(device, nowhere, nowhere, np.full(prefixes, REASONS.index("none"), np.uint8))
 
@@ -129,10 +132,10 @@ def empty_fib(device: str, prefixes: int) -> Fib:
 class ReceivedPrefixes(Mapping[tuple[str, str], "NDArray[np.bool_]"]):
     """The prefixes that each live session received, before import policy: a map from (device, link) to a mask over the prefixes.
 
-    - ``advertised``: the routes that groups of devices send.
-    - ``sessions``: a function that returns all sessions. It is called only when all sessions are listed.
+    - ``advertised``: the routes that each group of each device sends.
+    - ``sessions``: a function that returns all sessions. It is called only when a caller lists all sessions.
     - ``sender``: a function that returns the group at the far end of a session, or None if the session is down.
-    - ``let_in``: a function that returns the received prefixes that the receiver's policy accepts.
+    - ``let_in``: a function that returns a mask of the received prefixes that the receiver's policy accepts.
     - ``attributes``: a function that returns the attributes with which the receiver accepts a prefix, given by its
       index.
     """
@@ -155,14 +158,14 @@ class ReceivedPrefixes(Mapping[tuple[str, str], "NDArray[np.bool_]"]):
         return self._advertised[sender].routes.present
 
     def accepted(self, key: tuple[str, str]) -> NDArray[np.bool_]:
-        """Return the received prefixes that the receiver's policy accepts. Raises ``KeyError`` for an unknown session."""
+        """Return a mask of the received prefixes that the receiver's policy accepts. Raises ``KeyError`` for an unknown session."""
         received = self[key]
         return received if self._let_in is None else self._let_in(key)
 
     def attributes(self, key: tuple[str, str], place: int) -> Attributes | None:
-        """Return the attributes with which the receiver accepts a prefix, given by its index.
+        """Return the attributes with which the receiver of a session accepts a prefix. ``place`` is the index of the prefix.
 
-        Return None if it does not accept the prefix.
+        Return None if the receiver does not accept the prefix.
         """
         try:
             return None if self._sender(key) is None else self._attributes(key, place)
@@ -180,12 +183,13 @@ class ReceivedPrefixes(Mapping[tuple[str, str], "NDArray[np.bool_]"]):
 class Routes:
     """The forwarding tables of all devices for one set of failures.
 
-    - ``groups``: the links of each next-hop group, all of equal weight. A ``ControlPlane`` always gives equal groups
-      equal IDs.
+    - ``groups``: the links of each next-hop group, all of equal weight. Tables from one ``ControlPlane`` have equal IDs for
+      equal groups.
     - ``index``: the index of each prefix.
     - ``down``: all links and devices that are down.
     - ``fibs``: the table of each device. Devices that the fabric file marks as absent have empty tables; other devices
       that are down have no table.
+    - ``holds``: masks of the prefixes in each VRF, by (device, VRF).
     """
 
     prefixes: list[str]
@@ -212,7 +216,7 @@ class Routes:
         return ~inside
 
     def counted(self, device: str, mask: NDArray[np.bool_]) -> tuple[int, int]:
-        """Return (number of a mask's prefixes on other devices, number on the device itself).
+        """Return (number of a mask's prefixes on other devices, number of its prefixes on the device itself).
 
         Many sessions have the same mask, so the prefixes of each mask are counted only once. The few prefixes of the
         device are then looked up separately.
@@ -225,7 +229,7 @@ class Routes:
         return self._sums[id(mask)][1] - mine, mine
 
     def held(self, device: str, vrf: str, prefix: str) -> bool:
-        """Return True if a VRF of a device holds a prefix. An empty VRF name means the table of all prefixes outside VRFs."""
+        """Return True if a VRF of a device holds a prefix. The VRF name "" means the table outside all VRFs."""
         mask = self.holds.get((device, vrf))
         if mask is None:
             return not vrf
@@ -250,7 +254,7 @@ class Routes:
         return self.groups[group] if group >= 0 else ()
 
     def reason(self, device: str, prefix: str) -> str:
-        """Return the reason why the route is the best: one of ``REASONS``."""
+        """Return the reason why a device's route to a prefix is the best: one of ``REASONS``, for example ``as-path``."""
         return REASONS[int(self.fibs[device].reason[self.index[prefix]])]
 
     def is_local(self, device: str, prefix: str) -> bool:

@@ -33,7 +33,7 @@ FIRST_MANAGEMENT_HOST = 10
 
 
 class _Entry(NamedTuple):
-    """A switch before its AS number and addresses are allocated."""
+    """A switch before its AS number and addresses are allocated. ``number`` is its number in its role, from 1."""
 
     role: RoleName
     name: str
@@ -132,7 +132,7 @@ def switches(context: Context, layout: Layout) -> list[Switch]:
 
 
 def _room_for(number: int, first: int, others: Sequence[tuple[int, int]]) -> str:
-    """Return advice to resize a pool of AS numbers to ``number`` entries: widen the pool, or move it if it would overlap another pool.
+    """Return advice to resize a pool to ``number`` AS numbers: widen the pool, or move it if it would overlap another pool.
 
     ``first`` is the start of the pool, and ``others`` are the other pools as (first, last).
     """
@@ -149,9 +149,9 @@ def _room_for(number: int, first: int, others: Sequence[tuple[int, int]]) -> str
 def _beside_lists(slots: Mapping[str, int], owners: Mapping[int, str], device: str) -> int:
     """Return the host number, in the router-ID pool, of a switch that is not in a list of router IDs.
 
-    The number is the switch's slot, unless a list gives it to a different switch. The switch then takes that other
-    switch's slot, which is free. So all other switches keep their router IDs. ``owners`` maps host numbers to the
-    switches whose router ID comes from a list.
+    The number is the switch's number in the lock (``slots``), unless a list gives this number to a different switch. Then it is
+    that other switch's number in the lock, which is free. So all other switches keep their router IDs. ``owners`` maps host
+    numbers to the switches whose router ID comes from a list.
     """
     host = slots[device]
     while host in owners:
@@ -168,10 +168,10 @@ def listed(
     number: int,
     device: str,
 ) -> str:
-    """Return the address that a list gives to switch ``number`` of a role (from 1). Return "" if there is no list for the role.
+    """Return the address that a list in the fabric file gives to switch ``number`` of a role (from 1).
 
-    ``part`` is the key path of the lists in the fabric's section. Records a problem if the list is too short, or if the
-    address is not in its pool.
+    Return "" if there is no list for the role. ``part`` is the key path of the lists in the fabric's section. Records a problem
+    if the list is too short, or if the address is not in its pool.
     """
     addresses, at = lists.of(role), ("fabrics", layout.name, *part, role.replace("-", "_"))
     if not addresses:
@@ -227,10 +227,10 @@ def _host(
 
 
 def check_distinct(context: Context, all_switches: Sequence[Switch]) -> None:
-    """Record a problem for each AS number, router ID or management address that two switches share, and for overrides of unknown switches.
+    """Record a problem for each AS number, router ID or management address that two switches share.
 
-    AS numbers must be distinct only within a fabric. Switches of the top tier may share an AS number, because no path
-    leads through two of them (RFC 7938, section 5.2.1).
+    Also record a problem for overrides of unknown switches. AS numbers must be distinct only within a fabric. Switches of the
+    top tier may share an AS number, because no path leads through two of them (RFC 7938, section 5.2.1).
     """
     middle = {(switch.fabric, "spine") for switch in all_switches if switch.role == "super-spine"}
     by_name = {switch.name: switch for switch in all_switches}
@@ -262,9 +262,9 @@ def check_distinct(context: Context, all_switches: Sequence[Switch]) -> None:
 
 
 def _given_at(context: Context, attribute: str, switch: Switch, other: str) -> Location:
-    """Return the place in the file that gives two switches the same value: an override, a list of router IDs, or the pool.
+    """Return the key path, in the fabric file, of the setting that gives two switches the same value.
 
-    ``other`` is the name of the second switch.
+    The setting is an override, a list of router IDs, or the pool. ``other`` is the name of the second switch.
     """
     spec = context.source.spec
     place = next((n for n in (switch.name, other) if n in spec.overrides.devices), switch.name)
@@ -287,7 +287,7 @@ def _both_on_top(switch: Switch, other: Switch, middle: set[tuple[str, str]]) ->
 def check_management(context: Context, all_switches: Sequence[Switch], servers: Sequence[Server]) -> None:
     """Record a problem for each switch whose management address is already taken.
 
-    Other holders are gateways, management servers, and NICs of servers.
+    It may be taken by a gateway, a management server, or a NIC of a server.
     """
     wanted = context.source.spec.management
     taken: dict[str, tuple[str, Location]] = {}

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def edge_segments(context: Context, layout: Layout) -> list[Segment]:
-    """Return a segment for each edge port.
+    """Return a segment (a VLAN or link with its prefixes) for each edge port.
 
     The leaf has the first address of the segment. Records a problem for each unknown leaf or tenant.
     """
@@ -94,7 +94,7 @@ def edge_ports(context: Context, layout: Layout, cables: Sequence[Cable]) -> tup
 
 
 ENDPOINTS_PER_LEAF = 64
-"""The number of endpoint addresses reserved for each leaf.
+"""The number of tunnel endpoint addresses reserved for each leaf.
 
 This is the maximum of ``paths_per_nic``, so that a new color changes no existing address.
 """
@@ -154,7 +154,7 @@ def with_endpoints(
 
 
 def with_tunnels(segments: Sequence[Segment], switches: Sequence[Switch]) -> tuple[Segment, ...]:
-    """Return the segments, with the leaf's tunnel endpoint added to the subnets of layer-2 networks."""
+    """Return the segments (server subnets). Subnets of layer-2 networks get the address of their leaf's tunnel endpoint."""
     endpoint = {switch.name: switch.endpoints[0].address for switch in switches if switch.endpoints}
     return tuple(
         replace(segment, subnets=tuple(replace(subnet, tunnel=endpoint[segment.leaf]) for subnet in segment.subnets))
@@ -180,7 +180,7 @@ class _Numbered(NamedTuple):
 
 
 def number_links(context: Context, layout: Layout, cables: Sequence[Cable]) -> list[Cable]:
-    """Return the cables. Every cable between switches gets an address pair for numbered peering (RFC 3021, RFC 6164).
+    """Return the cables, with an address pair for every cable between switches if links are numbered (RFC 3021, RFC 6164).
 
     A cable in ``overrides.cables`` has the addresses given there. The other cables get addresses from the pool that
     ``pools`` specifies. Records a problem if a pool is too small.
@@ -227,10 +227,10 @@ def _at(layout: Layout, key: str) -> Location:
 
 
 def _by_port(context: Context, layout: Layout, between: Sequence[_Numbered]) -> Callable[[_Numbered], Pair]:
-    """Return a function that computes an address pair from the leaf's number and its uplink port, so that a pair never changes.
+    """Return a function that computes a cable's address pair from the number of its lower switch and the port there.
 
-    If there is a tier above the spines, links between spines and that tier use the second half of the pool. Links
-    between routers of two sites use the last quarter of the pool.
+    A pair so never changes. If there is a tier above the spines, links between spines and that tier use the second half of the
+    pool. Links between routers of two sites use the last quarter of the pool.
     """
     pool = ipaddress.ip_network(layout.spec.pools.fabric_links)
     half = pool.num_addresses // 2
@@ -268,7 +268,7 @@ def _by_port(context: Context, layout: Layout, between: Sequence[_Numbered]) -> 
 
 
 def _room(layout: Layout, each: int) -> int:
-    """Return the number of addresses that a pool needs if every lower end of a link has ``each`` addresses (``_by_port``)."""
+    """Return the number of addresses that the pool of link addresses needs if every lower switch has ``each`` addresses (``_by_port``)."""
     leaves, spines, borders = (
         each * max((end.number for end in ends), default=0) for ends in (layout.leaves, layout.spines, layout.dci)
     )

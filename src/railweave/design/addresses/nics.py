@@ -30,13 +30,13 @@ FIRST_TABLE = 10000
 """The first routing table number on servers (RLB document, Table 8)."""
 
 TABLES_PER_FABRIC = 1000
-"""The number of routing table numbers reserved for each fabric on a server, if the file does not number the tables."""
+"""The number of routing table numbers reserved for each fabric on a server, if the fabric file gives no table numbers."""
 
 LAST_TABLE = 2**32 - 1
 """The highest routing table number. Table numbers have 32 bits (rtnetlink, RTA_TABLE)."""
 
 LAST_RULE = 32765
-"""The highest rule priority before the kernel's rule for the main table, which has 32766."""
+"""The highest usable priority of a routing rule. The kernel's rule for the main table has the next priority, 32766."""
 
 RESERVED = range(253, 256)
 """The kernel's own routing tables: default, main and local (iproute2, rt_tables)."""
@@ -103,7 +103,7 @@ def check_host_tables(context: Context, fabrics: Sequence[Fabric], servers: Sequ
 
 
 def _check_priority(context: Context, fabric: Fabric) -> None:
-    """Record a problem if ``rule_priority`` leaves no room for the second rule on routed links.
+    """Record a problem if ``rule_priority`` leaves no room for the second routing rule on routed links.
 
     The second rule sends traffic that is not bound to an address into the fabric. Its priority is one higher than
     ``rule_priority``, because it must follow all other rules.
@@ -158,7 +158,7 @@ MAC_PLACEHOLDER = Rule(
 
 
 INVENTORY_ROWS = " (`railweave inventory fill FABRIC --write` writes its rows)"
-"""The addition to the remedy if there is no inventory yet."""
+"""The text that is appended to a remedy if there is no inventory yet."""
 SLAAC_LENGTH = 64
 """The length of the prefixes in which NICs form their own addresses (RFC 4291, section 2.5.1)."""
 
@@ -169,7 +169,7 @@ def eui64(prefix: str, mac: str) -> str:
 
 
 def _joined(network: _Half, interface: _Half) -> str:
-    """Return the address formed by a network half and an interface half."""
+    """Return the IPv6 address formed by a network half and an interface half (64 bits each)."""
     if network.text:  # an interface has no two zeros in a row either: nothing is left out
         return f"{network.text}:{interface.text}"
     return socket.inet_ntop(socket.AF_INET6, network.bits + interface.bits)
@@ -195,9 +195,9 @@ def _network(prefix: str) -> _Half:
 
 @lru_cache(maxsize=64)
 def _interface(mac: str) -> _Half:
-    """Return the interface half of a MAC address's SLAAC addresses.
+    """Return the interface half (the last 64 bits) of the SLAAC addresses that a NIC with this MAC address forms.
 
-    The result is cached, because it is the same in every prefix of a NIC.
+    The value is cached, because it is the same in every prefix of the NIC.
     """
     octets = bytes.fromhex(mac.replace(":", ""))
     bits = bytes([octets[0] ^ 0x02]) + octets[1:3] + b"\xff\xfe" + octets[3:]
@@ -207,7 +207,7 @@ def _interface(mac: str) -> _Half:
 def placeholder_mac(server: str, nic: str) -> str:
     """Return a locally administered MAC address as a placeholder for an unknown MAC address.
 
-    It depends only on the two names.
+    The same server and NIC names always give the same address.
     """
     digest = hashlib.sha256(f"{server}:{nic}".encode()).digest()
     return f"02:{digest[:5].hex(':')}"
@@ -357,10 +357,10 @@ def _addresses(
 
 
 def _fixed(fixed: Mapping[str, str], label: str, subnet: Subnet, both: bool) -> str | None:
-    """Return the address that an override gives a NIC for a path color (``label``), or None.
+    """Return the address that overrides give a NIC for a path color (``label``), or None.
 
-    ``both`` is True if the NIC has two address families. An address of a different family than the subnet is then
-    ignored.
+    ``fixed`` holds the NIC's addresses in overrides, by color. ``both`` is True if the NIC has two address families. An address
+    of a different family than the subnet is then ignored.
     """
     given = fixed.get(label)
     if given is not None and both and (":" in given) != (":" in subnet.prefix):
@@ -376,14 +376,14 @@ def _length(addressing: Addressing, subnet: Subnet) -> int:
 
 
 def _length_at(layout: Layout, tenant: str, subnet: Subnet) -> Location:
-    """Return the place in the file that sets the length of the prefixes cut from a subnet's pool."""
+    """Return the key path, in the fabric file, of the prefix length in a subnet's pool."""
     version = 6 if ":" in subnet.prefix else 4
     pool = next(tenant_pool for tenant_pool in tenant_pools(layout, tenant) if tenant_pool.network.version == version)
     return (*pool.at, "server_prefix" if pool.addressing.server_prefix else "prefix_length")
 
 
 def _static(subnet: Subnet, number: int) -> str | None:
-    """Return address ``number`` of a prefix (from 1), without counting the gateway.
+    """Return address ``number`` (from 1) of a prefix that a NIC can have. The gateway's address is not counted.
 
     Return None if there is no such address.
     """

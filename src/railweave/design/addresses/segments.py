@@ -1,4 +1,7 @@
-"""Server-facing segments with their VLANs and prefixes, and the division of pools that several fabrics share."""
+"""Segments with their VLANs and prefixes, and the division of pools that several fabrics share.
+
+A segment is a VLAN or routed link between servers and a leaf.
+"""
 
 from __future__ import annotations
 
@@ -76,7 +79,7 @@ def with_own_pools(context: Context) -> dict[str, FabricSpec]:
 
 
 def _value(fabric: FabricSpec, part: str, key: str) -> tuple[int, int] | str | None:
-    """Return the pool of a fabric under ``part`` and ``key``, or None if the fabric allocates nothing from it."""
+    """Return the pool of a fabric under the keys ``part`` and ``key``, or None if the fabric allocates nothing from the pool."""
     if part == "overlay":
         overlay = fabric.evpn()
         networks = any(tenant.networks for tenant in fabric.tenants.values())
@@ -210,7 +213,7 @@ def _of_tenants(fabrics: Sequence[Fabric]) -> Iterator[Held]:
 
 
 def check_tagged(context: Context, layout: Layout, all_segments: Iterable[Segment]) -> None:
-    """Record a problem for each tagged VLAN that is also a segment's VLAN.
+    """Record a problem for each tagged VLAN that is also the VLAN of a server segment.
 
     Trunk ports would carry this VLAN both tagged and untagged.
     """
@@ -248,7 +251,7 @@ def segments(
 
     - Each tenant's NICs have their own segments. NICs on a layer-2 network share one segment per leaf.
     - In a fabric with an overlay, NICs without a tenant are in a segment without subnets.
-    - With dual stack, prefixes of the first address family come before those of the second.
+    - With dual stack, prefixes of the first address family come before prefixes of the second.
 
     Records a problem if a pool is too small.
     """
@@ -309,7 +312,10 @@ def segments(
 
 
 def _cutters(context: Context, layout: Layout, colors: Sequence[Color]) -> tuple[Cutters, dict[str, Cutters]]:
-    """Return (functions that cut prefixes from the fabric's pools, functions that cut from pools of tenants, by tenant name)."""
+    """Return (functions that return a segment's prefixes from the fabric's pools, such functions for the pools of each tenant).
+
+    The functions of tenants are listed by tenant name.
+    """
     of_fabric = tuple(
         server_prefixes.cutter(context, layout, colors, pool) for pool in server_prefixes.fabric_pools(layout)
     )
@@ -325,7 +331,7 @@ def _cutters(context: Context, layout: Layout, colors: Sequence[Color]) -> tuple
 
 
 def _other_cutters(context: Context, layout: Layout, colors: Sequence[Color]) -> dict[str, Cutters]:
-    """Return the functions that cut prefixes for servers with a different link type, by entry of ``other_links``.
+    """Return the functions that return the prefixes of servers with a different link type, by their name in ``other_links``.
 
     Records a problem for each unknown server, and if a fabric has both such servers and tenants.
     """
@@ -351,14 +357,17 @@ def _other_cutters(context: Context, layout: Layout, colors: Sequence[Color]) ->
 
 
 def _kinds(layout: Layout) -> Callable[[str], str]:
-    """Return a function that gives the name of a server's entry in ``other_links``, or "" if the server has none."""
+    """Return a function that returns the key under ``other_links`` that lists a server, or "" if no key does."""
     others = layout.spec.addressing.other_links
     by_server = {server: name for name, other_link in others.items() for server in other_link.servers}
     return lambda server: by_server.get(server, "")
 
 
 def _shared(fabric: str, leaf: Leaf, here: Sequence[PlacedServer], owners: Mapping[str, Owner]) -> list[Segment]:
-    """Return a segment for each layer-2 network that has members on this leaf. ``here`` holds the servers of the leaf's stripe."""
+    """Return a segment (VLAN between servers and a leaf) for each layer-2 network that has members on this leaf.
+
+    ``here`` holds the servers of the leaf's stripe, and ``owners`` the tenant of each NIC.
+    """
     first: dict[tuple[str, VirtualNetwork], int] = {}
     for rail in leaf.rails:
         for server in here:
@@ -377,9 +386,9 @@ def _shared(fabric: str, leaf: Leaf, here: Sequence[PlacedServer], owners: Mappi
 
 
 def _vlan(context: Context, layout: Layout, leaf: Leaf, rail: int, owner: Tenant | None) -> int:
-    """Return the VLAN of a rail. VLANs differ between stripes or, with tenants (``owner``), between tenants.
+    """Return the VLAN of a rail. VLANs differ between stripes or, with tenants (``owner`` is the tenant), between tenants.
 
-    The stripes of a tenant share VLAN numbers. This is possible because stripes are connected only by routes.
+    With tenants, all stripes have the same VLANs, which is possible because only routes connect stripes.
     """
     first, last = layout.spec.pools.vlan
     group = leaf.stripe_slot if owner is None else owner.slot
@@ -430,7 +439,7 @@ def _check_gateway(context: Context, layout: Layout, all_segments: Sequence[Segm
 def _check_pairs(context: Context, layout: Layout, all_segments: Sequence[Segment]) -> None:
     """Record a problem if a NIC would get the network or broadcast address of a pool with proxy ARP.
 
-    NICs see such a pool as one subnet.
+    NICs treat such a pool as one subnet.
     """
     addressing = layout.spec.addressing
     if addressing.server_link != "proxy-arp":
@@ -451,9 +460,9 @@ def _check_pairs(context: Context, layout: Layout, all_segments: Sequence[Segmen
 
 
 def _check_apart(context: Context, pool: server_prefixes.ServerPool, all_segments: Iterable[Segment]) -> None:
-    """Record a problem if prefixes of a formula overlap.
+    """Record a problem if two prefixes that the fabric file's formula forms overlap.
 
-    This happens if the formula omits a number that distinguishes segments.
+    This happens if the formula omits a number that distinguishes segments, such as the rail.
     """
     version = pool.network.version
     nets = sorted(

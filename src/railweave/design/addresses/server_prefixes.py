@@ -1,4 +1,4 @@
-"""Server pools, and the server prefixes that bit fields or the fabric file's formula form from them."""
+"""Server pools, and the server prefixes that are formed from them with bit fields or with the fabric file's formula."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ Routed IPv4 links use /31.
 
 
 class ServerPool(NamedTuple):
-    """A server pool.
+    """A pool from which server prefixes are formed.
 
     - ``addressing``: the section of the fabric file that specifies how prefixes are formed from the pool.
-    - ``at``: the place of the pool in the file.
+    - ``at``: the key path of the pool in the file.
     - ``tenant``: the tenant that owns the pool; empty for the fabric's pools.
     """
 
@@ -57,7 +57,7 @@ def fabric_pools(layout: Layout) -> tuple[ServerPool, ...]:
 
 
 def other_pools(layout: Layout) -> dict[str, tuple[ServerPool, ...]]:
-    """Return the pools of servers with a different link type, by the name of their entry in ``other_links``."""
+    """Return the pools of servers with a different link type, by the servers' key in ``other_links``."""
     base, pools = layout.spec.addressing, dict[str, tuple[ServerPool, ...]]()
     for name, other_link in base.other_links.items():
         at: Location = ("fabrics", layout.name, "addressing", "other_links", name)
@@ -131,7 +131,7 @@ def check_own_pools(context: Context, layout: Layout) -> None:
 
 
 def _own(layout: Layout) -> Iterator[ServerPool]:
-    """Yield the pools that belong to a tenant."""
+    """Yield the pools that tenants of a fabric have for themselves."""
     for tenant in layout.spec.tenants:
         yield from (tenant_pool for tenant_pool in tenant_pools(layout, tenant) if tenant_pool.tenant)
 
@@ -143,11 +143,11 @@ if TYPE_CHECKING:
 
 
 MOST_BITS = 32
-"""The greatest width of a prefix field, in bits."""
+"""The maximum number of bits for each number (stripe, rail and others) in a prefix."""
 
 
 def cutter(context: Context, layout: Layout, colors: Sequence[Color], pool: ServerPool) -> Callable[[Place], Subnet]:
-    """Return a function that gives the prefix in a pool for a place (stripe, rail, color and so on).
+    """Return a function that returns the prefix, from a pool, for given numbers of the stripe, rail, color and so on.
 
     Records a problem if the pool is too small.
     """
@@ -176,7 +176,7 @@ def is_host(network: Prefix, host: int) -> bool:
 
 
 def _formula(context: Context, pool: ServerPool) -> Callable[[Place], Subnet]:
-    """Return a function that computes prefixes by the file's formula."""
+    """Return a function that computes a prefix, from the numbers of the stripe, rail and so on, by the pool's formula in the fabric file."""
     addressing, at = pool.addressing, pool.at
     formula = addressing.server_prefix or ""
     where, whole = (*at, "server_prefix"), pool.network
@@ -217,7 +217,7 @@ def _formula(context: Context, pool: ServerPool) -> Callable[[Place], Subnet]:
 
 
 def _bits(context: Context, layout: Layout, colors: Sequence[Color], of: ServerPool) -> Callable[[Place], Subnet]:
-    """Return a function that computes prefixes from the pool's prefix, followed by bit fields with the stripe, rail and other numbers."""
+    """Return a function that computes a prefix: the pool's prefix, followed by bit fields with the stripe, rail and other numbers."""
     addressing, pool = of.addressing, of.network
     length = addressing.prefix_length
     free = length - pool.prefixlen
@@ -286,9 +286,9 @@ def _routed_bits(free: int) -> FieldBits:
 
 
 def _capped(*, stripe: int, rail: int, color: int, server: int = 0, tenant: int = 0) -> FieldBits:
-    """Return the fields, with widths of at most 32 bits.
+    """Return the bit fields with widths of at most 32 bits each.
 
-    Excess bits, which occur in short IPv6 pools, go to fields that are narrower.
+    Excess bits, which occur in short IPv6 pools, are given to the other fields.
     """
     from railweave.model.intent.addressing import FieldBits
 
@@ -343,5 +343,5 @@ def inside(inner: Prefix, outer: Prefix) -> bool:
 
 
 def stripes(layout: Layout) -> int:
-    """Return the highest stripe number of a fabric."""
+    """Return the highest stripe number of a fabric, which may exceed the number of stripes."""
     return max(leaf.stripe_slot for leaf in layout.leaves)

@@ -55,6 +55,8 @@ def choose(
 ) -> str:
     """Return the catalog name of the optic for one cable end: ``asked`` if given, or else the best fit.
 
+    - ``at``: the place in the fabric file to report.
+    - ``cage``: the form factor of the port.
     - ``channels``: the number of links that the port carries.
     - ``measured_on``: the inventory line with the measured length, or 0 if the length is planned.
     - ``copper``: True if copper assemblies may be chosen. Copper can connect a switch and a NIC, but not two switches.
@@ -165,9 +167,9 @@ def settled(
 
 
 def _one_a_module(catalog: Catalog, cables: Sequence[Cable]) -> dict[Module, str]:
-    """Return one optic for each module whose links have different optics so far.
+    """Return a common optic for each module whose links (breakout channels) have different optics so far.
 
-    It is the optic with the longest reach among them.
+    Of these optics, the optic with the longest reach becomes the common optic.
     """
     known = catalog.optics
     best: dict[Module, str] = {}
@@ -203,7 +205,7 @@ def _refitted(cables: list[Cable], chosen: Mapping[Module, str]) -> list[Cable]:
 
 
 def _groups(cables: Sequence[Cable]) -> dict[Module, set[Module]]:
-    """Return, for each module, the set of modules that must have optics of the same kind because cables connect them."""
+    """Return, for each module, all modules that cables connect to it, directly or through other modules, and that must be of one kind."""
     groups: dict[Module, set[Module]] = {}
     for cable in cables:
         group, other = (groups.setdefault(place, {place}) for place in (cable.a.module, cable.b.module))
@@ -233,7 +235,7 @@ def _note(
 
 
 class _Tier(NamedTuple):
-    """A tier of links: the lower and the upper role, and the number of parallel links between two switches."""
+    """Links between two tiers: the lower and the upper role, and the number of parallel links between two switches."""
 
     lower: RoleName
     upper: RoleName
@@ -242,9 +244,9 @@ class _Tier(NamedTuple):
 
 
 class _Place(NamedTuple):
-    """A switch, and its place among the neighbors of a switch in the other tier.
+    """A switch at one end of a cable. ``place`` is its number among the neighbors of the switch at the other end.
 
-    The place determines the port on the other switch.
+    The number determines the port on that other switch.
     """
 
     name: str
@@ -380,10 +382,9 @@ class _Cabler:
         )
 
     def _with_lanes(self, cable: Cable) -> Cable:
-        """Return a cable to a server with the lanes of the NIC's module that the port uses.
+        """Return a cable to a server, with the lanes of the NIC's module that the NIC port uses.
 
-        Modules for links of one or two lanes (``Optic.trunk``) have lanes of 100G. Ports that share a cage have lanes one
-        after another.
+        Modules for links of one or two lanes (``Optic.trunk``) have lanes of 100G. Ports of the same module use consecutive lanes.
         """
         module = self.context.catalog.optics.get(cable.a.optic)
         if cable.kind != "server" or module is None or not module.trunk:
@@ -432,7 +433,7 @@ class _Cabler:
         )
 
     def _more_spines(self, spine: str, leaves: int) -> str:
-        """Return the change of the fabric file that gives spines enough ports for all leaves at the same bandwidth.
+        """Return advice to add spines, so that spines have enough ports for ``leaves`` leaves at the same bandwidth.
 
         Return "" if the file limits the spines' port range.
         """
@@ -450,9 +451,9 @@ class _Cabler:
         return f"a spine has ports for {counted(room, 'leaf', 'leaves')}: give `stripes_per_pod` and `super_spines`, as `railweave init --gpus` sizes them"
 
     def _cost(self, spines: int, uplinks: int, before: int) -> str:
-        """Return what the last stripe then costs: switches and cables beyond those of the other stripes. Empty if there is one stripe.
+        """Return the additional switches and cables that the last stripe needs with more spines, as text. Return "" for a single stripe.
 
-        ``uplinks`` and ``before`` are the uplinks of a leaf, with ``spines`` spines and as the file has it.
+        ``spines`` is the new number of spines. ``uplinks`` and ``before`` are the uplinks of a leaf with and without the new spines.
         """
         topology = self.layout.spec.topology
         *others, last = topology.stripe_names()
@@ -465,7 +466,7 @@ class _Cabler:
         return f": {counted(switches, 'switch', 'switches')} and {counted(cables, 'cable')} more than without {last}"
 
     def _most_above(self, role: RoleName) -> int:
-        """Return the highest position among upper switches of a role.
+        """Return the highest position among the upper switches, which have the role ``role``.
 
         A lower switch needs uplink ports for all positions up to this one.
         """
@@ -476,10 +477,10 @@ class _Cabler:
         return max(border.position for border in self.layout.borders)
 
     def _most_below(self, role: RoleName) -> int:
-        """Return the number of places below each upper switch for lower switches of a role. An upper switch needs ports for all these places.
+        """Return the number of lower switches, with the role ``role``, for which an upper switch needs ports.
 
-        The place of a leaf is ``leaf.place``. The place of a spine is the number of its pod or, with interconnect
-        routers, its position.
+        It is the highest number of a lower switch. For a leaf, the number is ``leaf.place``. For a spine, it is the number of its
+        pod or, with interconnect routers, its position.
         """
         if role == "leaf":
             return max(leaf.place for leaf in self.layout.leaves)
@@ -488,7 +489,10 @@ class _Cabler:
         return max(pod_number(spine.pod) for spine in self.layout.spines)
 
     def _planned(self, intent: CableIntent, fixed: FixedCable | None, device: str, other: str) -> float:
-        """Return the planned length of a cable in metres: from an override, or else from rack positions, or else the default of its kind."""
+        """Return the planned length of a cable in metres: from an override, or else from rack positions, or else the default of its kind.
+
+        ``intent`` has the settings of the cable's kind, and ``fixed`` is the cable's override.
+        """
         if fixed and fixed.override.length is not None:
             return fixed.override.length
         across = intent is self.layout.spec.cabling.interconnect
@@ -496,7 +500,7 @@ class _Cabler:
         return intent.length if by_racks is None else by_racks
 
     def _length(self, intent: CableIntent, fixed: FixedCable | None, *ends: tuple[str, str]) -> _Length:
-        """Return the length measured at either end of a cable, or else the planned length."""
+        """Return the cable length that the inventory gives for one of the ``ends`` (device, port), or else the planned length."""
         inventory = self.context.source.inventory
         for device, port in ends if inventory.items else ():
             item = inventory.get(device, port)
@@ -516,9 +520,9 @@ class _Cabler:
         *,
         far: bool = False,
     ) -> str:
-        """Return the optic of the cable end with device and port ``of``.
+        """Return the optic of one cable end. ``of`` is (device, port) of this end.
 
-        An override of this cable comes first, then the optic requested for cables of its kind, then the fitting optic
+        An override of the cable comes first, then the optic requested for cables of its kind, then the fitting optic
         with the shortest reach. ``far`` is True for the upper end of the cable.
         """
         intent: CableIntent = getattr(self.layout.spec.cabling, kind)

@@ -1,6 +1,6 @@
 """The ports of a device: the ports in use, and the port of each cable.
 
-A port depends only on a slot number, so adding or removing a neighbor moves no other cable.
+A cable's port depends only on the neighbor's number, so adding or removing a neighbor moves no other cable.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Port:
 
     @property
     def lane(self) -> int:
-        """The number of the first electrical lane, from 1."""
+        """The number of the first electrical lane of this port or channel, from 1."""
         return (self.channel or 0) * (self.group.lanes // self.channels) + 1
 
     @property
@@ -49,7 +49,7 @@ class Port:
 
 @dataclass(frozen=True, slots=True)
 class Range:
-    """A resolved port range: physical ports ``first`` to ``last``, each split into ``channels`` of ``speed_gbps``.
+    """A port range with all values filled in: physical ports ``first`` to ``last``, each split into ``channels`` of ``speed_gbps``.
 
     ``spread`` is True if no two neighbors share a physical port, even if channels of a port then remain unused.
     """
@@ -125,9 +125,9 @@ def capacity(model: SwitchModel, ports: PortRange, breakout: Breakout, topology:
 
 
 class Owner(NamedTuple):
-    """The owner of a port: a description, and the kind of range that the port belongs to.
+    """The cable or other use that holds a port: a description, and the kind of range that the port belongs to.
 
-    ``fixed_at`` is the place of an override in the file; None if the port comes from the range.
+    ``fixed_at`` is the key path of an override in the file; None if the port comes from the range.
     """
 
     text: str
@@ -136,7 +136,7 @@ class Owner(NamedTuple):
 
 
 class Conflict(NamedTuple):
-    """The reason why a port cannot be reserved, and the present owner of the port."""
+    """The reason why a port cannot be reserved, and the use that holds the port or its split (``other``)."""
 
     text: str
     other: Owner
@@ -144,7 +144,11 @@ class Conflict(NamedTuple):
 
 @dataclass
 class Panel:
-    """The ports in use on a device, with the owner of each and the split of each physical port."""
+    """The ports in use on a device.
+
+    ``owners`` holds the use of each (physical port, channel). ``splits`` holds (number of channels, the use that needs them) of
+    each physical port.
+    """
 
     device: str
     model: SwitchModel
@@ -152,7 +156,7 @@ class Panel:
     splits: dict[int, tuple[int, Owner]] = field(default_factory=dict[int, tuple[int, Owner]])
 
     def take(self, port: Port, owner: Owner) -> Conflict | None:
-        """Reserve a port for an owner. Return None, or the conflict that prevents the reservation."""
+        """Reserve a port for ``owner``. Return None, or the conflict that prevents the reservation."""
         key = (port.physical, port.channel)
         holder = self.owners.setdefault(key, owner)
         if holder is not owner:
@@ -171,9 +175,9 @@ class Panel:
 def port_named(
     context: Context, at: Location, device: str, model: SwitchModel, system: System, name: str, speed_gbps: int
 ) -> Port | None:
-    """Return the port with this name on a device model at a link speed. Record a problem and return None if there is none.
+    """Return the port with this name on a device model, in the breakout mode for a link speed.
 
-    ``at`` is the place in the file to report.
+    If there is no such port, record a problem at ``at``, a place in the fabric file, and return None.
     """
     ports = list(ports_of(model, system))
     fitting = {port_name: port for port_name, port, speed in ports if speed == speed_gbps}

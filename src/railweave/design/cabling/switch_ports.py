@@ -22,14 +22,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class FixedCable:
-    """A cable override with its place in the fabric file."""
+    """A cable override with its key path in the fabric file."""
 
     at: Location
     override: CableOverride
 
 
 class CableOverrides:
-    """The overrides of cables in the fabric file that have not been matched to a cable yet."""
+    """The overrides of cables in the fabric file that the design has not applied to a cable yet."""
 
     def __init__(self, context: Context) -> None:
         self._left: dict[tuple[str, str, int], FixedCable] = {}
@@ -46,10 +46,10 @@ class CableOverrides:
         context.check()
 
     def take(self, a: str, b: str, link: int = 1) -> FixedCable | None:
-        """Remove the override of a cable, and return it. Return None if there is none.
+        """Remove the override of a cable from the list, and return it. Return None if the cable has no override.
 
-        ``a`` and ``b`` are the ends, in the order of the override. ``link`` is the number of the cable among the parallel
-        cables between these ends, from 1.
+        ``a`` and ``b`` are the end devices, in the order of the override. ``link`` is the number of the cable among the parallel
+        cables between these devices, from 1.
         """
         return self._left.pop((a, b, link), None) if self._left else None
 
@@ -76,9 +76,9 @@ LINK_SLOWER = Rule(
 
 
 def port_ranges(context: Context, layout: Layout) -> dict[tuple[Equipment, PortKind], Range]:
-    """Return the port range for each kind of equipment and each kind of port that it needs.
+    """Return the port range for each (kind of switch, kind of port).
 
-    Raises ``DesignError`` if a device lacks such ports.
+    A kind of switch is a role with its model. Raises ``DesignError`` if a switch lacks such ports.
     """
     ranges: dict[tuple[Equipment, PortKind], Range] = {}
     for equipment in layout.kinds():
@@ -100,7 +100,7 @@ def _kinds(layout: Layout, equipment: Equipment) -> tuple[PortKind, ...]:
 
 
 def _check_common_speed(context: Context, layout: Layout) -> None:
-    """Record a problem if a kind of switch has no link speed in common with a kind of switch in the tier above."""
+    """Record a problem if a switch model and a switch model in the tier above have no link speed in common."""
     wanted, tiers = layout.spec.topology.link_speed, layout.tiers
     for lower in layout.kinds():
         for upper in layout.kinds():
@@ -139,10 +139,10 @@ def _note_slower(context: Context, layout: Layout, ranges: dict[tuple[Equipment,
 
 
 def _port_range(context: Context, layout: Layout, equipment: Equipment, kind: PortKind) -> Range | None:
-    """Return the port range for one kind of link.
+    """Return the port range of a kind of switch for one kind of link, such as uplinks.
 
-    Some switches of a role may support the requested speed between switches and others not. The others use the next
-    lower speed. Records a problem if the device has no such ports or cannot split them as needed.
+    If some models of a role do not support the requested speed between switches, they use the next lower speed. Records a
+    problem if the switch has no such ports or cannot split them as needed.
     """
     role, model = equipment.role, equipment.model
     ports: PortRange = getattr(role, kind)
@@ -172,9 +172,9 @@ def _port_range(context: Context, layout: Layout, equipment: Equipment, kind: Po
 
 
 def _halves(model: SwitchModel, role: Role, kind: PortKind, breakout: Breakout) -> Range | None:
-    """Return a spine's default port range in a fabric with super-spines.
+    """Return a spine's default port range, to leaves or to super-spines (``kind``), in a fabric with super-spines.
 
-    Leaves get the first half of its ports, super-spines the second.
+    Leaves get the first half of the spine's ports, super-spines the second.
     """
     group = model.ports[0]
     middle = group.first + group.count // 2
@@ -186,7 +186,7 @@ def _halves(model: SwitchModel, role: Role, kind: PortKind, breakout: Breakout) 
 
 
 def _exist(context: Context, at: Location, device: str, model: SwitchModel, ports: PortRange) -> bool:
-    """Return True if the device has the first and the last port of a range. Otherwise record a problem at ``at``."""
+    """Return True if the device has the first and the last port of a range. Otherwise record a problem at ``at``, a key path in the file."""
     for key, port in (("first", ports.first), ("last", ports.last)):
         if port is not None and model.group_of(port) is None:
             known = ", ".join(f"{group.first} to {group.last}" for group in model.ports)
@@ -214,7 +214,10 @@ def _cannot_split(
 
 
 def _before_servers(layout: Layout, leaf: Role, model: SwitchModel) -> int | None:
-    """Return the last uplink port if server ports come after the uplink ports. Return None if server ports come first."""
+    """Return the last port available to uplinks of a leaf if its server ports come after its uplink ports.
+
+    Return None if server ports come first.
+    """
     servers = leaf.server_ports.first
     if servers is None:
         servers = default_server_first(model, layout.spec.topology)
@@ -226,7 +229,7 @@ _KINDS: tuple[PortKind, ...] = ("server_ports", "leaf_ports", "uplink_ports")
 
 
 class PortPosition(NamedTuple):
-    """A port of a range, with its name and electrical lanes. All switches with the same equipment share this object."""
+    """A port of a range, with its name and electrical lanes. All switches of one kind share this object."""
 
     port: Port
     name: str
@@ -246,7 +249,7 @@ class SwitchPorts:
         self.spots: dict[tuple[Equipment, PortKind, int, int, int, int | None], PortPosition] = {}
 
     def check(self) -> None:
-        """Record a problem for ports that belong to two ranges, and for switches that use more ports than their silicon supports."""
+        """Record a problem for ports that are in two ranges, and for switches that use more ports than their switch chip supports."""
         self._check_overlaps()
         self._check_silicon()
 
@@ -277,8 +280,8 @@ class SwitchPorts:
     ) -> PortPosition | None:
         """Return the port of a link from the range of its kind, or None if the range is too small.
 
-        ``slot``, ``link`` and ``links`` are those of ``Range.port``. ``speed`` is set if a link between switches is slower than
-        the range.
+        ``slot`` is the neighbor's number, from 1. ``link`` is the number of the link, from 0, among the ``links`` parallel links to
+        this neighbor. ``speed`` is set if a link between switches is slower than the range.
         """
         equipment = self.layout.equipment[device]
         key = (equipment, kind, slot, link, links, speed)
@@ -302,7 +305,8 @@ class SwitchPorts:
     ) -> PortPosition | None:
         """Reserve the switch port of a cable and return it. Records a problem and returns None if no port is available.
 
-        ``fixed`` is the cable's override, whose port replaces ``spot``.
+        ``spot`` is the cable's port from the range. ``fixed`` is the cable's override, whose port replaces ``spot``. ``owner``
+        describes the cable in messages.
         """
         fixed_at = None
         if fixed and device in fixed.override.ports:
@@ -332,14 +336,14 @@ class SwitchPorts:
         return None
 
     def room(self, device: str, kind: PortKind) -> int:
-        """Return the number of links for which a switch has ports of this kind, if neighbors may share a port."""
+        """Return the number of links that the switch's port range of this kind can hold, if neighbors may share a physical port."""
         return self.ranges[self.layout.equipment[device], kind].size
 
     def too_few(self, device: str, kind: PortKind, wanted: str, neighbors: int, links: int, fix: str = "") -> None:
         """Record the problem that a range has too few ports for ``links`` links to each of ``neighbors`` neighbors.
 
-        It is recorded once per kind of switch. ``fix`` is the suggested change. If it is empty, the general advice is
-        used.
+        The problem is recorded once per kind of switch. ``wanted`` describes the links. ``fix`` is the suggested change; if it is
+        empty, the general advice is used.
         """
         equipment = self.layout.equipment[device]
         if (equipment, kind) in self.short:

@@ -1,1 +1,1 @@
-"""The limits of switches, hosts and protocols, checked against the design."""
+"""Checks of a design against the limits of switches, servers and protocols."""

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def check_port_qos(context: Context, layout: Layout, switches: Sequence[Switch], cables: Sequence[Cable]) -> None:
-    """Record a problem for a QoS exception on a port without a link, or on only one of the two ends of a link between switches."""
+    """Record a problem for a QoS exception on a port without a link, or on only one end of a link between switches."""
     qos_by_port = {(switch.name, each.port): each for switch in switches for each in switch.port_qos}
     if not qos_by_port:
         return
@@ -67,14 +67,14 @@ ECN_BYTES = Rule(
     fix="set `min_bytes` and `max_bytes` to choose the lengths yourself",
 )
 STEP = 1000
-"""The step of thresholds in bytes: one kilobyte, the unit of EOS and of Enterprise SONiC."""
+"""The granularity of queue thresholds, in bytes: one kilobyte, the unit of EOS and of Enterprise SONiC."""
 
 
 def with_lengths(context: Context, qos: Qos, role: Role, speed_gbps: int, at: Location) -> Qos:
-    """Return a role's QoS with ECN fill levels converted to queue lengths in bytes, if the role's system uses bytes.
+    """Return a role's QoS with ECN fill levels converted to queue lengths in bytes, if the role's operating system uses bytes.
 
-    ``at`` is the place of the QoS in the file. If the file gives no fill level, the system's own queue lengths apply,
-    and only the probability of the file is used. Each conversion produces a finding.
+    ``at`` is the key path of the QoS in the file. If the file sets ECN without fill levels, the system's own queue lengths
+    apply. Each conversion of fill levels produces a finding.
     """
     system, model = context.catalog.systems[role.nos], context.catalog.switches[role.device]
     if system.marking is None:
@@ -159,9 +159,9 @@ def check_lossless(context: Context, layout: Layout, base: Location, qos: Qos) -
 
 
 def check_roles(context: Context, layout: Layout, roles: Mapping[RoleName, RoleIntent]) -> None:
-    """Report each role whose settings of a lossless class differ from those of the leaves.
+    """Report each role that marks a lossless class (ECN) if leaves do not, or the other way round.
 
-    Also report buffer settings without effect.
+    Also report roles that reserve buffer for lossless classes but send no pause frames.
     """
     at = ("fabrics", layout.name)
     able: list[RoleName] = [name for name in layout.tiers if context.catalog.systems[roles[name].nos].queues]

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
 
 def check_strict_queues(context: Context, system: System, qos: Qos, base: Location) -> None:
-    """Record a problem if the system needs strict-priority classes in the highest queues and the classes cannot be placed there.
+    """Record a problem if the system serves queues by number and a strict-priority class is not in the highest queues.
 
-    Systems that serve queues in the order of their numbers need this order.
+    ``base`` is the key path of the QoS settings in the fabric file.
     """
     if not (system.pfc_by_queue and system.strict_on_top):
         return
@@ -54,7 +54,7 @@ def check_strict_queues(context: Context, system: System, qos: Qos, base: Locati
 
 
 def _sharing_above(qos: Qos, queue: int) -> list[str]:
-    """Return the classes with a weighted share of the port and a higher queue number than ``queue``."""
+    """Return the names of the classes that share bandwidth by weight and have a higher queue number than ``queue``."""
     return [
         name
         for name, traffic_class in qos.classes.items()
@@ -71,7 +71,7 @@ def _these(strict: Sequence[str]) -> str:
 
 
 def check_flowsets(context: Context, layout: Layout) -> None:
-    """Record a problem if the flowset table of DLB is larger than the operating system of a switch in the fabric supports."""
+    """Record a problem if the fabric file sets a larger DLB flowset table than a switch's operating system supports."""
     wanted = layout.spec.load_balancing
     if wanted.group_mode() != "dlb-flowlet":
         return
@@ -121,7 +121,7 @@ def _check_range(context: Context, system: System, part: object, field: str, tak
 
 
 def _numbers(part: object, field: list[str]) -> Iterator[tuple[tuple[str, ...], int]]:
-    """Yield (key path, number) for each number that a field path matches below ``part``. ``*`` matches every name.
+    """Yield (key path, number) for each number in ``part`` that matches a path of field names. ``*`` matches every name.
 
     Values that are not set are left out.
     """
@@ -255,7 +255,7 @@ def check_limits(context: Context, layout: Layout, cables: Sequence[Cable], colo
 
 
 def _ports(layout: Layout, cables: Sequence[Cable]) -> dict[Equipment, list[tuple[str, Cable]]]:
-    """Return the ports with a cable for each kind of switch, as (switch name, cable)."""
+    """Return the cabled ports of each kind of switch (role with model), as a list of (switch name, cable)."""
     ports: dict[Equipment, list[tuple[str, Cable]]] = {}
     for cable in cables:
         for device in (cable.a.device, cable.b.device):
@@ -266,7 +266,7 @@ def _ports(layout: Layout, cables: Sequence[Cable]) -> dict[Equipment, list[tupl
 
 
 def _qos_at(layout: Layout, kind: Equipment) -> Location:
-    """Return the place of a switch's QoS in the file: the QoS of its role if the role has one, or else the fabric's QoS."""
+    """Return the key path, in the fabric file, of a kind of switch's QoS: under its role if the role has QoS, or else under the fabric."""
     base = ("fabrics", layout.name)
     return (*base, kind.role_name.replace("-", "_"), "qos") if layout.roles[kind.role_name].role.qos else (*base, "qos")
 

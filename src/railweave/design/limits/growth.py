@@ -1,6 +1,6 @@
-"""Findings about growth, empty stripes, the server order between stripes, and pinned paths.
+"""Findings about growth, empty stripes, the server order between stripes, and paths that are not fixed to links.
 
-``growth`` depends only on a fabric's switches and cables.
+The function ``growth`` depends only on a fabric's switches and cables.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 def size_of(catalog: Catalog, layout: Layout) -> Size | None:
-    """Return the size of a two- or three-tier fabric (``design.sizing``). Return None if the fabric has a feature that sizing does not support.
+    """Return the size of a two- or three-tier fabric (``design.sizing``), or None if sizing does not support one of its features.
 
     These features are not supported:
 
@@ -162,10 +162,11 @@ PINNED_TO_THE_SPINE = Rule(
 
 @dataclass(frozen=True, slots=True)
 class Growth:
-    """The reserves of a fabric for growth.
+    """The free capacity of a fabric for growth.
 
+    - ``shape``: the kind of topology, for example ``two-tier``.
     - ``top``: the role of the top tier.
-    - ``ports`` and ``used``: all ports (at link speed) and used ports of the fullest switch in the top tier.
+    - ``ports`` and ``used``: the number of all ports (at link speed) and of used ports of the fullest switch in the top tier.
     - ``free_stripes``: the number of stripes that can be added without moving a cable.
     - ``pinned``: the part of a queue pair's path that is fixed. ``link``: one link in each hop. ``color``: the uplinks
       of its color. ``spine``: only the path up to the spine.
@@ -188,7 +189,7 @@ class Growth:
 def growth(
     fabric: str, switches: Sequence[Switch], cables: Sequence[Cable], colors: Sequence[Color], *, by_port: bool = False
 ) -> Growth:
-    """Return the reserves for growth of a fabric, from its switches and the cables between them.
+    """Return the free capacity of a fabric for growth, from its switches and the cables between them.
 
     ``by_port`` is True if each port of a NIC has its own plane. Each plane then connects all rails.
     """
@@ -227,7 +228,10 @@ def growth(
 
 
 def _below(switches: Sequence[Switch], shape: Shape, top: Switch) -> tuple[int, int]:
-    """Return (number of stripes or pods below the fullest switch of the top tier, number of all stripes)."""
+    """Return (number of stripes or pods connected to ``top``, number of stripes that they contain).
+
+    ``top`` is the fullest switch of the top tier. With several sites, only stripes at its site count.
+    """
     stripes = len({switch.stripe for switch in switches if switch.role == "leaf"})
     if shape == "super-spines":
         return len({switch.pod for switch in switches if switch.role == "spine" and switch.plane == top.plane}), stripes
@@ -237,7 +241,7 @@ def _below(switches: Sequence[Switch], shape: Shape, top: Switch) -> tuple[int, 
 
 
 def _ports(model: str, speed_gbps: int) -> int:
-    """Return the number of ports of a switch model at a link speed. Physical ports are split as that speed allows."""
+    """Return the number of ports that a switch model offers at a link speed, if its physical ports are split accordingly."""
     switch_model = catalog().switches.get(model)
     ports = [
         group.count * mode.channels
@@ -249,7 +253,7 @@ def _ports(model: str, speed_gbps: int) -> int:
 
 
 def note_growth(context: Context, fabric_growth: Growth, layout: Layout) -> None:
-    """Record findings about limits of the fabric's shape.
+    """Record findings about limits of the fabric's topology.
 
     These are a fabric that cannot grow, a fabric without a path between rails, and path colors that fix only the path
     up to the spine.
@@ -299,7 +303,7 @@ def note_growth(context: Context, fabric_growth: Growth, layout: Layout) -> None
 
 
 def ways_out(layout: Layout, fabric_growth: Growth) -> str:
-    """Return text about the ways to extend a full fabric: the growth steps for twice the servers.
+    """Return advice on extending a full fabric: the steps to twice the number of servers.
 
     If these steps cannot be computed, return general advice.
     """

@@ -1,4 +1,4 @@
-"""Checks of PFC headroom: each port's need against the switch's buffer, and the cost of pausing long links."""
+"""Checks of PFC headroom: the need of each port compared with the switch's buffer, and the need of lossless links between sites."""
 
 from __future__ import annotations
 
@@ -69,8 +69,8 @@ def note_long_links(context: Context, layout: Layout, cables: Sequence[Cable]) -
 THIN_HEADROOM = 0.75
 """The used share of the headroom partition above which headroom counts as scarce.
 
-The value applies to models without public figures on dedicated buffers. The design calculates partitions as shares of
-the whole packet buffer, but the switch divides only the part that is not dedicated to ports.
+The value applies to switch models without public figures on dedicated buffers. For these, the design computes the partition
+as a share of the whole packet buffer, although the switch first subtracts the dedicated buffers of its ports.
 """
 
 
@@ -111,9 +111,9 @@ HEADROOM_SHARED = Rule(
 def check_headroom(
     context: Context, layout: Layout, kind: Equipment, ports: Sequence[tuple[str, Cable]], qos_at: Location
 ) -> None:
-    """Report a kind of switch whose ports need more headroom than the switch has, or nearly as much.
+    """Report a kind of switch (role with model) whose ports need more headroom than the switch has, or nearly as much.
 
-    ``ports`` are the cabled ports, as (switch name, cable); the function adds the edge ports. ``qos_at`` is the place
+    ``ports`` are the cabled ports, as (switch name, cable); the function adds the edge ports. ``qos_at`` is the key path
     of the role's QoS in the fabric file.
     """
     model, qos = kind.model, kind.role.qos or layout.spec.qos
@@ -191,7 +191,7 @@ def check_headroom(
 def _needs(
     context: Context, layout: Layout, kind: Equipment, ports: Sequence[tuple[str, Cable]]
 ) -> dict[str, list[PortHeadroom]]:
-    """Return the headroom of every port on which PFC pauses traffic, by switch name."""
+    """Return the headroom of every port on which PFC is on, by switch name."""
     model, qos = kind.model, kind.role.qos or layout.spec.qos
     need: dict[str, list[PortHeadroom]] = {}
     known: dict[tuple[float, int, str], PortHeadroom] = {}

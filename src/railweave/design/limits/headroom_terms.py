@@ -1,4 +1,4 @@
-"""The PFC headroom of each switch compared with its partition of the packet buffer, term by term.
+"""The PFC headroom that each switch needs, compared with the headroom partition of its packet buffer, by group of ports.
 
 The design checks use the same sum (``design.limits.headroom``).
 """
@@ -22,7 +22,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """A group of ports of a device that need the same headroom: the number of ports, and the headroom of one port per lossless priority."""
+    """A group of ports of a switch that need the same headroom. ``kind`` is the kind of their cables.
+
+    ``ports`` is their number, and ``port`` the headroom that one port needs for each lossless priority.
+    """
 
     kind: str
     ports: int
@@ -33,10 +36,12 @@ class Term:
 class Headroom:
     """The headroom that a switch needs, and the headroom that the switch has.
 
-    - ``partition_bytes``: the headroom partition of the switch's buffer, as ``buffers`` divides it.
+    - ``priorities``: the number of lossless priorities.
+    - ``terms``: the need of each group of ports.
+    - ``partition_bytes``: the headroom partition of the switch's buffer, according to ``buffers``.
     - ``published_bytes``: the headroom partition after dedicated buffers are subtracted, by published figures; None if
       no figures are published.
-    - ``taken_first``: a description of the part that the system reserves before it partitions the buffer.
+    - ``taken_first``: a description of the buffer that the system reserves before it partitions the rest.
     """
 
     role: RoleName
@@ -78,13 +83,13 @@ class Headroom:
 
     @property
     def shared_needed_mb(self) -> float:
-        """The size in MB that the shared buffer must have for its headroom partition to hold the needed headroom."""
+        """The size in MB of a shared buffer whose headroom partition would be just large enough for all ports."""
         return self.need_bytes / 1e4 / max(1, self.partition_percent)
 
     def longest_m(self, kind: str, have_bytes: int) -> float | None:
-        """Return the greatest length in metres that all cables of a kind may have if ``have_bytes`` of headroom must suffice.
+        """Return the greatest length in metres that all cables of a kind may have with ``have_bytes`` of headroom on the switch.
 
-        Cables of other kinds keep their lengths. Return None if no cable has the kind.
+        Cables of other kinds keep their lengths. Return None if the switch has no cable of the kind.
         """
         mine = [term for term in self.terms if term.kind == kind]
         if not mine:

@@ -1,4 +1,4 @@
-"""Checks that find management servers and clients which the switches' control-plane filter blocks."""
+"""Checks that find management servers and clients which the switches' control-plane filter would block."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def _holds(prefix: str, value: str) -> bool:
 
 
 def _asked(management: Management) -> Iterator[tuple[str, str, Location]]:
-    """Yield (description, address or prefix or name, place in the file) for every host that a switch queries or that queries a switch.
+    """Yield every host that a switch queries or that queries a switch, as (description, address or prefix or name, key path in the file).
 
     Syslog servers and SNMP trap receivers are left out, because they only receive.
     """

@@ -1,4 +1,7 @@
-"""Platform defaults for settings that the fabric file omits, and fabric-file settings that a switch's system does not render."""
+"""Default settings of switch models for fields that the fabric file omits, and reports of fields without effect.
+
+A field has no effect if a switch's operating system has no statement for it.
+"""
 
 from __future__ import annotations
 
@@ -26,14 +29,14 @@ NOT_RENDERED = Rule(
     fix="remove the field, configure the setting with `extra:`, or use a different system",
 )
 ROLES = {"leaf": "leaf", "spine": "spine", "super_spine": "super-spine", "dci": "dci"}
-"""The role to which a section of a fabric applies, by the section's key in the file."""
+"""The switch role to which a section of a fabric applies, by the section's key in the fabric file."""
 
 LEAVES_ONLY = frozenset({"addressing", "router_advertisements", "tenants"})
 """The parts of a fabric that apply to leaves only."""
 
 
 def note_not_rendered(context: Context, layout: Layout) -> None:
-    """Report the fields of a fabric and of ``management`` for which the operating system of any of its switches has no statement."""
+    """Report the fields of a fabric and of ``management`` for which a switch's operating system has no statement."""
     roles: dict[str, set[str]] = {}
     for kind in layout.kinds():
         roles.setdefault(kind.role.nos, set()).add(kind.role_name)
@@ -55,7 +58,7 @@ def note_not_rendered(context: Context, layout: Layout) -> None:
 
 
 def _given(value: object, above: Location) -> Iterator[tuple[Location, object]]:
-    """Yield (place, value) for every value below the place ``above`` in the fabric file."""
+    """Yield (key path, value) for every value in the fabric file below the key path ``above``."""
     for key in above:
         value = cast("dict[Key, object]", value).get(key) if isinstance(value, dict) else None
     yield from _below(value, above)
@@ -73,7 +76,7 @@ def _below(value: object, at: Location) -> Iterator[tuple[Location, object]]:
 
 
 def _field(at: Location, roles: set[str]) -> str:
-    """Return the name that ``not_rendered`` uses for the field at a place in the file.
+    """Return the field at a key path of the fabric file as a dotted name below the fabric or role, as ``not_rendered`` lists it.
 
     Return "" if the field applies to none of ``roles``.
     """
@@ -84,7 +87,7 @@ def _field(at: Location, roles: set[str]) -> str:
 
 
 def _is(field: str, pattern: str) -> bool:
-    """Return True if a field path matches a pattern, or is below a field that matches."""
+    """Return True if a dotted field name matches a pattern, or is below a field that matches. ``*`` in a pattern matches every name."""
     words, wanted = field.split("."), pattern.split(".")
     return len(words) >= len(wanted) and all(
         wanted_word in {"*", word} for wanted_word, word in zip(wanted, words, strict=False)
@@ -156,9 +159,9 @@ def with_platform_defaults(qos: Qos, device: str) -> Qos:
 
 
 def own_marking(qos: Qos, usual: str, device: str) -> tuple[tuple[str, int], ...]:
-    """Return the classes that a switch marks at a different fill level than its role, because their models have different defaults.
+    """Return the classes for which a switch's ECN fill level differs from its role's, because the two models have different defaults.
 
-    The result holds (class name, fill level in percent). ``usual`` is the role's model and ``device`` the switch's
+    The result holds (class name, lower fill level in percent). ``usual`` is the role's model and ``device`` the switch's
     model.
     """
     if usual == device:

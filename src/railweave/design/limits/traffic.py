@@ -69,15 +69,14 @@ JOB_SPLIT_DATA = Rule(
 _TRAFFIC_CLASSES = ("NCCL_IB_TC", "UCX_IB_TRAFFIC_CLASS")
 _GID_INDEXES = ("NCCL_IB_GID_INDEX", "UCX_IB_GID_INDEX")
 _BY_VALUE = {-1, "auto"}
-"""The values with which NCCL and UCX choose a GID index themselves."""
+"""The values of the GID index setting that let NCCL and UCX choose the index themselves."""
 
 
 def check_job(context: Context, fabrics: Sequence[Fabric]) -> None:
     """Report job settings in the file that do not suit the fabrics of the GPUs' NICs.
 
     The RDMA load-balancing document ("Running the NCCL Job") uses one queue pair for each path. The Thor2 guide,
-    section 2.5, requires matching settings on NIC and switch, so a traffic class must be set. NCCL's default for both
-    values is 0.
+    section 2.5, requires matching settings on NIC and switch. So the traffic class must be set, because NCCL's default is 0.
     """
     job = context.source.spec.hosts.job
     models = [context.catalog.servers[name] for name in {group.model for group in context.source.spec.servers}]
@@ -122,10 +121,10 @@ def check_job(context: Context, fabrics: Sequence[Fabric]) -> None:
 def _check_splitting(
     context: Context, fabric: Fabric, models: Sequence[ServerModel], pairs: int, where: Sequence[Key]
 ) -> None:
-    """Report that splitting messages over queue pairs costs too much, for the NICs with the highest cost.
+    """Report a fabric whose jobs split each message over several queue pairs, if this makes an all-to-all much slower.
 
-    ``pairs`` is the number of queue pairs per connection. Links between sites are not checked, because there the
-    distance limits the data in flight.
+    The finding is about the NICs with the highest cost. ``pairs`` is the number of queue pairs per connection. Fabrics with
+    links between sites are not checked, because there the distance limits the data in flight.
     """
     job = context.source.spec.hosts.job
     asked = SPLIT in job.environment
@@ -151,7 +150,7 @@ def _check_splitting(
 
 
 def _check_merging(context: Context, used: Sequence[Fabric]) -> None:
-    """Report variables that make NCCL treat each port of a NIC as a separate NIC."""
+    """Report environment variables of jobs that make NCCL treat each port of a NIC as a separate NIC."""
     environment = context.source.spec.hosts.job.environment
     apart = {"NCCL_IB_MERGE_NICS": "0", "NCCL_NET_MERGE_LEVEL": "LOC"}
     for name, value in apart.items():
@@ -181,7 +180,7 @@ def _check_family(context: Context, used: Sequence[Fabric]) -> None:
 
 
 def _number(value: str | int) -> int | None:
-    """Return a variable's value as a number, or None if it is not a number, for example the name of another variable."""
+    """Return an environment variable's value as a number, or None if it is text, for example the name of another variable."""
     try:
         return int(value)
     except ValueError:
@@ -192,7 +191,7 @@ MOST_LEAVES = 64
 """The largest number of leaves in a fabric with global load balancing (Juniper, Global Load Balancing: "Considerations")."""
 
 NIC_ADAPTIVE_ROUTING = "nic-adaptive-routing"
-"""The switch feature "NIC adaptive routing": a document describes the switch model together with NICs that use adaptive routing."""
+"""The feature of a switch model for which a document describes its use with NICs that do adaptive routing."""
 
 SPRAYING = ("dlb-per-packet", "spray")
 """The modes that send packets of one queue pair over several paths. They require adaptive routing on the NICs."""
@@ -303,7 +302,7 @@ def _check_speeds(context: Context, layout: Layout, cables: Sequence[Cable]) -> 
 
 
 def _check_adaptive_routing(context: Context, layout: Layout) -> None:
-    """Report switch models that no document describes together with adaptive routing of NICs, if NICs would use adaptive routing."""
+    """Report switch models that are not documented to work with adaptive routing of NICs, if the NICs would use it."""
     if layout.spec.load_balancing.group_mode() not in SPRAYING:
         return
     nics = {context.catalog.nics[server.nics.nic].vendor for server in layout.servers}

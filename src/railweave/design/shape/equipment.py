@@ -1,4 +1,4 @@
-"""The model, software and ports of each switch: those of its role, or the values in ``overrides.devices``."""
+"""The model, software and ports of each switch. They are set by its role, or by ``overrides.devices``."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ OVERRIDE_LEFT_OUT = Rule(
 
 @dataclass(frozen=True, eq=False)
 class Equipment:
-    """The equipment of one or more switches of a role: model, software and settings.
+    """A kind of switch within a role: model, software and settings. One or more switches share it.
 
-    ``own_keys`` are the keys that an override sets, and ``at`` is the place of that override. Switches with the same
-    equipment share one object. So each kind of equipment is processed once, and its problems are reported once.
+    ``own_keys`` are the keys that an override sets. ``at`` and ``role_at`` are the key paths of this override and of the role.
+    Switches with equal equipment share one object, so each kind of switch is processed once, and its problems are reported once.
     """
 
     role_name: RoleName
@@ -46,15 +46,15 @@ class Equipment:
     own_keys: frozenset[str] = frozenset()
 
     def place(self, key: str) -> Location:
-        """Return the place of a key in the fabric file: in the override if the override sets the key, or else in the role.
+        """Return the key path of a setting in the fabric file: in the override if the override sets the key, or else in the role.
 
-        A key that ends in ``_ports`` is also placed in the override if the override sets ``device``.
+        A key that ends in ``_ports`` also counts as set by the override if the override sets ``device``.
         """
         ports_of_another = key.endswith("_ports") and "device" in self.own_keys
         return (*(self.at if key in self.own_keys or ports_of_another else self.role_at), key)
 
     def link_speeds(self, kind: PortKind, wanted_gbps: int) -> set[int]:
-        """Return the speeds of at most ``wanted_gbps``, in Gb/s, that links between switches can have on ports of a kind."""
+        """Return the speeds, in Gb/s, that ports of a kind support for links between switches, up to ``wanted_gbps``."""
         ports: PortRange = getattr(self.role, kind)
         mode = link_breakout(self.model, ports, wanted_gbps)
         group = self.model.group_of(ports.first or self.model.ports[0].first)

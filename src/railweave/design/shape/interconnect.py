@@ -1,7 +1,7 @@
-"""The switches that connect sites, and the links of each switch to its peers.
+"""The switches that connect sites, and the links between them.
 
 At every site, these switches are either dedicated routers above the site's spines, or the site's only leaf. Each of
-them has parallel links to every such switch of the other sites.
+them has parallel links to all such switches at the other sites.
 """
 
 from __future__ import annotations
@@ -67,9 +67,9 @@ def borders_of(context: Context, name: str, fabric: Fabric, leaves: Sequence[Lea
 
 
 def peers(borders: Sequence[Border], router: Border) -> list[tuple[Border, int]]:
-    """Return the neighbors of a router at other sites, each with its place among the neighbors (from 1).
+    """Return the neighbors of a router at other sites, each with its number among the router's neighbors (from 1).
 
-    The place determines the port.
+    The number determines the port on the router.
     """
     each = max(border.position for border in borders)
     return [

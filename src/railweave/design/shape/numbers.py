@@ -1,8 +1,8 @@
-"""Numbers of leaves and of VLANs. Earlier numbers stay if planes of NIC ports are added or removed.
+"""Numbers of leaves and of VLANs, which stay the same if planes of NIC ports are added or removed.
 
-Numbers follow from the place of a leaf or rail by a formula, which depends on the number of planes. If the lock was
-written with a different number of planes, it gets the earlier numbers in two pools (``backend/leaves``,
-``backend/vlans``), and new leaves and rails get the next free ones.
+A formula computes these numbers from the position of a leaf or rail, and from the number of planes. If the lock was
+written with a different number of planes, the earlier numbers are written into two pools of the lock (``backend/leaves``,
+``backend/vlans``). New leaves and rails then get the next free numbers.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 
 
 def keep_numbers(context: Context, name: str, topology: Topology, rails: int, leaves_of_plane: int) -> None:
-    """Write the earlier numbers of leaves and VLANs into the lock, if its planes are not those of the fabric file.
+    """Write the earlier numbers of leaves and VLANs into the lock, if the lock and the fabric file differ in the number of planes.
 
     ``rails`` and ``leaves_of_plane`` are the numbers of NIC ports and leaves of one plane in a stripe. Call this before
-    the spines are numbered, because their pool shows the earlier planes.
+    the spines are numbered, because the pool of spines shows the earlier number of planes.
     """
     lock = context.lock
     before = _planes(lock, name)
@@ -49,7 +49,7 @@ def leaf_numbers(
 ) -> dict[tuple[str, int], int]:
     """Return the number of each leaf by (stripe, position in the stripe from 1).
 
-    ``stripes`` has the slot of each stripe, and ``per_stripe`` is its number of leaves.
+    ``stripes`` has the number of each stripe in the lock. ``per_stripe`` is the number of leaves in a stripe.
     """
     places = [
         (stripe, slot, position)
@@ -63,7 +63,10 @@ def leaf_numbers(
 
 
 def vlan_number(context: Context, name: str, group: int, rail: int, rails: int) -> int:
-    """Return the number of the VLAN of a rail, from 1. ``group`` is the slot of the stripe or tenant, ``rails`` the number of its rails."""
+    """Return the number, from 1, of a rail's VLAN. ``rails`` is the number of rails.
+
+    ``group`` is the number of the stripe or tenant that the VLAN belongs to.
+    """
     if f"{name}/vlans" not in context.lock.pools or context.lock.compacting:
         return (group - 1) * rails + rail
     key = f"{group}#{rail}"
@@ -71,6 +74,6 @@ def vlan_number(context: Context, name: str, group: int, rail: int, rails: int) 
 
 
 def _planes(lock: Lock, name: str) -> int:
-    """Return the number of planes with which the lock was written; 0 if it shows none."""
+    """Return the number of planes of NIC ports with which the lock was written, or 0 if the lock does not show it."""
     spines = lock.pools.get(f"{name}/spines of blocks", {})
     return len({spine.partition("-")[0] for spine in spines if spine.startswith("plane")})

@@ -1,4 +1,4 @@
-"""The placement of servers: the stripe of each server, and its slot in the stripe."""
+"""The placement of servers: the stripe of each server, and its number (slot) in the stripe."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class PlacedServer:
-    """A server on a fabric with its stripe, its NICs, and its slot in the stripe, which determines its ports."""
+    """A server on a fabric with its stripe and its NICs. ``slot`` is its number in the stripe, which determines its switch ports."""
 
     name: str
     stripe: str
@@ -64,9 +64,9 @@ def place(
     stripes: dict[str, int],
     room: dict[str, int],
 ) -> list[PlacedServer]:
-    """Return the servers, each with a stripe and a slot in it. ``room`` is the number of servers that fit in each stripe.
+    """Return the servers, each with a stripe and a number in it. ``room`` is the number of servers that fit in each stripe.
 
-    The stripe is the one that the server's group names, or else the one in the lock. The other servers are spread
+    The server's group can name a stripe; otherwise the lock may hold the server's stripe. All other servers are spread
     evenly over the stripes, in order. If the file sets ``servers_per_stripe``, they instead fill one stripe after
     another up to that number.
     """
@@ -129,7 +129,10 @@ def _fitting(
     nics: NicGroup,
     members: Mapping[str, list[tuple[str, ServerGroup, NicGroup]]],
 ) -> list[str]:
-    """Return the stripes in which the servers of a group can be: at their site and, if possible, with NICs of the same speed."""
+    """Return the stripes that can take servers of a group: stripes at the group's site and, if possible, with NICs of the same speed.
+
+    ``members`` holds the servers that each stripe already has.
+    """
     across = context.source.spec.fabrics[name].topology.interconnect
     here = [
         member for member in members if across is None or group.site is None or across.site_of(member) == group.site
@@ -145,9 +148,9 @@ def _check_lock(
     members: Mapping[str, list[tuple[str, ServerGroup, NicGroup]]],
     homes: Mapping[str, str],
 ) -> None:
-    """Record a problem if the lock assigns more servers to a stripe than ``servers_per_stripe`` allows.
+    """Record a problem if servers keep their stripe from the lock, and a stripe then has more than ``servers_per_stripe`` allows.
 
-    ``homes`` gives the stripe in the lock by server name.
+    ``members`` holds the servers of each stripe. ``homes`` gives the stripe in the lock by server name.
     """
     asked = context.source.spec.fabrics[name].topology.servers_per_stripe
     lock = context.source.path.with_suffix(".lock").name

@@ -1,14 +1,13 @@
 """Spines and super-spines, the leaves that share them, and the names of devices.
 
-There are four shapes:
+A fabric has one of four topologies:
 
 - One set of spines connects all leaves.
 - Each rail has its own spines (``planes: rail``). The network then has no path between rails; only servers connect
   them.
 - Each NIC port has its own spines (``planes: 2``), and every set of spines connects all rails.
 - Each pod of stripes has its own spines. Super-spines connect the spines that have the same number in all pods; the
-  super-spines of one number form a plane. With planes of NIC ports, each of these planes has pods and super-spines of its
-  own.
+  super-spines of one number form a plane. With planes of NIC ports, each of these planes has its own pods and super-spines.
 """
 
 from __future__ import annotations
@@ -30,11 +29,11 @@ if TYPE_CHECKING:
 
 
 _FIELDS = {"leaf": "{stripe} and {leaf}", "spine": "{spine}", "super_spine": "{super_spine}", "dci": "{site} and {dci}"}
-"""The fields that distinguish the devices of a role in a naming pattern."""
+"""The fields of a naming pattern that make the names of a role's devices distinct, by role."""
 
 
 def switch_name(context: Context, naming: Naming, fabric: str, role: str, **fields: str | int) -> str:
-    """Return the name of a switch: its individual name in the file, or else the name that the pattern of its role gives.
+    """Return the name of a switch: the name that the file gives this switch, or else the name from the pattern of its role.
 
     Records a problem if the pattern gives no valid name.
     """
@@ -73,7 +72,7 @@ def check_names(context: Context, layouts: Sequence[Layout]) -> None:
 
 
 def _check_renamed(context: Context, layout: Layout) -> None:
-    """Record a problem for each switch with an individual name that does not exist."""
+    """Record a problem for each name under ``naming.switches`` that no pattern produces, so that there is no switch to rename."""
     there = set(layout.equipment)
     for patterned, name in layout.spec.naming.switches.items():
         if name not in there:
@@ -123,8 +122,8 @@ def _note(context: Context, fabric: str, role: str, name: str, other: str) -> No
 class Leaf:
     """A leaf before addresses are allocated.
 
-    ``number`` counts the leaves of all stripes by slot, so it never changes. ``place`` counts the leaves that share the
-    same spines.
+    ``number`` counts the leaves of all stripes, in the order of stripe numbers in the lock, so it never changes. ``place`` counts
+    the leaves that share the same spines.
     """
 
     name: str
@@ -150,9 +149,9 @@ class Leaf:
 class Spine:
     """A spine before addresses are allocated.
 
-    - ``position`` counts the spines that a leaf connects to, ``number`` all spines of the fabric.
+    - ``position`` counts the spines to which a leaf connects; ``number`` counts all spines of the fabric.
     - ``block``: the plane and pod of the leaves that the spine connects; empty if it connects all leaves.
-    - ``group``: the spines of all pods that the same super-spines connect; empty without super-spines.
+    - ``group``: identifies the spines of all pods that the same super-spines connect; empty without super-spines.
     """
 
     name: str
@@ -179,11 +178,11 @@ class SuperSpine:
 def block_of(
     topology: Topology, stripe: str, slot: int, position: int, rails_per_leaf: int, leaves_of_plane: int
 ) -> tuple[str, str]:
-    """Return (pod, plane) of the leaf at ``position`` (from 1) in the stripe with this ``slot``. A value that does not apply is empty.
+    """Return (pod, plane) of a leaf. A value that does not apply is empty.
 
-    If each rail has its own spines and the leaf serves only one rail, the plane is that rail. In a fabric that spans
-    sites, each site is a pod. Each plane of NIC ports has ``leaves_of_plane`` leaves in every stripe; leaves of the
-    first plane come first.
+    The leaf has ``position`` (from 1) in the stripe with number ``slot``. If each rail has its own spines and the leaf serves
+    only one rail, the plane is that rail. In a fabric that spans sites, each site is a pod. Each plane of NIC ports has
+    ``leaves_of_plane`` leaves in every stripe; leaves of the first plane come first.
     """
     if topology.interconnect:
         return topology.interconnect.site_of(stripe), ""
@@ -194,10 +193,10 @@ def block_of(
 
 
 def place_of(topology: Topology, slot: int, position: int, leaves_of_plane: int) -> int:
-    """Return the place of a leaf among the leaves that share its spines, from 1. The place determines the spine ports that it uses.
+    """Return the number of a leaf among the leaves that share its spines, from 1. The number determines the leaf's ports on the spines.
 
-    ``leaves_of_plane`` is the number of leaves in a stripe or, if NIC ports are divided into planes, the number per plane in a
-    stripe.
+    The leaf has ``position`` (from 1) in the stripe with number ``slot``. ``leaves_of_plane`` is the number of leaves in a stripe
+    or, if NIC ports are divided into planes, the number per plane in a stripe.
     """
     if topology.planes == "rail":
         return slot
@@ -206,7 +205,7 @@ def place_of(topology: Topology, slot: int, position: int, leaves_of_plane: int)
 
 
 def spines_of(context: Context, name: str, fabric: Fabric, leaves: Sequence[Leaf]) -> tuple[Spine, ...]:
-    """Return the spines of all pods and planes, by number."""
+    """Return the spines of all pods and planes, in the order of their numbers."""
     topology = fabric.topology
     positions = context.lock.allot(f"{name}/spines", topology.spine_names())
     blocks = {leaf.block: (leaf.pod, leaf.plane) for leaf in leaves}
@@ -234,7 +233,7 @@ def spines_of(context: Context, name: str, fabric: Fabric, leaves: Sequence[Leaf
 
 
 def super_spines_of(context: Context, name: str, fabric: Fabric, spines: Sequence[Spine]) -> tuple[SuperSpine, ...]:
-    """Return the super-spines of every group of spines, by number."""
+    """Return the super-spines that connect each group of spines (one in each pod), in the order of their numbers."""
     count = fabric.topology.super_spines
     if not count:
         return ()
@@ -255,5 +254,5 @@ def super_spines_of(context: Context, name: str, fabric: Fabric, spines: Sequenc
 
 
 def pod_number(pod: str) -> int:
-    """Return the number of a pod, which determines the super-spines' ports."""
+    """Return the number in a pod's name, which determines the pod's ports on super-spines."""
     return int(pod.removeprefix("pod"))

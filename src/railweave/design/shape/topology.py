@@ -62,7 +62,7 @@ LINKS_AMONG_SERVERS = Rule(
 
 
 def check_underlay(context: Context, name: str, fabric: Fabric) -> None:
-    """Record a problem for path colors, tenants or addresses that IS-IS or an interconnect of leaves does not support."""
+    """Record a problem for path colors, tenants or addresses that IS-IS, or leaves that connect sites, do not support."""
     at = ("fabrics", name)
     colored = fabric.load_balancing.mode == "rlb"
     if fabric.underlay.protocol == "isis":
@@ -109,7 +109,7 @@ def check_underlay(context: Context, name: str, fabric: Fabric) -> None:
 def check_systems(context: Context, name: str, fabric: Fabric, equipment: Iterable[Equipment]) -> None:
     """Report switches whose operating system may not support the underlay.
 
-    The system lacks the underlay's protocol, or no document says that it supports the fabric's form of path colors.
+    Either the system lacks the underlay's protocol, or no document says that it supports the fabric's kind of path colors.
     """
     equipment = list(equipment)
     if fabric.underlay.path_color == "dpf" and fabric.load_balancing.mode == "rlb":
@@ -170,7 +170,7 @@ def _overlap(pool: str, other: str) -> bool:
 
 
 MOST_SWITCHES = 16_384
-"""The largest number of switches in a fabric. It is twelve times the number that 32,768 GPUs under super-spines need."""
+"""The largest number of switches in a fabric: twelve times the number that 32,768 GPUs under super-spines need."""
 MOST_LINKS = 524_288
 """The largest number of links between the switches of a fabric."""
 
@@ -288,7 +288,10 @@ def check_oversubscription(context: Context, layout: Layout) -> None:
 
 
 def _more_uplinks(layout: Layout, down: int, up: int, asked: float) -> str:
-    """Return text about the changes of the fabric file that give leaves enough uplinks. It is the beginning of a sentence."""
+    """Return the beginning of a remedy sentence: changes of the fabric file that give leaves enough uplinks.
+
+    ``down`` and ``up`` are the bandwidths of a leaf, and ``asked`` is the allowed oversubscription.
+    """
     topology = layout.spec.topology
     factor, spines = down / up / asked, len(topology.spine_names())
     fewer = int(max(Counter(server.stripe for server in layout.servers).values()) / factor)
@@ -304,7 +307,7 @@ def _bandwidth_up(layout: Layout, leaf: Leaf) -> int:
 
 
 def _bandwidth_of(layout: Layout, spine: Spine) -> tuple[int, int]:
-    """Return a spine's bandwidth in Gb/s as (down to all leaves that can be below the spine, up to super-spines)."""
+    """Return (bandwidth down to all leaves that can be below a spine, bandwidth up to super-spines), in Gb/s."""
     topology = layout.spec.topology
     leaves = [leaf for leaf in layout.leaves if leaf.block == spine.block]
     most = max(layout.link_speed(leaf.name, spine.name) for leaf in leaves)
@@ -320,10 +323,10 @@ def _bandwidth_of(layout: Layout, spine: Spine) -> tuple[int, int]:
 
 @dataclass(frozen=True)
 class Layout:
-    """The skeleton of a fabric: its switches and servers without addresses and cables.
+    """A fabric before addresses and cables: its switches and servers.
 
-    ``roles`` holds the equipment of switches without overrides, by role. ``equipment`` holds the equipment of each
-    switch, by name.
+    ``roles`` holds the equipment (model, software, settings) of switches without overrides, by role. ``equipment`` holds the
+    equipment of each switch, by name.
     """
 
     name: str
@@ -353,7 +356,7 @@ class Layout:
         return ("leaf", *(role for role, there in above if there))
 
     def kinds(self) -> list[Equipment]:
-        """Return the kinds of equipment, lowest tier first. A tier without overrides has only one kind."""
+        """Return the kinds of switches (role with model and settings), lowest tier first. A tier without overrides has only one kind."""
         there = dict.fromkeys(self.equipment.values())
         kinds = [kind for role in self.tiers for kind in there if kind.role_name == role]
         return kinds if self.leaves else [self.roles["leaf"], *kinds]
@@ -361,7 +364,7 @@ class Layout:
     def link_speed(self, lower: str, upper: str) -> int:
         """Return the speed of links between two switches in Gb/s.
 
-        This is the highest speed that both switches support, up to the requested speed. Return 0 if there is none.
+        This is the highest speed that both switches support, up to the requested speed. Return 0 if they have no such speed.
         """
         below, above = self.equipment[lower], self.equipment[upper]
         speed = self._speeds.get((below, above))
@@ -408,7 +411,7 @@ class Layout:
 
 
 def lay_out(context: Context, name: str, fabric: Fabric) -> Layout:
-    """Place the stripes, leaves, spines and servers of a fabric. Records problems in the context."""
+    """Place the stripes, leaves, spines and servers of a fabric, and return them as a layout. Records problems in the context."""
     check_underlay(context, name, fabric)
     check_sites(context, name, fabric)
     groups = _served_groups(context, name, fabric)
@@ -505,9 +508,9 @@ def lay_out(context: Context, name: str, fabric: Fabric) -> Layout:
 
 
 def _places(context: Context, name: str, topology: Topology, stripes: dict[str, int]) -> dict[str, int]:
-    """Return the place of each stripe on the spines' ports: its slot.
+    """Return the number of each stripe that determines its leaves' ports on the spines: its number in the lock.
 
-    If each site has its own spines, it is the slot at the site.
+    If each site has its own spines, it is the stripe's number at the site.
     """
     if topology.interconnect is None or not topology.spine_names():
         return stripes

@@ -1,4 +1,4 @@
-"""The address ranges and naming rules of ``init --addresses``: parts of a fabric file, checked by the same models."""
+"""The address ranges and naming rules in the file of ``init --addresses``. It has sections of a fabric file, with the same checks."""
 
 from __future__ import annotations
 
@@ -33,7 +33,10 @@ class AddressFile(Model):
 
 @dataclass(frozen=True, slots=True)
 class AddressRules:
-    """Valid rules, as the file has them. ``servers``: the servers' names as a host list; empty for the default names."""
+    """The valid rules of an ``init --addresses`` file, section by section.
+
+    ``servers`` holds the names of the servers as a host list; empty for the default names.
+    """
 
     pools: Mapping[str, Any]
     addressing: Mapping[str, Any]
@@ -44,8 +47,8 @@ class AddressRules:
     def names(self, first: int, last: int) -> str:
         """Return the names of servers ``first`` to ``last``, from 1, as a host list.
 
-        Raises ``InputError`` if the host list has fewer names, or if it has more names than the last server's number and
-        all servers are asked for.
+        Raises ``InputError`` if the rules' host list has too few names. Also raises it if all servers are requested and the list has
+        more names than there are servers.
         """
         names = expand(self.servers)
         if len(names) < last:
@@ -58,7 +61,7 @@ class AddressRules:
 
 
 def read_rules(path: Path) -> AddressRules:
-    """Return the rules in a file. Raises ``SpecError`` with every problem and its line."""
+    """Return the address and naming rules in a file. Raises ``SpecError`` with every problem and its line."""
     document = read_document(path, start="docs/howto/size-a-network.md shows a file for --addresses")
     validate(AddressFile, document)
     value = cast("dict[str, Any]", document.value or {})

@@ -1,4 +1,4 @@
-"""Fabric files of sized fabrics, including the PFC thresholds and the headroom that the fabric needs."""
+"""Text of the fabric file for a sized fabric, including the PFC thresholds and the headroom that the fabric needs."""
 
 from __future__ import annotations
 
@@ -27,10 +27,8 @@ if TYPE_CHECKING:
 LEAST_SHARED = 0.5
 """The assumed shared part of the packet buffer, as a fraction.
 
-It is used if no source documents the part that a model dedicates to its ports.
-
-Of the models with public figures, the QFX5240 has the smallest shared part: 86 of 165 MB (``dedicated`` in the
-catalog).
+It is used if no source documents the part that a switch model dedicates to its ports. Of the models with public figures,
+the QFX5240 has the smallest shared part: 86 of 165 MB (``dedicated`` in the catalog).
 """
 
 
@@ -43,7 +41,7 @@ def shared_bytes(catalog: Catalog, size: Size) -> float:
 
 
 def headroom_need(catalog: Catalog, size: Size) -> int:
-    """Return the headroom in bytes of the switch that needs the most."""
+    """Return the PFC headroom, in bytes, that a switch of a sized fabric needs. Of all tiers, the tier with the greatest need counts."""
     lengths, mtu, speed = Cabling(), Mtu(), size.ports.speed_gbps
     lossless = sum(traffic_class.lossless for traffic_class in Qos().classes.values())
     model = catalog.switches[size.wanted.switch]
@@ -66,7 +64,7 @@ LOWEST = 1
 def pausing_threshold(ports: int, lossless: int, egress_lossless: int) -> int:
     """Return the highest ingress threshold at which all other ports pause before a queue with ``MOST_THRESHOLD`` is full.
 
-    ``ports`` is the number of links that a switch can have; the value is valid even if all links are in use. The shares
+    ``ports`` is the number of links that a switch can have; the threshold is valid even if all links are in use. The shares
     of lossless classes (``lossless`` at ingress, ``egress_lossless``) are percentages of the packet buffer. The check
     ``lossless-queue-full`` makes the same comparison.
     """
@@ -76,9 +74,9 @@ def pausing_threshold(ports: int, lossless: int, egress_lossless: int) -> int:
 
 
 def system_of(catalog: Catalog, switch: str, nos: str = "") -> str:
-    """Return the operating system for a switch model in a sized file: the requested one (``nos``), if it is given.
+    """Return the operating system for a switch model in a sized file: ``nos`` if it is given.
 
-    Otherwise this is the default system if the model runs it, or else the model's first system.
+    Otherwise this is railweave's default system if the model runs it, or else the model's first system.
     """
     if nos:
         return nos
@@ -87,7 +85,7 @@ def system_of(catalog: Catalog, switch: str, nos: str = "") -> str:
 
 
 def server_names(size: Size, first: int = 1, last: int = 0, rules: AddressRules | None = None) -> str:
-    """Return the names of servers ``first`` to ``last`` as a host list; 0 for ``last`` means the last server of the size.
+    """Return the names of servers ``first`` to ``last`` as a host list; 0 for ``last`` means the last server of the fabric.
 
     Numbers have as many digits as the grown network needs, so names do not change when servers are added.
     """
@@ -107,14 +105,14 @@ def fabric_text(
     name: str = "",
     rules: AddressRules | None = None,
 ) -> str:
-    """Return the text of the fabric file of a size.
+    """Return the text of the fabric file for a sized fabric.
 
     The text has at most 19 lines, and one more line for each tenant and for each rack that is an NVLink domain.
 
     - ``qps``: queue pairs per connection; 0 means one per path color.
     - ``tenants``: the number of tenants that share the servers equally.
     - ``server``: the description of a server in the file if the model's name is not enough.
-    - ``name``: the network's name; empty: rail-GPUS.
+    - ``name``: the network's name; if empty, the name is rail-GPUS, such as rail-1024.
     - ``rules``: address ranges and names that replace the defaults; None if there are none.
     """
     wanted, ports = size.wanted, size.ports
@@ -174,9 +172,9 @@ def fabric_text(
 
 
 def _racks(catalog: Catalog, size: Size, rules: AddressRules | None) -> list[str]:
-    """Return the lines that place the servers of each NVLink domain in a rack. Empty if NVLink ends at the server.
+    """Return the lines of the fabric file that place the servers of each NVLink domain in a rack. Empty if NVLink ends at the server.
 
-    The lowest servers are assumed to be in the lowest units; the racks of a stripe are filled one after another.
+    The lowest servers are assumed to be in the lowest rack units; the racks of a stripe are filled one after another.
     """
     model = catalog.servers[size.wanted.server]
     each, height = model.domain_servers, model.rack_units or 1
@@ -197,7 +195,7 @@ def _racks(catalog: Catalog, size: Size, rules: AddressRules | None) -> list[str
 
 
 def _tenants(size: Size, tenants: int, rules: AddressRules | None) -> list[str]:
-    """Return the lines that divide the servers among tenants. If the number does not divide evenly, the first tenants get one more."""
+    """Return the lines of the fabric file that divide the servers among tenants. If servers remain, the first tenants get one more each."""
     if not tenants:
         return []
     each, more = divmod(size.servers, tenants)
@@ -215,12 +213,12 @@ def _members(size: Size, first: int, last: int, rules: AddressRules | None) -> s
 
 
 def _expanded(names: str) -> list[str]:
-    """Return the names of a host list, or of several that commas outside brackets divide."""
+    """Return the single names in a host list, or in several host lists separated by commas."""
     return [name for part in re.split(r",(?![^\[]*\])", names) for name in expand(part)]
 
 
 def _sections(rules: AddressRules | None) -> list[str]:
-    """Return the lines of a fabric's server prefixes and of its switches' names."""
+    """Return the lines of the fabric file for server prefixes and switch names, if ``rules`` has them."""
     sections = {} if rules is None else {"addressing": rules.addressing, "naming": rules.naming}
     return [f"    {key}: {flow(dict(value))}" for key, value in sections.items() if value]
 
@@ -232,7 +230,7 @@ def inventory_text(catalog: Catalog, size: Size, rules: AddressRules | None = No
 
 
 def _load_balancing(catalog: Catalog, size: Size, system: str) -> list[str]:
-    """Return the load-balancing line, or nothing if the default fits.
+    """Return the ``load_balancing`` line of the fabric file, or an empty list if the default fits.
 
     The line is needed for a mode other than RDMA-aware load balancing, for a fabric without spines, and for a system
     without flowlet balancing.
@@ -251,9 +249,10 @@ FIRST_ASN = 4200300001
 
 
 def _pools(size: Size, rules: AddressRules | None) -> list[str]:
-    """Return the line of AS number pools for roles that outgrow their default pool. Empty if there are none.
+    """Return the line of the fabric file with the pools, if rules or larger AS number pools are needed; otherwise an empty list.
 
-    Each such pool has room for at least ten times as many switches, because pools may be widened later but not moved.
+    A role that outgrows its default AS number pool gets a pool for at least ten times as many switches, because pools may be
+    widened later but not moved.
     """
     grown = replace(size, stripes=max(size.stripes, -(-size.wanted.grown(size.servers) // size.servers_per_stripe)))
     counts = {

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def limits(catalog: Catalog, size: Size, mtu: int = 9000) -> list[tuple[str, int, int | None]]:
-    """Return the quantities that have a limit, as (name, count, maximum). The maximum is None if it is unknown."""
+    """Return the quantities of a sized fabric that have a limit, as (name, count, maximum). The maximum is None if it is unknown."""
     server, model = catalog.servers[size.wanted.server], catalog.switches[size.wanted.switch]
     nic, kernel, colors = catalog.nics[server.nics["gpu"].nic], catalog.kernel, size.colors
     rails = {"rail-planes": 1, "port-planes": size.ports.nics}.get(size.shape, size.ports.rails)
@@ -66,7 +66,7 @@ def limits(catalog: Catalog, size: Size, mtu: int = 9000) -> list[tuple[str, int
 
 @dataclass(frozen=True, slots=True)
 class Sizing:
-    """The result of sizing: the sizes of the requested shapes, the best size, and other models that match the request.
+    """The result of sizing: the size of each requested shape (kind of topology), and the chosen size.
 
     ``other_servers`` and ``other_switches`` are further models that match the texts ``nic`` and ``switch`` of the
     request.
@@ -81,7 +81,7 @@ class Sizing:
 
 
 def words(catalog: Catalog, sized: Sizing) -> Iterator[str]:
-    """Yield lines for a terminal: the models, the chosen shape, then the alternatives."""
+    """Yield the printed lines about a sizing: the models, the chosen shape (kind of topology), then the alternatives."""
     best = sized.best
     yield from _models(catalog, sized)
     yield f"chosen: {TITLES[best.shape]}, " + ("first shape that fits" if len(sized.shapes) > 1 else "as asked for")
@@ -120,7 +120,7 @@ def _models(catalog: Catalog, sized: Sizing) -> Iterator[str]:
 
 
 def _balancing(size: Size) -> str:
-    """Return text about the load balancing of a size and its price, and about the alternative."""
+    """Return a sentence about the load balancing of a sized fabric and its cost, and about the alternative."""
     colors = colors_of(size.uplinks)
     price = f"{counted(colors, 'address', 'addresses')} per NIC, {counted(size.ports.rails * colors, 'routing table')} per server"
     if size.wanted.balancing == "rlb":
@@ -134,7 +134,7 @@ def _balancing(size: Size) -> str:
 
 
 def optics_of(catalog: Catalog, size: Size) -> dict[str, str]:
-    """Return the optics that the design chooses by default, as a map from the kind of cable end (in words) to the optic's name."""
+    """Return the optics that the design chooses by default: a map from the kind of cable end, in words, to the optic's name."""
     wanted, ports, lengths = size.wanted, size.ports, Cabling()
     nic = catalog.nics[catalog.servers[wanted.server].nics["gpu"].nic]
     cage = catalog.switches[wanted.switch].ports[0].cage
@@ -206,7 +206,7 @@ def _limit_lines(catalog: Catalog, size: Size) -> Iterator[str]:
 
 
 def to_json(catalog: Catalog, sized: Sizing) -> dict[str, Any]:
-    """Return the results of sizing as data for JSON."""
+    """Return the results of sizing as a JSON object."""
     best = sized.best
     return {
         "chosen": best.shape,

@@ -1,4 +1,4 @@
-"""A request for a fabric, the models that match the request, and the shape chosen for it."""
+"""A request for a fabric (``init --gpus``), the hardware models that match it, and the topology chosen for it."""
 
 from __future__ import annotations
 
@@ -37,9 +37,13 @@ if TYPE_CHECKING:
 class Request:
     """The request of ``init --gpus``. The fields are its options.
 
-    ``nic`` and ``switch`` are model names, or texts that model names contain or begin with; ``switch`` may also name a system (``asked_switches``). ``stripes``, ``qps`` and
-    ``tenants`` are 0 if not given. ``gpus_per_server`` and ``nics_per_server`` are None if a server has the numbers of
-    its model. ``name`` is the network's name; empty: rail-GPUS. ``rules`` has the address ranges and names of ``--addresses``. ``lb`` is rlb, dlb or ecmp; None chooses between dlb and ecmp by what the switches have.
+    - ``nic`` and ``switch``: model names or parts of model names; ``switch`` may also name an operating system
+      (``asked_switches``).
+    - ``stripes``, ``qps`` and ``tenants``: 0 if not given.
+    - ``gpus_per_server`` and ``nics_per_server``: None for the numbers of the server model.
+    - ``name``: the network's name; if empty, the name is rail-GPUS.
+    - ``rules``: the address ranges and names of ``--addresses``.
+    - ``lb``: rlb, dlb or ecmp. None chooses dlb if the switches support it, otherwise ecmp.
     """
 
     gpus: int
@@ -60,9 +64,9 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The answer to a request.
+    """A sized fabric for a request.
 
-    ``catalog`` contains the server model of the request, and ``server`` describes it for a fabric file.
+    ``catalog`` contains the server model of the request, and ``server`` describes this model for a fabric file.
     """
 
     request: Request
@@ -76,14 +80,14 @@ class Answer:
         return self.request.name or f"rail-{self.request.gpus}"
 
     def fabric(self) -> str:
-        """Return the fabric file of the chosen shape."""
+        """Return the text of the fabric file for the chosen topology."""
         asked = self.request
         return fabric_text(
             self.catalog, self.sized.best, asked.qps, asked.tenants, self.server, asked.name, asked.rules
         )
 
     def fabrics(self) -> dict[Shape, str]:
-        """Return the fabric file of each shape that fits, without tenants."""
+        """Return the text of the fabric file for each topology that fits, without tenants, by topology."""
         shapes = self.sized.shapes.items()
         return {
             shape: fabric_text(self.catalog, candidate, server=self.server)
@@ -92,7 +96,7 @@ class Answer:
         }
 
     def inventory(self) -> str:
-        """Return the inventory template of the chosen shape."""
+        """Return the inventory template for the chosen topology."""
         return inventory_text(self.catalog, self.sized.best, self.request.rules)
 
 
@@ -165,7 +169,7 @@ def _growth(text: str) -> float:
 
 
 def asked_servers(known: Catalog, word: str) -> list[str]:
-    """Return the server models that match the word of ``--nic``, the best match first. Raises ``InputError`` if there is none."""
+    """Return the server models that match the text of ``--nic``, the best match first. Raises ``InputError`` if no model matches."""
     servers = servers_named(known, word)
     if not servers:
         raise InputError([Problem(Option("--nic"), *unknown_server(known, word))])
@@ -173,9 +177,10 @@ def asked_servers(known: Catalog, word: str) -> list[str]:
 
 
 def asked_switches(known: Catalog, word: str) -> tuple[list[str], str]:
-    """Return (the switch models that match the word of ``--switch``, the best match first; their operating system, empty: the usual one).
+    """Return (switch models that match the text of ``--switch``, the best match first; their operating system).
 
-    The word is MODEL, the name of a system, or MODEL:NOS. Raises ``InputError`` if no model matches, or none runs the system.
+    The text is MODEL, the name of a system, or MODEL:NOS. An empty operating system means the model's usual one. Raises
+    ``InputError`` if no model matches, or if none runs the system.
     """
     name, _, of_system = word.partition(":")
     system = system_named(known, of_system or name)
@@ -196,7 +201,7 @@ def asked_switches(known: Catalog, word: str) -> tuple[list[str], str]:
 
 
 def answer(known: Catalog, request: Request) -> Answer:
-    """Size a fabric for a request. Raises ``InputError`` if ``known`` lacks a model, or if no shape fits."""
+    """Size a fabric for a request. Raises ``InputError`` if the catalog ``known`` lacks a model, or if no topology fits."""
     servers, (switches, nos) = asked_servers(known, request.nic), asked_switches(known, request.switch)
     known, server, words = _server(known, servers[0], request)
     try:
@@ -244,14 +249,14 @@ def answer(known: Catalog, request: Request) -> Answer:
 
 
 MODES: dict[str, Balancing] = {"dlb": "dlb-flowlet", "ecmp": "ecmp", "rlb": "rlb"}
-"""The load-balancing mode of each word of ``--lb``."""
+"""The load-balancing mode in the fabric file for each value of ``--lb``."""
 
 
 def _balancing(known: Catalog, switch: str, nos: str, word: str | None) -> Balancing:
-    """Return the load balancing that a word of ``--lb`` selects.
+    """Return the load-balancing mode for a value of ``--lb``.
 
-    Without a word, return flowlet balancing if the switches support it, or else static hashing. Both work without a
-    plugin and without further addresses. Raises ``InputError`` for an unknown word, or if the switches do not support
+    Without a value, return flowlet balancing if the switches support it, or else static hashing. Both work without a
+    plugin and without further addresses. Raises ``InputError`` for an unknown value, or if the switches do not support
     the mode.
     """
     system = system_of(known, switch, nos)
@@ -285,7 +290,7 @@ def _nothing_fits(
     candidates: dict[Shape, Size | RefusedShape],
     asked: dict[Shape, Size | RefusedShape],
 ) -> Problem:
-    """Return the problem to report if none of the requested shapes fits, with the reasons and a fix.
+    """Return the problem to report if none of the requested shapes (kinds of topology) fits, with the reasons and a fix.
 
     ``candidates`` are the results for all shapes, ``asked`` the results for the requested shapes.
     """

@@ -1,9 +1,7 @@
 """Sizing of a fabric for a number of GPUs and a switch model.
 
-It compares all shapes (topologies), chooses a shape, and computes its growth.
-
-Everything is arithmetic on the catalog. Except for ``one-leaf``, shapes are rail-optimised with one leaf per rail and
-stripe:
+This module compares all shapes (kinds of topology), chooses a shape, and computes its growth. It only calculates with
+numbers from the catalog. Except for ``one-leaf``, shapes are rail-optimised with one leaf per rail and stripe:
 
 - ``port-planes``: only for NICs with several ports. The first ports of all NICs form one network (plane), the second
   ports another, and so on. Each plane has two tiers, or one leaf if all its ports fit.
@@ -16,7 +14,8 @@ stripe:
 
 The servers are divided equally among as few stripes as the ports allow. The number of spines is the smallest that
 carries the traffic of the stripes at the requested oversubscription. Each spine has the same number of links to every
-leaf below it, and only as many as its ports allow after growth. So growth up to the requested size moves no cable.
+leaf below it. This number is chosen so that the spine's ports also suffice after growth, so growth up to the requested size
+moves no cable.
 """
 
 from __future__ import annotations
@@ -39,7 +38,7 @@ if TYPE_CHECKING:
 
 
 def ports_of(catalog: Catalog, wanted: SizeRequest) -> Ports:
-    """Return the numbers of a switch's links that can go to servers and to spines, at the speed of the requested server's NICs.
+    """Return the numbers of a switch's ports that can go to servers and to spines, at the speed of the requested server's NICs.
 
     Raises ``ValueError`` if the switch and the NICs have no speed in common.
     """
@@ -72,7 +71,7 @@ def ports_of(catalog: Catalog, wanted: SizeRequest) -> Ports:
 
 
 def size(catalog: Catalog, wanted: SizeRequest, shape: Shape, there: Size | None = None) -> Size | RefusedShape:
-    """Return the size of one shape for a request, or the reason why the shape does not fit.
+    """Return the size of a fabric with one shape (kind of topology) for a request, or the reason why the shape does not fit.
 
     ``there`` is the existing fabric to grow from, or None. The result keeps the stripes with their servers, the number
     of uplinks, and the pods of the existing fabric.
@@ -131,7 +130,7 @@ def size(catalog: Catalog, wanted: SizeRequest, shape: Shape, there: Size | None
 
 
 def sizes(catalog: Catalog, wanted: SizeRequest) -> dict[Shape, Size | RefusedShape]:
-    """Return, for each shape, its size for the request, or the reason why the shape does not fit.
+    """Return the size of the fabric for the request, or the reason why it does not fit, for each shape (kind of topology).
 
     ``port-planes`` is included only if the NICs have several ports.
     """
@@ -140,7 +139,7 @@ def sizes(catalog: Catalog, wanted: SizeRequest) -> dict[Shape, Size | RefusedSh
 
 
 def choose(candidates: dict[Shape, Size | RefusedShape]) -> Size | None:
-    """Return the preferred shape of those that fit, or None.
+    """Return the preferred size among the shapes (kinds of topology) that fit, or None if no shape fits.
 
     NICs with several ports get a plane for each port, because only with planes do jobs survive the failure of a
     network. Otherwise the first shape that fits is chosen. Each later shape costs more, or guarantees less, than the
@@ -156,7 +155,7 @@ def _grown(wanted: SizeRequest) -> str:
 def _other_stripes(base: Size, down: int) -> str:
     """Return the reason why the servers cannot be spread over the requested number of stripes.
 
-    ``down`` is the number of servers for which the leaves of a stripe have ports.
+    ``down`` is the largest number of servers in a stripe, which the server ports of its leaves limit.
     """
     servers, asked = counted(base.servers, "server"), base.wanted.stripes
     if asked < base.stripes:
@@ -173,6 +172,7 @@ def _most(ports: Ports, shape: Shape) -> int:
 def _super_spine(base: Size, later: int, need: int, there: Size | None) -> Size | RefusedShape:
     """Return the cheapest size with super-spines: the fewest switches above the leaves, then the fewest pods, then the fewest cables.
 
+    - ``base``: the size without spines and super-spines.
     - ``later``: the number of stripes after growth.
     - ``need``: the number of uplinks that a leaf needs.
     - ``there``: the fabric to grow from, or None.
@@ -242,7 +242,11 @@ class RelaidCables:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """The cost of growth: switches, cables and optics to add, including those of the new servers, and cables to move."""
+    """The cost of growth: switches, cables and optics to add (also for the new servers), and cables to move.
+
+    - ``laid``: the existing cables between switches that must move.
+    - ``servers_laid``: the existing server cables that must move.
+    """
 
     before: Size
     gpus: int
@@ -263,7 +267,7 @@ class Step:
 def grow(catalog: Catalog, before: Size, factor: float, shape: Shape | None = None) -> Step:
     """Return the cost of growing a fabric to ``factor`` times its servers.
 
-    ``shape`` is the shape after growth; None keeps the shape.
+    ``shape`` is the kind of topology after growth; None keeps the present kind.
     """
     servers = replace(before.wanted, growth=factor).grown(before.servers)
     gpus = servers * before.ports.gpus_per_server
@@ -286,7 +290,7 @@ def grow(catalog: Catalog, before: Size, factor: float, shape: Shape | None = No
 
 
 def growth_steps(catalog: Catalog, current: Size, factor: float, *, every: bool = False) -> list[Step]:
-    """Return the growth step in the present shape.
+    """Return the growth step with the present shape (kind of topology).
 
     If the grown fabric does not fit this shape, or if ``every`` is True, add a step for each other shape that fits.
     """
@@ -328,15 +332,15 @@ def _laid(before: Size, after: Size) -> RelaidCables:
 
 
 def _place(size: Size, stripe: int) -> tuple[int, int]:
-    """Return (pod of a stripe, place of the stripe in that pod), both counted from 0."""
+    """Return (pod of a stripe, position of the stripe in that pod), both counted from 0."""
     return divmod(stripe, size.stripes_per_pod) if size.stripes_per_pod else (0, stripe)
 
 
 def _of_one(place: int, links: tuple[int, int], uppers: tuple[int, int], *, same: bool) -> RelaidCables:
-    """Return the numbers of links of one switch that growth moves. ``place`` is its place below its upper switches, from 0.
+    """Return the numbers of links of one switch that growth moves. ``place`` is its number below its upper switches, from 0.
 
     ``links`` (per upper switch) and ``uppers`` (number of upper switches) are pairs: before and after growth. ``same``
-    is True if the switch keeps its place. Link n to upper switch u has port u x links + n on this switch, and port
+    is True if the switch keeps its number. Link n to upper switch u has port u x links + n on this switch, and port
     place x links + n on the upper switch.
     """
     total, both = links[0] * uppers[0], min(uppers)

@@ -1,4 +1,4 @@
-"""The size of a fabric of one shape: its numbers of switches, cables and ports, calculated before the fabric is designed."""
+"""The size of a fabric with one shape (kind of topology): its numbers of switches, cables and ports, calculated without a design."""
 
 from __future__ import annotations
 
@@ -38,14 +38,14 @@ def colors_of(uplinks: int) -> int:
 
 
 def shared(uplinks: int) -> bool:
-    """Return True if ``uplinks`` gives enough path colors: at least ``LEAST_COLORS``, or one color for each uplink."""
+    """Return True if this number of uplinks gives enough path colors: at least ``LEAST_COLORS``, or one color for each uplink."""
     return colors_of(uplinks) >= min(uplinks, LEAST_COLORS)
 
 
 def spread(need: int, most: int, links: int, *, colored: bool = True) -> tuple[int, int]:
-    """Return (number of upper switches, number of links to each), with the fewest switches that take ``need`` links of a lower switch.
+    """Return (number of upper switches, number of links to each), with the fewest upper switches for ``need`` links of a lower switch.
 
-    The lower switch has ports for at most ``most`` links, and an upper switch takes at most ``links`` of them. There
+    The lower switch has ports for at most ``most`` links, and an upper switch accepts at most ``links`` of them. There
     are at least two upper switches, so that one may fail. With ``colored``, path colors must divide the uplinks
     equally. Raises ``ValueError`` if no numbers fit. This cannot happen if ``most`` is 1.
     """
@@ -58,9 +58,9 @@ def spread(need: int, most: int, links: int, *, colored: bool = True) -> tuple[i
 
 
 def default_server_first(model: SwitchModel, topology: Topology) -> int:
-    """Return the default first server port.
+    """Return the number of the first server port of a leaf, by default.
 
-    The ports before it are for uplinks; the oversubscription determines their number.
+    The lower ports are for uplinks; the oversubscription determines their number.
     """
     group = model.ports[0]
     if topology.spine_names() == []:
@@ -82,8 +82,8 @@ class SizeRequest:
 
     - ``growth``: the factor by which the number of GPUs can increase later without moving a cable.
     - ``stripes``: the number of stripes over which the servers are spread; 0 means as few as possible.
-    - ``balancing``: determines the number of path colors of NICs, which is 1 without ``rlb``.
-    - ``nos``: the operating system of the switches; empty: the usual one of the model (``fabric_file.system_of``).
+    - ``balancing``: the load balancing. Without ``rlb``, NICs have only one path color.
+    - ``nos``: the operating system of the switches; if empty, the model's usual one (``fabric_file.system_of``).
     """
 
     gpus: int
@@ -97,7 +97,7 @@ class SizeRequest:
 
     @property
     def ratio(self) -> Fraction:
-        """The exact oversubscription as written in a fabric file: 1.1 is 11/10."""
+        """The oversubscription as an exact fraction of its decimal number: 1.1 is 11/10."""
         return Fraction(f"{self.oversubscription:g}")
 
     def grown(self, servers: int) -> int:
@@ -116,7 +116,7 @@ class Ports:
     - ``per_module``: the number of links in one pluggable module of a switch.
     - ``rails``: the number of NIC ports of a server, with ``nic_ports`` on each NIC.
     - ``group``: the maximum width of a next-hop group.
-    - ``unit``: the number of servers that stay in one stripe: those of an NVLink domain, or 1.
+    - ``unit``: the number of servers that must stay in one stripe: the servers of an NVLink domain, or 1.
     """
 
     speed_gbps: int
@@ -148,7 +148,7 @@ class Ports:
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """The size of a fabric of one shape.
+    """The size of a fabric with one shape (kind of topology).
 
     - ``servers_per_stripe``: the number of servers in the fullest stripe.
     - ``spines``: the number of spines to which each leaf connects.
@@ -309,7 +309,7 @@ class Size:
 
 @dataclass(frozen=True, slots=True)
 class RefusedShape:
-    """A shape that does not fit, with the reason."""
+    """A shape (kind of topology) that does not fit the request, with the reason."""
 
     shape: Shape
     why: str

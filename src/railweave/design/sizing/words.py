@@ -1,4 +1,4 @@
-"""Descriptions of a size and its growth, for the output of `init` and for findings."""
+"""Descriptions, in words, of a sized fabric and its growth, for the output of `init` and for findings."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ TITLES: dict[Shape, str] = {
 
 
 def reason(size: Size) -> str:
-    """Return a sentence about the paths that a shape provides at this size, and about its limits."""
+    """Return a sentence about the paths that a sized fabric's topology provides, and about its limits."""
     if size.shape == "port-planes":
         return _of_port_planes(size)
     if size.shape == "one-leaf":
@@ -64,7 +64,7 @@ def switches(leaves: int, spines: int, super_spines: int) -> str:
 
 
 def cost(step: Step) -> str:
-    """Return the cost of a growth step in words. Raises ``TypeError`` if the step's shape does not fit."""
+    """Return the cost of a growth step in words. Raises ``TypeError`` if the grown fabric does not fit the step's topology."""
     before, after = step.before, step.size
     if isinstance(after, RefusedShape):
         raise TypeError(after.why)
@@ -93,7 +93,7 @@ def _laid(step: Step) -> str:
 
 
 def growth_lines(steps: list[Step], factor: float) -> list[str]:
-    """Return lines with the cost of growth: first in the present shape, then with a change to each other shape."""
+    """Return lines with the cost of growth: first with the present topology, then with a change to each other topology."""
     first, *others = steps
     head = f"growth {factor:g}x, to {first.gpus:,} GPUs: "
     if isinstance(first.size, Size):

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 Shared = dict[tuple[str, str], list[tuple[str, int, int | None]]]
-"""The links to external routers by leaf and port. Each link is (router, speed in Gb/s, VLAN tag or None)."""
+"""The links to external routers, by (leaf, port). Each link is (router, speed in Gb/s, VLAN tag or None)."""
 
 DEFAULT_ROUTES = {4: "0.0.0.0/0", 6: "::/0"}
 
@@ -91,7 +91,7 @@ def with_external(
 
 
 def _summary(layout: Layout, tenant: str, prefixes: Sequence[str], version: int) -> tuple[str, ...]:
-    """Return a tenant's prefixes of one IP version. A server pool replaces all prefixes that were cut from the pool."""
+    """Return a tenant's prefixes of one IP version, shortened: a server pool replaces all prefixes that come from the pool."""
     networks = [network for network in map(ipaddress.ip_network, prefixes) if network.version == version]
     pools = [tenant_pool.network for tenant_pool in tenant_pools(layout, tenant)]
     covering = [next((pool for pool in pools if inside(network, pool)), network) for network in networks]
@@ -99,7 +99,10 @@ def _summary(layout: Layout, tenant: str, prefixes: Sequence[str], version: int)
 
 
 def _beside(link: tuple[str, int, int | None], router: str, speed: int, vlan: int) -> bool:
-    """Return True if a link can share a port with ``link``: both have the same router, the same speed, and different VLAN tags."""
+    """Return True if a new link can share a port with ``link``: the same router, the same speed, and different VLAN tags.
+
+    ``router``, ``speed`` and ``vlan`` describe the new link.
+    """
     return link[0] == router and link[1] == speed and link[2] not in {None, vlan}
 
 
@@ -173,7 +176,7 @@ def _refused(
 
 
 def virtual_networks(context: Context, layout: Layout, overlay: Overlay) -> dict[str, tuple[VirtualNetwork, ...]]:
-    """Return the layer-2 networks of each tenant that has any, by tenant name, in slot order.
+    """Return the layer-2 networks of each tenant that has any, by tenant name, in the order of their numbers in the lock.
 
     Records a problem if two networks share a name, a VLAN, a VNI or addresses, or if a pool of numbers is too small.
     """
@@ -262,9 +265,9 @@ def _rail_vlans(context: Context, layout: Layout) -> dict[int, str]:
 
 
 def with_slices(context: Context, spec: FabricFile) -> FabricFile:
-    """Return the file with a tenant for each slice that ``tenant_slices`` requests. Slices come after the tenants of ``tenants``.
+    """Return the fabric file with a tenant added for each slice (group of GPUs in every server) that ``tenant_slices`` requests.
 
-    Records problems in the context.
+    Slices come after the tenants of ``tenants``. Records problems in the context.
     """
     fabrics = {
         name: fabric.model_copy(update={"tenants": {**fabric.tenants, **_made(context, spec, name, fabric)}})
@@ -407,7 +410,7 @@ def _address(context: Context, at: Location, formula: str, values: dict[str, int
 
 
 class Owner(NamedTuple):
-    """The owner of a NIC: its tenant and, on a layer-2 network, that network and the NIC's number in it (from 1)."""
+    """The owner of a NIC: its tenant. A NIC on a layer-2 network also has that network and its number in the network (from 1)."""
 
     tenant: Tenant
     network: VirtualNetwork | None = None
@@ -415,7 +418,7 @@ class Owner(NamedTuple):
 
 
 def tenants(context: Context, layout: Layout) -> tuple[tuple[Tenant, ...], dict[str, Owner]]:
-    """Return (the tenants of a fabric by slot, the owner of each NIC that has one, by ``server:nic``).
+    """Return (the tenants of a fabric in the order of their numbers, the owner of each NIC that has an owner, by ``server:nic``).
 
     Records a problem if a member does not exist or has two tenants, and if VNIs run out or are used twice.
     """
@@ -475,7 +478,7 @@ def tenants(context: Context, layout: Layout) -> tuple[tuple[Tenant, ...], dict[
 
 
 def _check_name(context: Context, layout: Layout, tenant: str) -> None:
-    """Record a problem if a system of the leaves does not accept the tenant's name as a VRF name."""
+    """Record a problem if the operating system of a leaf does not accept the tenant's name as a VRF name."""
     at: Location = ("fabrics", layout.name, "tenants", tenant)
     for nos in dict.fromkeys(layout.equipment[leaf.name].role.nos for leaf in layout.leaves):
         system = context.catalog.systems[nos]
@@ -494,7 +497,7 @@ def _check_name(context: Context, layout: Layout, tenant: str) -> None:
 
 
 def _leaks(context: Context, layout: Layout, tenant: str) -> tuple[str, ...]:
-    """Return the tenants that exchange prefixes with ``tenant``: tenants that it names, and tenants that name it."""
+    """Return the tenants that exchange prefixes with ``tenant``: tenants that its ``leaks`` lists, and tenants whose ``leaks`` list it."""
     every = layout.spec.tenants
     for other in every[tenant].leaks:
         at: Location = ("fabrics", layout.name, "tenants", tenant, "leaks")
@@ -511,7 +514,10 @@ def _formula_at(layout: Layout) -> Location:
 
 
 def _target(context: Context, layout: Layout, tenant: str, slot: int, vni: int) -> str:
-    """Return the route target of a tenant: its own, or else the result of the overlay's formula, or else a target derived from the VNI."""
+    """Return the route target of a tenant.
+
+    It is the tenant's own target if the file sets it, or else comes from the overlay's formula, or else from the VNI.
+    """
     overlay, own_target = layout.spec.evpn(), layout.spec.tenants[tenant].route_target
     formula = own_target or (overlay.route_target if overlay else None)
     if formula is None:
@@ -547,7 +553,7 @@ def _members(context: Context, layout: Layout, known: dict[str, Tenant]) -> dict
 def _whole_nics(context: Context, layout: Layout, owners: dict[str, Owner]) -> None:
     """Record a problem if the ports of a NIC belong to two tenants.
 
-    Both tenants would use the same GPU, and libraries could not merge the ports of the NIC.
+    Both tenants would use the same GPU, and collective libraries could not merge the ports of the NIC.
     """
     noted: set[str] = set()
     for server in layout.servers:

@@ -25,12 +25,10 @@ _WRAP = 1 << 32
 
 
 class _Group(NamedTuple):
-    """The names of counters with the same meaning on mlx5 and on bnxt NICs.
+    """Counters with the same meaning: their names on mlx5 and on bnxt NICs.
 
-    The counters come from the RDMA device or from ``ethtool -S``.
-
-    In a name, ``{p}`` is replaced by each lossless priority (or by the data priority if there is none), and ``{o}`` by
-    every other priority.
+    The counters come from the RDMA device or from ``ethtool -S``. In a name, ``{p}`` is replaced by each lossless priority (or by
+    the priority of RDMA data if there is none), and ``{o}`` by every other priority.
     """
 
     mlx5: tuple[str, ...]
@@ -90,7 +88,10 @@ KNOWN: dict[str, _Group] = {}
 
 
 def known(server: Server) -> dict[str, dict[str, int]]:
-    """Return, by NIC, the counters that checks use, for a later run to compare with. NICs whose counters cannot be read are left out."""
+    """Return the counters of each NIC that checks use, by NIC, for comparison in a later run.
+
+    NICs whose counters cannot be read are left out.
+    """
     counts: dict[str, dict[str, int]] = {}
     for nic in server.nics:
         names = {name for group in KNOWN.values() for name in group.names(server, nic)}
@@ -125,7 +126,7 @@ def _rule(
 ) -> None:
     """Register a check that no counter of a group has grown.
 
-    ``level`` is the function that makes the outcome of growth, such as ``failed``.
+    ``level`` makes the outcome if a counter has grown, for example ``failed`` or ``warning``.
     """
     KNOWN[name] = group
 
@@ -311,7 +312,7 @@ def notification(server: Server, nic: WantedNic) -> Iterator[Outcome]:
 _SENT = ("port_xmit_packets", "tx_pkts")
 """The counters of packets that a port has sent, in mlx5 and in bnxt_re."""
 _ENOUGH = 1_000_000
-"""The smallest number of sent packets for which a ratio of errors to packets is evaluated. With fewer packets, the ratio is meaningless."""
+"""The smallest number of sent packets for which the share of errors is evaluated. With fewer packets, the share is meaningless."""
 
 
 def _share(name: str, group: _Group, most: float, *, rule: str, why: str, remedy: str, source: str = _LINUX) -> None:
@@ -394,7 +395,7 @@ _OLDEST_MS = 1000
     source="Linux, Documentation/ABI/stable/sysfs-class-infiniband (lifespan)",
 )
 def lifespan(server: Server, nic: WantedNic) -> Iterator[Outcome]:
-    """Check the time for which the kernel keeps the counter values that it has read from the NIC."""
+    """Check the age at which the kernel reads RDMA counters from the NIC again instead of showing the stored values."""
     kept = server.machine.number(f"{_port(nic)}/hw_counters/lifespan")
     if kept is None:
         raise CannotTellError("the kernel shows no lifespan of its counters")

@@ -45,7 +45,10 @@ def _nvidia(machine: Machine) -> list[dict[str, str]]:
 
 
 def amd(machine: Machine, *words: str) -> list[dict[str, Any]]:
-    """Return the rows that amd-smi reports, one for each GPU. Raises CannotTellError if the tool is missing, fails or prints no JSON."""
+    """Return the fields of each GPU that amd-smi reports for the arguments ``words``.
+
+    Raises CannotTellError if the tool is missing, fails or prints no JSON.
+    """
     rows = machine.rows("amd-smi", *words, "--json")
     if len(rows) == 1:  # newer releases wrap the list: {"gpu_data": [...]}
         rows = next((inner for inner in map(objects, rows[0].values()) if inner), rows)
@@ -53,7 +56,7 @@ def amd(machine: Machine, *words: str) -> list[dict[str, Any]]:
 
 
 def rocm(machine: Machine) -> list[dict[str, str]] | None:
-    """Return the rows of rocm-smi, one for each GPU, if amd-smi is not installed and rocm-smi is; else None.
+    """Return the fields of each GPU that rocm-smi reports. Return None if amd-smi is installed or rocm-smi is not.
 
     Raises CannotTellError if rocm-smi fails or prints no JSON.
     """
@@ -70,18 +73,21 @@ def rocm(machine: Machine) -> list[dict[str, str]] | None:
 
 
 def no_gpus(server: Server) -> str:
-    """Return the reason why checks of GPUs do not apply: no GPU is planned. Return an empty string if they apply."""
+    """Return the reason why checks of GPUs do not apply: the server has no planned GPU. Return an empty string if the checks apply."""
     without = "no GPU is on the PCI bus" if server.generic else "no GPU is planned"
     return "" if server.gpus and server.gpu_vendor else without
 
 
 def not_nvidia(why: str) -> Callable[[Server], str]:
-    """Return a function for the field ``unless`` of a check of NVIDIA GPUs. On servers with other GPUs, it returns the reason ``why``."""
+    """Return a function for the field ``unless`` of a check of NVIDIA GPUs. It returns a reason not to run the check, or "".
+
+    On servers with other GPUs, the reason is ``why``.
+    """
     return lambda server: no_gpus(server) or ("" if server.gpu_vendor == "NVIDIA" else why)
 
 
 def one_gpu(server: Server) -> str:
-    """Return the reason why checks of connections between GPUs do not apply: fewer than two GPUs are planned. Return an empty string if they apply."""
+    """Return the reason why checks of links between GPUs do not apply: fewer than two GPUs. Return an empty string if the checks apply."""
     return no_gpus(server) or ("there is one GPU" if server.gpus < 2 else "")
 
 
@@ -191,7 +197,7 @@ def persistence(server: Server) -> Iterator[Outcome]:
     unless=no_gpus,
 )
 def memory_errors(server: Server) -> Iterator[Outcome]:
-    """Check each GPU for uncorrected memory errors and for rows that are to be remapped."""
+    """Check each GPU for uncorrected memory errors and for faulty memory that the GPU retires only at the next reset, or cannot retire."""
     wrong: list[str] = []
     if server.gpu_vendor == "NVIDIA":
         for row in nvidia(server.machine):
@@ -314,7 +320,7 @@ def power_limit(server: Server) -> Iterator[Outcome]:
     unless=no_gpus,
 )
 def partition(server: Server) -> Iterator[Outcome]:
-    """Check that no GPU is partitioned."""
+    """Check that no GPU is divided into partitions (MIG or AMD's partition modes)."""
     if server.gpu_vendor == "AMD":
         yield from _amd_partition(server)
         return
@@ -413,7 +419,7 @@ def links(server: Server) -> Iterator[Outcome]:
     unless=not_nvidia("AMD's GPUs have no fabric manager"),
 )
 def fabric(server: Server) -> Iterator[Outcome]:
-    """Check that each GPU has joined the NVSwitch fabric. GPUs without an NVSwitch report no state."""
+    """Check that the fabric manager has connected each GPU to the NVSwitches. GPUs that report no state are ignored."""
     wrong: list[str] = []
     joined = 0
     asked = "--query-gpu=index,fabric.state,fabric.status"
@@ -433,7 +439,7 @@ def fabric(server: Server) -> Iterator[Outcome]:
 
 
 def no_domain(server: Server) -> str:
-    """Return a reason if checks of an NVLink domain of several servers do not apply; else an empty string."""
+    """Return the reason why checks of an NVLink domain of several servers do not apply. Return an empty string if the checks apply."""
     return no_gpus(server) or ("" if server.domain_gpus else "NVLink ends at the server")
 
 
@@ -450,7 +456,7 @@ _NO_CLUSTER = "00000000-0000-0000-0000-000000000000"
     unless=no_domain,
 )
 def nvlink_domain(server: Server) -> Iterator[Outcome]:
-    """Check that each GPU has joined an NVLink domain, and all of them the same. Other trays are not compared here."""
+    """Check that all GPUs of the server have joined the same NVLink domain. Other servers are not compared here."""
     text = server.machine.output("nvidia-smi", "-q")
     blocks = re.findall(r"^    Fabric\s*\n((?:        .*\n?)*)", text, re.MULTILINE)
     fabrics = [dict(_FABRIC.findall(block)) for block in blocks]
@@ -480,7 +486,10 @@ def nvlink_domain(server: Server) -> Iterator[Outcome]:
     unless=no_domain,
 )
 def imex(server: Server) -> Iterator[Outcome]:
-    """Check that the IMEX daemon is ready. In Kubernetes it may run in a container only; then it is not seen here."""
+    """Check that the IMEX daemon (NVIDIA's service for memory sharing over NVLink) is ready.
+
+    In Kubernetes, the daemon may run only in a container, where this check does not see it.
+    """
     state = server.machine.output("nvidia-imex-ctl", "-q").strip()
     if not state:
         raise CannotTellError("nvidia-imex-ctl shows no state")
@@ -514,7 +523,7 @@ def peer_access(server: Server) -> Iterator[Outcome]:
 
 
 _WINDOW = 32 << 30
-"""The smallest accepted memory window in bytes. All data center GPUs with 40 GiB or more have a larger window."""
+"""The smallest accepted PCI memory region of a GPU, in bytes. All data center GPUs with 40 GiB or more have a larger region."""
 
 
 @of_server(
@@ -581,7 +590,10 @@ _PEER = {
     "NVIDIA": ("/sys/module/nvidia_peermem/version", "/sys/kernel/mm/memory_peers/nv_mem/version", "/sys/kernel/mm/memory_peers/nv_mem_nc/version"),
     "AMD": ("/sys/kernel/mm/memory_peers/amdkfd/version", "/sys/kernel/memory_peers/amdkfd/version", "/sys/memory_peers/amdkfd/version"),
 }  # fmt: skip
-"""The files by which NCCL and RCCL detect that NICs can access GPU memory (peer memory), by GPU vendor. Source: the gdr check of their verbs transports."""
+"""The files that show that NICs can access GPU memory (peer memory), by GPU vendor. NCCL and RCCL look for the same files.
+
+Source: the gdr check of their verbs transports.
+"""
 
 
 @of_server(

@@ -24,7 +24,7 @@ _USUAL = (
 
 
 def _folders(server: Server) -> list[str]:
-    """Return the folders in which the dynamic loader searches for libraries: first those of the job's environment, then the default folders."""
+    """Return the folders in which the dynamic loader searches for libraries: the folders in the job's environment, then the default folders."""
     job_folders = [word for word in server.environment.get("LD_LIBRARY_PATH", "").split(":") if word.startswith("/")]
     return list(dict.fromkeys([*job_folders, *_USUAL]))
 
@@ -57,7 +57,7 @@ def _no_tuner(server: Server) -> str:
     design=True,
 )
 def plugin(server: Server) -> Iterator[Outcome]:
-    """Check that the net plugin and its libraries are installed. The name of the plugin's file is derived in the same way as by NCCL."""
+    """Check that NCCL's network plugin and its libraries are installed. The plugin's file name is derived in the same way as by NCCL."""
     name = server.environment["NCCL_NET_PLUGIN"]
     file = name if name.startswith("lib") or "/" in name else f"lib(nccl|rccl)-net-{re.escape(name)}.so"
     paths = _find(server, file) if "/" not in name else [name]
@@ -85,7 +85,7 @@ def plugin(server: Server) -> Iterator[Outcome]:
     source="fabric file, hosts.versions.collective_library",
 )
 def library(server: Server) -> Iterator[Outcome]:
-    """Check the version of the collective library by its file name."""
+    """Check the version of the collective library (NCCL or RCCL), which its file name contains."""
     name = "rccl" if server.library == "RCCL" else "nccl"
     wanted = str(server.versions.get("collective_library") or "")
     versions = sorted({path.rpartition(f"lib{name}.so.")[2] for path in _find(server, rf"lib{name}\.so\.\d+\.\d+.*")})
@@ -114,7 +114,7 @@ def library(server: Server) -> Iterator[Outcome]:
     design=True,
 )
 def environment(server: Server) -> Iterator[Outcome]:
-    """Check that the job variables of the plan do not contradict each other."""
+    """Check that the environment variables planned for jobs do not contradict each other."""
     variables = server.environment
     if variables.get("NCCL_NET_PLUGIN") == "railweave" and variables.get("NCCL_IB_GID_INDEX"):
         yield failed(
@@ -134,7 +134,7 @@ def environment(server: Server) -> Iterator[Outcome]:
     design=True,
 )
 def tuner(server: Server) -> Iterator[Outcome]:
-    """Check that the file with the tuner's table is installed."""
+    """Check that the file with the table of the NCCL tuner plugin is installed."""
     file = server.environment.get("RAILWEAVE_NET_TUNER_FILE", "/etc/railweave/tuner.json")
     if server.machine.text(file) is None:
         yield failed(

@@ -1,4 +1,4 @@
-"""The light of a pluggable module, as ``ethtool -m`` prints it: wavelength, sent and received power, and the module's own limits.
+"""The optical values of a pluggable module, as ``ethtool -m`` prints them: wavelength, sent and received power, and limits.
 
 The names of these values differ between SFF-8472 (SFP), SFF-8636 (QSFP) and CMIS (QSFP-DD, OSFP). Source: ethtool,
 module-common.c, sfpdiag.c, qsfp.c and cmis.c.
@@ -26,12 +26,12 @@ _DBM = re.compile(r"/ *(-?[\d.]+|-inf) dBm")
 
 @dataclass
 class Light:
-    """The light of a module.
+    """The optical values of a module.
 
-    - ``nm``: the wavelength; None if the module does not report one.
+    - ``nm``: the wavelength in nanometres; None if the module does not report one.
     - ``copper``: True if the module is a copper cable.
-    - ``dbm``: the power of each lane (0 if the module has one lane), by direction.
-    - ``limits``: the limits in dBm, by direction, bound (``low``, ``high``) and level (``alarm``, ``warning``).
+    - ``dbm``: the power in dBm, by (direction, lane). A module with one lane has lane 0.
+    - ``limits``: the limits in dBm, by (direction, ``low`` or ``high``, ``alarm`` or ``warning``).
     - ``flags``: the directions for which the module itself compares the power with its limits.
     """
 
@@ -47,7 +47,10 @@ class Light:
         return sorted({lane for (_, lane), power in self.dbm.items() if power > float("-inf")})
 
     def outside(self, level: str) -> list[str]:
-        """Return a text for each lane in use whose power is outside the module's limits. ``level`` selects the limits: ``alarm`` or ``warning``."""
+        """Return a sentence for each lane in use whose power is outside the module's limits.
+
+        ``level`` selects the limits: ``alarm`` or ``warning``.
+        """
         wrong: list[str] = []
         for (way, lane), power in sorted(self.dbm.items(), key=lambda item: item[0][1]):
             low, high = (self.limits.get((way, bound, level)) for bound in ("low", "high"))
@@ -76,7 +79,7 @@ class Light:
 
 
 def light(text: str) -> Light:
-    """Return the light that the output of ``ethtool -m`` shows."""
+    """Return the optical values in the output of ``ethtool -m``."""
     shown = Light()
     for line in text.splitlines():
         name, colon, value = (part.strip() for part in line.partition(":"))

@@ -65,9 +65,9 @@ def carrier(server: Server, nic: WantedNic) -> Iterator[Outcome]:
 
 
 def _spare(server: Server, nic: WantedNic) -> str:
-    """Return a reason if a port without a carrier is probably unused; else an empty string.
+    """Return the reason why a port without a carrier is probably unused. Return an empty string if it is probably in use.
 
-    This is assumed if no NIC of the same model has a carrier, and NICs of other models have one.
+    A port counts as unused if no NIC of the same model has a carrier, and NICs of other models have one.
     """
     like = [other for other in server.nics if other.model == nic.model and other is not nic]
     if any(_carrier(server, other) for other in like):
@@ -160,7 +160,7 @@ def fec(server: Server, nic: WantedNic) -> Iterator[Outcome]:
     source="Linux, mlx5 counters; Broadcom bnxt_ethtool.c; OCI health checks (1e-12 after FEC)",
 )
 def errors(server: Server, nic: WantedNic) -> Iterator[Outcome]:
-    """Check the ratio of errors after FEC to received bits."""
+    """Check the ratio of bit errors that remain after FEC to received bits."""
     have = outcome.counters(server.machine, nic.netdev)
     names = (
         "rx_pcs_symbol_err_phy", "rx_symbol_err_phy", "rx_crc_errors_phy", "rx_pcs_symbol_err", "rx_fec_uncorrectable_blocks",
@@ -256,7 +256,7 @@ def _module(machine: Machine, nic: WantedNic) -> str | None:
     root=True,
 )
 def module_light(server: Server, nic: WantedNic) -> Iterator[Outcome]:
-    """Compare the module's wavelength with the planned one, and the power of each lane with the module's limits."""
+    """Compare the module's wavelength with the planned wavelength, and the power of each lane with the module's limits."""
     text = _module(server.machine, nic)
     if text is None:
         yield not_applicable(_NO_MODULE)
@@ -318,7 +318,7 @@ def flaps(server: Server, nic: WantedNic) -> Iterator[Outcome]:
     design=True,
 )
 def neighbor(server: Server, nic: WantedNic) -> Iterator[Outcome]:
-    """Check that the LLDP neighbor is the planned switch port, known by any of its names."""
+    """Check that the LLDP neighbor is the planned switch port. A switch may announce any of the port's names."""
     ports = by_names(
         {other.leaf_port: (other.leaf_port, *other.leaf_port_names) for other in server.nics if other.leaf == nic.leaf}
     )
@@ -374,7 +374,7 @@ def switch_mtu(server: Server, nic: WantedNic) -> Iterator[Outcome]:
 
 
 def announcements(machine: Machine, netdev: str) -> list[dict[str, str]]:
-    """Return what each LLDP neighbor of an interface announces. Raises CannotTellError if there is no neighbor.
+    """Return the LLDP announcements of each neighbor of an interface. Raises CannotTellError if there is no neighbor.
 
     Keys: ``name`` and ``system`` of the switch, ``port``, the ``kind`` of the port's name, ``descr`` of the port, and
     ``mfs``, the maximum frame size.
@@ -401,7 +401,7 @@ def announcements(machine: Machine, netdev: str) -> list[dict[str, str]]:
 
 
 def _inside(parents: list[dict[str, Any]], key: str) -> list[dict[str, Any]]:
-    """Return the objects that the parents have under a key, in one list."""
+    """Return the JSON objects that several parent objects have under a key, in one list."""
     return [inner for parent in parents for inner in objects(parent.get(key))]
 
 

@@ -138,7 +138,7 @@ _CLASSES = {
 
 
 def _lines(server: Server) -> list[str]:
-    """Return the lines of the kernel log since boot. Raises CannotTellError."""
+    """Return the lines of the kernel log since boot. Raises CannotTellError if the log cannot be read."""
     machine = server.machine
 
     def lines() -> list[str]:
@@ -218,7 +218,7 @@ The severities of Xids from 157 on follow from their names in nverror.h of NVIDI
 retirement, fatal timeouts, uncorrectable memory errors, errors of links between chips.
 """
 _XID_LINE = re.compile(r"NVRM: Xid \((?:PCI:)?([0-9a-fA-F:.]+)(?: [^)]*)?\): (\d+)|NVRM: (?:GPU \S+ )?Xid (\d+)\b")
-"""The form of a log line with an Xid. With GPU instances (MIG), the instance numbers follow the PCI address."""
+"""A pattern of log lines with an Xid. With GPU instances (MIG), the instance numbers follow the PCI address."""
 
 
 @of_server(
@@ -231,7 +231,7 @@ _XID_LINE = re.compile(r"NVRM: Xid \((?:PCI:)?([0-9a-fA-F:.]+)(?: [^)]*)?\): (\d
     root=True,
 )
 def xid(server: Server) -> Iterator[Outcome]:
-    """Check the kernel log for Xids, and report each by its severity."""
+    """Check the kernel log for Xids (error numbers of NVIDIA's driver), and report each by its severity."""
     seen: dict[str, dict[str, int]] = {"failed": {}, "warning": {}}
     for line in _lines(server):
         match = _XID_LINE.search(line)
@@ -263,7 +263,7 @@ _FLAPS = 3
     root=True,
 )
 def link(server: Server, nic: WantedNic) -> Iterator[Outcome]:
-    """Check that the link has not gone down often according to the kernel log, and that it is up after the last event in the log."""
+    """Check that, in the kernel log, the link has seldom gone down, and that it is up after the last event."""
     try:
         names = (pci_of(server.machine, nic.netdev), f" {nic.netdev}:")
     except CannotTellError:

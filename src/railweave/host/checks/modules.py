@@ -1,4 +1,4 @@
-"""Checks of the kernel modules of NICs and RDMA: they have the same origin, the loaded version is the installed version, and only one module provides peer memory."""
+"""Checks of the kernel modules of NICs and RDMA: their origin, their version, and that only one module provides peer memory."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def loaded(server: Server) -> Iterator[Outcome]:
     unless=_unknown,
 )
 def origin(server: Server) -> Iterator[Outcome]:
-    """Check that all modules of a driver have the same origin."""
+    """Check that all kernel modules of a driver have the same origin: the kernel, or an added package or DKMS."""
     families = stacks(server)
     for stack in families:
         origins = {module: _origin(server, module) for module in stack}
@@ -126,7 +126,10 @@ def current(server: Server) -> Iterator[Outcome]:
     source="Thor2 guide, section 5.1, question 3, and its installation notes (netxtreme-peer-mem)",
 )
 def peer_memory_once(server: Server) -> Iterator[Outcome]:
-    """Check that only one module provides the peer memory interface, and that no conflicting packages are installed."""
+    """Check that only one kernel module provides the peer memory interface (NIC access to GPU memory).
+
+    Also check that no conflicting packages are installed.
+    """
     answer = server.machine.run("grep", "-w", "ib_register_peer_memory_client", "/proc/kallsyms")
     owners = sorted(set(re.findall(r"ib_register_peer_memory_client\s+\[(\w+)\]", answer.out)))
     wrong: list[str] = []

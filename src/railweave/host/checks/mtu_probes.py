@@ -26,11 +26,14 @@ SMALL = 128
 """The size in bytes of the small packets that show whether the gateway answers at all."""
 
 _DOCUMENTATION = {4: "192.0.2.1", 6: "2001:db8::1"}
-"""Documentation addresses, which no host has (RFC 5737, RFC 3849). Probes are sent to them if only the default route leads through a gateway."""
+"""Addresses that no host has, by IP version (documentation addresses, RFC 5737 and RFC 3849).
+
+Probes are sent to them if only the default route leads through a gateway.
+"""
 
 
 def gateways(routes: Iterable[Route]) -> list[str]:
-    """Return the first gateway of each address family in routes."""
+    """Return one gateway per address family: the gateway of the first route of each family."""
     first: dict[bool, str] = {}
     for route in routes:
         if route.via and " " not in route.via:
@@ -39,9 +42,10 @@ def gateways(routes: Iterable[Route]) -> list[str]:
 
 
 def beside(rows: Sequence[dict[str, Any]], gateway: str) -> list[str]:
-    """Return the NIC's first address in the subnet of a gateway. If rules choose routes by source, packets need this source address.
+    """Return the NIC's first address in the subnet of a gateway, as a list; empty if the NIC has none.
 
-    ``rows`` has the addresses of the NIC in the form of ``ip -j addr show``.
+    If rules choose routes by source, packets need this source address. ``rows`` has the addresses of the NIC as
+    ``ip -j addr show`` prints them.
     """
     networks = ((row["local"], _subnet(row)) for row in rows if "local" in row and "prefixlen" in row)
     return [local for local, subnet in networks if ipaddress.ip_address(gateway) in subnet][:1]
@@ -52,7 +56,7 @@ def _subnet(row: dict[str, Any]) -> ipaddress.IPv4Network | ipaddress.IPv6Networ
 
 
 def beyond(routes: Iterable[Route], rows: Sequence[dict[str, Any]], gateway: str) -> str:
-    """Return an address to which packets go through a gateway; empty if no route leads through the gateway.
+    """Return an address to which this server sends packets through a gateway; empty if no route uses the gateway.
 
     ``routes`` and ``rows`` are the routes and the addresses of the NIC. The returned address is in none of the NIC's
     subnets.
@@ -73,7 +77,7 @@ def answered(machine: Machine, sender: str, target: str, size: int) -> bool:
 
 
 def echo(sender: str, target: str, size: int, *options: str) -> tuple[str, ...]:
-    """Return the command that sends one packet of this size, including its IP header, without fragmentation."""
+    """Return the ping command that sends one packet of ``size`` bytes, including its IP header, without fragmentation."""
     data = size - (48 if ":" in target else 28)
     return ("ping", "-c", "1", "-W", "1", *options, "-M", "do", "-s", str(data), "-I", sender, target)
 
@@ -125,7 +129,10 @@ def loss(
 
 
 def _error(machine: Machine, senders: Sequence[str], target: str, size: int, addresses: Iterable[str]) -> str:
-    """Send a packet with hop limit 1, and return the address of the router that reports the packet; empty without a report."""
+    """Send a packet with hop limit 1. Return the address of the router that reports its expiry; empty without a report.
+
+    ``addresses`` are the addresses of this server, whose own error messages do not count.
+    """
     nic, *source = senders
     text = machine.run(*echo(nic, target, size, "-t", "1", *(word for each in source for word in ("-I", each)))).out
     by = re.search(r"^From (\S+?)(?:%\S+)? icmp_seq=\d+ (?:Time|Dest)", text, re.MULTILINE)

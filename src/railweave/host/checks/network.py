@@ -59,7 +59,7 @@ def _without(nic: WantedNic, version: int) -> str:
     source="Thor2 guide, section 2.6, check 10; host.json nics[].addresses",
 )
 def addresses(server: Server, nic: WantedNic) -> Iterator[Outcome]:
-    """Check that the NIC has the address of each path."""
+    """Check that the NIC has an address for each of its paths."""
     if server.generic:
         yield from _usable_addresses(server, nic)
         return
@@ -77,7 +77,7 @@ def addresses(server: Server, nic: WantedNic) -> Iterator[Outcome]:
 
 
 def _no_advertisements(server: Server, nic: WantedNic) -> tuple[str, str] | None:
-    """Return the reason why the kernel ignores addresses in router advertisements, with the fix; None if its settings accept them.
+    """Return (reason why the kernel ignores addresses in router advertisements, fix). Return None if its settings accept them.
 
     If a file sets the value, the reason names the file.
     """
@@ -104,7 +104,7 @@ def _no_advertisements(server: Server, nic: WantedNic) -> tuple[str, str] | None
 
 
 def _usable_addresses(server: Server, nic: WantedNic) -> Iterator[Outcome]:
-    """Check the addresses of a NIC without a design.
+    """Check the addresses of a NIC on a server without a design.
 
     No address may be a duplicate, and the NIC must have as many addresses as other NICs of its kind.
     """
@@ -132,7 +132,7 @@ def _usable_addresses(server: Server, nic: WantedNic) -> Iterator[Outcome]:
     design=True,
 )
 def stray(server: Server, nic: WantedNic) -> Iterator[Outcome]:
-    """Check that the NIC has no address outside the planned prefixes, and none inside them that belongs to another server."""
+    """Check that the NIC has no address outside the planned prefixes, and no address of another server inside them."""
     others: list[str] = []
     foreign: list[str] = []
     for row in _shown(server, nic):
@@ -183,7 +183,7 @@ def _of_another(server: Server, nic: WantedNic, path: PathAddress, address: Addr
     design=True,
 )
 def routes(server: Server) -> Iterator[Outcome]:
-    """Check that all planned routes and rules exist. They are compared in the same way as by ``host apply``."""
+    """Check that all planned routes and rules exist. An entry with the same effect suffices, as for ``host apply``."""
     missing = changes.undone(server.plan, _kernel(server))
     if missing:
         first = command_line(("add", missing[0]))
@@ -243,7 +243,7 @@ def stray_rules(server: Server) -> Iterator[Outcome]:
     design=True,
 )
 def stray_routes(server: Server) -> Iterator[Outcome]:
-    """Check that the planned routing tables have no other routes."""
+    """Check that the planned routing tables have no unplanned routes."""
     planned = [route for _, route in server.plan.entries if isinstance(route, Route)]
     sources: dict[int, list[str]] = {}
     for nic in server.nics:
@@ -260,14 +260,14 @@ def stray_routes(server: Server) -> Iterator[Outcome]:
     source="ip-neighbour(8): the design has no permanent neighbors",
 )
 def stray_neighbors(server: Server) -> Iterator[Outcome]:
-    """Check that planned NICs have no permanent neighbor entries."""
+    """Check that planned NICs have no permanent entries in the neighbor (ARP) table."""
     shown = server.machine.rows("ip", "-j", "neigh", "show", "nud", "permanent")
     rows = [(str(row.get("dev")), str(row.get("dst")), str(row.get("lladdr", ""))) for row in shown if row.get("dev")]
     yield from _strays(strays.stray_neighbors(rows, {nic.netdev for nic in server.nics}), "no plan has one")
 
 
 def _strays(entries: list[Stray], origin: str) -> Iterator[Outcome]:
-    """Yield one outcome for all stray entries of a kind: failed if any certainly diverts traffic, otherwise a warning."""
+    """Yield one outcome for all unplanned entries of a kind. It is failed if an entry certainly diverts traffic, otherwise a warning."""
     if not entries:
         yield ok("none")
         return
@@ -389,7 +389,7 @@ def firewall(server: Server) -> Iterator[Outcome]:
 
 
 def _routes(server: Server, nic: WantedNic) -> list[Route]:
-    """Return the planned routes of a NIC, or those of the kernel if the plan has none."""
+    """Return the planned routes of a NIC, or the kernel's routes of the NIC if the plan has none."""
     planned = [entry for dev, entry in server.plan.entries if dev == nic.netdev and isinstance(entry, Route)]
     return planned or [route for route in _kernel(server).routes if route.dev == nic.netdev]
 
@@ -402,7 +402,10 @@ def _routes(server: Server, nic: WantedNic) -> list[Route]:
     source="Thor2 guide, section 2.6, check 12; ping(8); RFC 792 and RFC 4443 (time exceeded)",
 )
 def path_mtu(server: Server, nic: WantedNic) -> Iterator[Outcome]:
-    """Send one packet of the full size to each gateway, which sends it back. If the packet is lost, report the direction of the loss."""
+    """Send one packet of the full MTU to each gateway, which answers with a packet of the same size.
+
+    If no answer arrives, report the direction in which packets are lost.
+    """
     machine, routes = server.machine, _routes(server, nic)
     gateways = mtu_probes.gateways(routes)
     if not gateways:
@@ -521,9 +524,9 @@ def _networkd_keeps(machine: Machine, files: list[str]) -> bool:
 
 
 def _network_manager_keeps(machine: Machine, netdev: str) -> bool:
-    """Return whether NetworkManager is configured to ignore the carrier of an interface.
+    """Return True if NetworkManager is configured to ignore the carrier of an interface.
 
-    The matching device sections decide. If none has the setting, the list in ``[main]`` decides.
+    The device sections that match the interface decide. If none has the setting, the list in ``[main]`` decides.
     """
     settings: list[str] = []
     fallback = ""
@@ -539,7 +542,7 @@ def _network_manager_keeps(machine: Machine, netdev: str) -> bool:
 
 
 def _matches(devices: str, netdev: str) -> bool:
-    """Return whether a NetworkManager device list includes an interface. Only matches by name and type are supported.
+    """Return True if a NetworkManager device list includes an interface. Only matches by name and type are supported.
 
     Source: NetworkManager.conf(5), Device List Format.
     """

@@ -28,7 +28,7 @@ _NAMES = "sudo install -m 644 70-railweave-net.rules /etc/udev/rules.d/ && sudo 
     source="Thor2 guide, section 2.6, check 6; host.json nics[].netdev",
 )
 def present(server: Server) -> Iterator[Outcome]:
-    """Check that each planned interface exists. An interface with another name is recognized by its MAC address."""
+    """Check that each planned interface exists. An interface that has a different name is recognized by its MAC address."""
     machine = server.machine
     there = machine.names("/sys/class/net")
     if server.generic:
@@ -53,9 +53,10 @@ _PCI = "/sys/bus/pci/devices"
 
 
 def _functions(server: Server) -> Iterator[Outcome]:
-    """Check that every network function of the same model as an RDMA NIC has an RDMA device. This is the check without a design.
+    """Check that network functions have an RDMA device. This check is used for a server without a design.
 
-    Functions of NVIDIA's NICs are checked even if none of the same model has an RDMA device.
+    It covers all functions of NVIDIA NICs, and functions of the same PCI model as any NIC with an RDMA device. Virtual
+    functions are skipped.
     """
     machine = server.machine
     with_rdma = {
@@ -143,7 +144,7 @@ def driver(server: Server, nic: WantedNic) -> Iterator[Outcome]:
 def firmware(server: Server, nic: WantedNic) -> Iterator[Outcome]:
     """Check the firmware version against the plan.
 
-    If the plan has no version, compare the version with those of the server's other NICs of the same model.
+    If the plan has no version, compare with the versions of the server's other NICs of the same model.
     """
     seen = _version(server, nic, "firmware-version")
     yield from _compared(server, nic, seen, "nic_firmware", nic.model, "firmware-version")
@@ -209,7 +210,7 @@ def _compared(server: Server, nic: WantedNic, seen: str, key: str, of: str, name
     unless=lambda server, nic: "" if nic.flash or (server.generic and nic.mlx5) else "no setting is planned for it",
 )
 def flash(server: Server, nic: WantedNic) -> Iterator[Outcome]:
-    """Check each planned setting in the NIC's flash. Settings that the tool does not show are not compared."""
+    """Check each planned setting in the NIC's flash. Settings that the vendor's tool does not show are not compared."""
     address = outcome.pci_of(server.machine, nic.netdev)
     if server.generic:
         yield from _flash_alike(server, nic)
@@ -235,7 +236,7 @@ def flash(server: Server, nic: WantedNic) -> Iterator[Outcome]:
 
 
 def _flash_alike(server: Server, nic: WantedNic) -> Iterator[Outcome]:
-    """Compare all settings in a NIC's flash with the other NICs of its kind. This is the check without a design."""
+    """Compare all flash settings of an NVIDIA NIC with the server's other NICs of the same model. Used for a server without a design."""
     settings = _mlx5_flash(server, outcome.pci_of(server.machine, nic.netdev))
     if not settings:
         raise CannotTellError("mlxconfig shows no settings")
@@ -277,10 +278,10 @@ _WORDS.update(dict.fromkeys(("false", "disabled", "disable", "off", "none", "def
 
 
 def _bnxt_flash(server: Server, nic: WantedNic, address: str) -> dict[str, int | None]:
-    """Return the value of each planned flash setting of a Broadcom NIC; None if niccli does not show it.
+    """Return the planned flash settings of a Broadcom NIC by name, without those that niccli does not show.
 
-    Settings are read one by one. A per-function setting needs its function number; without it, niccli prints nothing
-    (Thor2 guide, section 2.2.4).
+    A setting is None if the text that niccli prints is unknown. Settings are read one by one. A per-function setting needs
+    the function number from the PCI ``address``; without it, niccli prints nothing (Thor2 guide, section 2.2.4).
     """
     if not server.machine.has("niccli"):
         raise CannotTellError("niccli is not installed")
@@ -294,9 +295,10 @@ def _bnxt_flash(server: Server, nic: WantedNic, address: str) -> dict[str, int |
 
 
 def nvm_option(machine: Machine, address: str, name: str, *scope: str) -> tuple[str, int | None]:
-    """Return a setting in the flash of a Broadcom NIC, as niccli prints it and as a number.
+    """Return a flash setting of a Broadcom NIC twice: the text that niccli prints, and the number that the text stands for.
 
-    The text is empty if niccli does not show the setting; the number is None if the text is unknown.
+    ``scope`` has further arguments of niccli, such as ``--scope 0`` for a function. The text is empty if niccli does not
+    show the setting; the number is None if the text is unknown.
     """
     text = machine.run("niccli", "--dev", address, "nvm", "--getoption", name, *scope).out
     values: list[str] = re.findall(rf"^\s*{re.escape(name)}[^=:\n]*[=:]\s*(.*\S)\s*$", text, re.MULTILINE)

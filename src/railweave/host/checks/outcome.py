@@ -1,4 +1,7 @@
-"""The inputs and outcomes of checks, and the list of all checks. A check is a function that yields outcomes about one subject."""
+"""The outcomes of checks, the list of all checks, and readers that several checks share.
+
+A check is a function that yields outcomes about one subject, such as PCIe.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +30,10 @@ def pci_of(machine: Machine, netdev: str) -> str:
 
 
 def pci_chain(machine: Machine, path: str) -> list[str]:
-    """Return the PCI addresses on the path to the device of a sysfs path, from the root port down to the device itself."""
+    """Return the PCI addresses of a device and of the bridges above it, from the root port down to the device.
+
+    ``path`` is a sysfs path that leads to the device.
+    """
     return _ADDRESS.findall(machine.real(path) or "")
 
 
@@ -47,12 +53,12 @@ def gpu_addresses(machine: Machine, vendor: str) -> list[str]:
 
 
 def shared_bridges(chain: list[str], other: list[str]) -> int:
-    """Return the number of bridges that two devices have in common. ``chain`` and ``other`` are results of ``pci_chain``."""
+    """Return the number of bridges that are above both devices. ``chain`` and ``other`` are the results of ``pci_chain`` for them."""
     return next((i for i, (a, b) in enumerate(zip(chain, other)) if a != b), min(len(chain), len(other)))
 
 
 def lspci(machine: Machine) -> dict[str, str]:
-    """Return the block of text that ``lspci -D -vvv`` prints for each device, by PCI address.
+    """Return the text that ``lspci -D -vvv`` prints about each device, by PCI address.
 
     Raises CannotTellError if lspci is missing or fails.
     """
@@ -65,7 +71,10 @@ def lspci(machine: Machine) -> dict[str, str]:
 
 
 def capability(block: str, name: str) -> str:
-    """Return the line of a capability such as ``DevCtl`` in a block of lspci, with its continuation lines; empty if absent."""
+    """Return the text after a capability's name, such as ``DevCtl``, with its continuation lines; empty if it is absent.
+
+    ``block`` is the text that lspci prints about one device.
+    """
     match = re.search(rf"^(\s*){name}:(.*(?:\n\1\s+.*)*)", block, re.MULTILINE)
     return match[2] if match else ""
 
@@ -137,7 +146,7 @@ def warning(seen: object, wanted: object, origin: str, remedy: str, of: str = ""
 
 
 def failed_or_ok(wrong: list[str], good: str, wanted: object, origin: str, remedy: str) -> Outcome:
-    """Return an outcome: failed with everything in ``wrong`` on one line, or ok with ``good`` if ``wrong`` is empty."""
+    """Return an outcome: failed with all texts of ``wrong`` on one line, or ok with the text ``good`` if ``wrong`` is empty."""
     return failed("; ".join(wrong), wanted, origin, remedy) if wrong else ok(good)
 
 
@@ -160,11 +169,11 @@ def alike(
     remedy: str,
     level: Callable[..., Outcome] | None = None,
 ) -> Iterator[Outcome]:
-    """Compare a NIC with the other NICs of its kind on this server. This is the check of a server without a design.
+    """Compare a value of a NIC with the server's other NICs of the same model. Used for a server without a design.
 
-    - ``read``: a function that returns the value of a NIC. If it raises CannotTellError for the NIC itself, the outcome
-      is "not seen".
-    - ``shown``: a function that returns a value as text.
+    - ``read``: a function that returns the value of a NIC. Other NICs for which it raises CannotTellError are left out; for
+      the NIC itself, the error leads to the outcome "not seen".
+    - ``shown``: a function that returns a value as text for the user.
     - ``level``: a function that makes the outcome for a NIC that differs; by default ``failed``.
 
     A value that more than half of the NICs have counts as correct. If there is no such value, all NICs get a warning.
@@ -236,7 +245,10 @@ def of_server(
     unless: Callable[[Server], str] | None = None,
     design: bool = False,
 ) -> Callable[[Callable[[Server], Iterator[Outcome]]], Callable[[Server], Iterator[Outcome]]]:
-    """Return a decorator that registers a function as a check of the whole server."""
+    """Return a decorator that registers a function as a check of the whole server.
+
+    The arguments are the fields of ``Check``: ``name`` is its ID, and ``rule`` its field ``what``.
+    """
 
     def enter(look: Callable[[Server], Iterator[Outcome]]) -> Callable[[Server], Iterator[Outcome]]:
         _enter(Check(name, _subject(look), rule, why, how, source, root, False, look, unless, design))
@@ -256,7 +268,10 @@ def of_nic(
     unless: Callable[[Server, WantedNic], str] | None = None,
     design: bool = False,
 ) -> Callable[[Callable[[Server, WantedNic], Iterator[Outcome]]], Callable[[Server, WantedNic], Iterator[Outcome]]]:
-    """Return a decorator that registers a function as a check of each planned NIC that is present."""
+    """Return a decorator that registers a function as a check of each planned NIC that is present.
+
+    The arguments are the fields of ``Check``: ``name`` is its ID, and ``rule`` its field ``what``.
+    """
 
     def enter(
         look: Callable[[Server, WantedNic], Iterator[Outcome]],
@@ -273,5 +288,5 @@ def _enter(check: Check) -> None:
 
 
 def _subject(look: Callable[..., object]) -> str:
-    """Return the name of the module that defines a check function."""
+    """Return the subject of a check, such as ``pcie``: the name of the module that defines the check function."""
     return look.__module__.rpartition(".")[2]

@@ -89,7 +89,7 @@ def width(server: Server, nic: WantedNic) -> Iterator[Outcome]:
     unless=lambda _, nic: "" if nic.mlx5 else "no source gives a value for this family",
 )
 def read_request(server: Server, nic: WantedNic) -> Iterator[Outcome]:
-    """Check the NIC's maximum read request size, MaxReadReq."""
+    """Check that the NIC's maximum read request size (MaxReadReq) is at least 4,096 bytes."""
     bytes_ = _control_number(server, nic, "MaxReadReq")
     if bytes_ < 4096:
         remedy = "raise it at boot: setpci -s PCI CAP_EXP+8.w=5000:7000"
@@ -107,7 +107,7 @@ def read_request(server: Server, nic: WantedNic) -> Iterator[Outcome]:
     root=True,
 )
 def payload(server: Server, nic: WantedNic) -> Iterator[Outcome]:
-    """Check the NIC's maximum payload size, MaxPayload."""
+    """Check that the NIC's maximum payload size (MaxPayload) is at least 256 bytes."""
     bytes_ = _control_number(server, nic, "MaxPayload")
     if bytes_ < 256:
         remedy = "set Max Payload Size to Auto or 256 in the BIOS; kernel command line pci=pcie_bus_perf"
@@ -216,7 +216,7 @@ def iommu(server: Server) -> Iterator[Outcome]:
     source="Linux, Documentation/ABI/testing/sysfs-bus-pci-devices-aer_stats",
 )
 def errors(server: Server, nic: WantedNic) -> Iterator[Outcome]:
-    """Check the total numbers of PCIe errors of the NIC."""
+    """Check that the kernel has counted no uncorrectable PCIe errors of the NIC, and at most 1,000 correctable errors."""
     totals: dict[str, int] = {}
     for kind in ("fatal", "nonfatal", "correctable"):
         text = server.machine.text(f"{_folder(nic)}/aer_dev_{kind}")
@@ -297,7 +297,7 @@ def pairs(server: Server) -> Iterator[Outcome]:
 
 
 def _as_many_beside(server: Server) -> Outcome:
-    """Check that each GPU shares a PCIe switch with the same number of NICs. This is the check without a design.
+    """Check that each GPU shares a PCIe switch with the same number of NICs. Used for a server without a design.
 
     If a GPU has fewer NICs than most GPUs, a NIC is missing or is in a slot of a different switch.
     """
@@ -317,9 +317,9 @@ def _as_many_beside(server: Server) -> Outcome:
 
 
 def _mapping(server: Server, right: dict[str, list[int]]) -> str:
-    """Return the remedy: the order of NICs on this machine, in the notation of a hardware file.
+    """Return the remedy for NICs in a wrong order: their interfaces and RDMA devices in rail order, as a hardware file lists them.
 
-    ``right`` has, for each interface, the numbers of the GPUs that it is next to.
+    ``right`` has, for each interface, the numbers of the GPUs that are behind the same PCIe bridge.
     """
     by_gpu: dict[int, WantedNic] = {}
     free = [nic for nic in server.nics if right.get(nic.netdev)]

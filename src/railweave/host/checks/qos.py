@@ -20,7 +20,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Qos:
-    """The QoS of a port as a tool reports it; a value is None if the tool does not report it."""
+    """The QoS of a port as a tool such as ``mlnx_qos`` reports it. A field is None if the tool does not report it.
+
+    - ``priority_of``: the priority of each DSCP.
+    - ``pause``: the priorities with PFC.
+    - ``class_of``: the traffic class of each priority.
+    - ``kind_of`` and ``share_of``: the scheduling and the bandwidth percentage of each traffic class.
+    """
 
     tool: str
     trust: str | None
@@ -130,7 +136,7 @@ def _list(value: object) -> list[Any]:
 
 
 def _lists(value: object) -> list[list[Any]]:
-    """Return the rows of a map such as ``[[26, 3], …]`` in dcb's JSON. Anything that is not a list is dropped."""
+    """Return the rows of a table such as ``[[26, 3], …]`` in dcb's JSON, without rows that have fewer than two members."""
     return [_list(row) for row in _list(value) if len(_list(row)) > 1]
 
 
@@ -157,9 +163,10 @@ _ALIKE = "set all NICs of one kind alike: mlnx_qos -i NIC, niccli --dev PCI qos,
 
 
 def _part(server: Server, name: str, setting: str) -> Callable[[WantedNic], object]:
-    """Return a function that returns one part of a NIC's QoS.
+    """Return a function that reads the field ``name`` of a NIC's ``Qos``.
 
-    The returned function raises CannotTellError if the tool does not show the part.
+    The returned function raises CannotTellError if the tool does not report the field. ``setting`` is the field's name in
+    that error.
     """
 
     def read(nic: WantedNic) -> object:
@@ -174,7 +181,7 @@ def _map(values: Mapping[Any, object]) -> str:
 
 
 def _dscps(values: Mapping[int, int]) -> str:
-    """Return a map of DSCP to priority as text: the DSCPs of each priority, with ranges."""
+    """Return the priorities of DSCPs as text, such as ``DSCP 24, 26-28 in priority 3``."""
     texts: list[str] = []
     for priority in sorted(set(values.values())):
         members = sorted(dscp for dscp, value in values.items() if value == priority)
@@ -197,7 +204,10 @@ def _pauses(server: Server, nic: WantedNic) -> bool:
 
 
 def _congestion_control(server: Server, nic: WantedNic) -> dict[str, str]:
-    """Return which parts of congestion control are on or off on a NIC, by name. Raises CannotTellError if the driver shows none."""
+    """Return the on/off settings of a NIC's congestion control in the kernel, such as ``roce_np/enable/3`` with the text ``1``.
+
+    Raises CannotTellError if the driver shows none.
+    """
     machine = server.machine
     if nic.mlx5:
         folder = f"/sys/class/net/{nic.netdev}/ecn"
@@ -243,7 +253,7 @@ _OTHERS = re.compile(r"Junos|Juniper|Arista|EOS|Dell|Cisco|NX-OS|Huawei|H3C|Edge
 
 
 def _other_vendor(server: Server, nic: WantedNic) -> str:
-    """Return the switch's description if it names a vendor other than NVIDIA; empty if LLDP shows no such description."""
+    """Return the description that the NIC's switch announces by LLDP, if it names a vendor other than NVIDIA; otherwise empty."""
     try:
         systems = [neighbor["system"] for neighbor in announcements(server.machine, nic.netdev)]
     except CannotTellError:
@@ -419,7 +429,7 @@ def scheduling(server: Server, nic: WantedNic) -> Iterator[Outcome]:
 
 
 def _has_notification_class(server: Server, nic: WantedNic) -> bool | None:
-    """Return whether Broadcom firmware has a service type for congestion notifications; None if the driver does not show it."""
+    """Return True if Broadcom firmware has a service type for congestion notifications; None if the driver does not show it."""
     if not nic.bnxt:
         return None
     for name in (nic.rdma, outcome.pci_of(server.machine, nic.netdev)):
@@ -552,7 +562,7 @@ def notification(server: Server, nic: WantedNic) -> Iterator[Outcome]:
     design=True,
 )
 def driver_file(server: Server) -> Iterator[Outcome]:
-    """Check that every setting in the driver's files is as planned, and that no other setting is present."""
+    """Check that the driver's configuration files contain exactly the planned settings."""
     for path, wanted in server.driver_files.items():
         text = server.machine.text(path)
         if text is None:

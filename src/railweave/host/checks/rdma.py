@@ -35,7 +35,7 @@ def _there(server: Server, nic: WantedNic) -> None:
     source="Thor2 guide, section 2.6, check 6, and section 5.1, question 1",
 )
 def device(server: Server, nic: WantedNic) -> Iterator[Outcome]:
-    """Check that the planned RDMA device exists. A device with another name is found by its PCI card."""
+    """Check that the planned RDMA device exists. A device that has a different name is found by the PCI address of the NIC."""
     machine = server.machine
     there = devices(machine)
     card = machine.real(f"/sys/class/net/{nic.netdev}/device")
@@ -114,12 +114,12 @@ def gids(server: Server, nic: WantedNic) -> Iterator[Outcome]:
 
 
 def machine_dark(server: Server, nic: WantedNic) -> bool:
-    """Return whether the NIC has no carrier."""
+    """Return True if the NIC has no carrier."""
     return server.machine.readable(f"/sys/class/net/{nic.netdev}/carrier") != "1"
 
 
 def _addresses_as_gids(server: Server, nic: WantedNic) -> Outcome:
-    """Check that each global address of the interface is a RoCE v2 GID. This is the check without a design."""
+    """Check that each global address of the interface is a RoCE v2 GID. Used for a server without a design."""
     addresses = [
         ipaddress.ip_address(str(entry["local"]))
         for row in server.machine.rows("ip", "-j", "addr", "show")
@@ -152,7 +152,7 @@ _ROCE_MODE = "cma_roce_mode -d DEVICE -p 1 -m 2 (NVIDIA); RoCE v2 in the NIC's f
     source="InfiniBand Architecture Specification, path MTU; Thor2 guide, section 2.6, check 11",
 )
 def mtu(server: Server, nic: WantedNic) -> Iterator[Outcome]:
-    """Check that the RDMA port's active_mtu suits the planned MTU."""
+    """Check that the RDMA port's active_mtu is at least the largest RDMA MTU that fits into the planned MTU."""
     _there(server, nic)
     text = server.machine.output("ibv_devinfo", "-d", nic.rdma)
     match = re.search(r"active_mtu:\s+(\d+)", text)
@@ -228,7 +228,7 @@ def gid_order(server: Server, nic: WantedNic) -> Iterator[Outcome]:
     source="Linux, ib_uverbs; NVSentinel, NIC health monitor",
 )
 def uverbs(server: Server, nic: WantedNic) -> Iterator[Outcome]:
-    """Check that ib_uverbs has an entry for the device."""
+    """Check that the kernel module ib_uverbs serves the NIC's RDMA device."""
     _there(server, nic)
     machine, folder = server.machine, "/sys/class/infiniband_verbs"
     entries = {machine.readable(f"{folder}/{name}/ibdev"): name for name in machine.names(folder)}

@@ -33,7 +33,10 @@ _SYSCTL = ("/etc/sysctl.d", "/run/sysctl.d", "/usr/local/lib/sysctl.d", "/usr/li
 _UDEV = ("/etc/udev/rules.d", "/run/udev/rules.d", "/usr/local/lib/udev/rules.d", "/usr/lib/udev/rules.d")
 _MODPROBE = ("/etc/modprobe.d", "/run/modprobe.d", "/usr/local/lib/modprobe.d", "/usr/lib/modprobe.d")
 _UNITS = ("/etc/systemd/system", "/run/systemd/system", "/usr/local/lib/systemd/system", "/usr/lib/systemd/system")
-"""The folders from which the system reads files of each kind. If several folders have a file of the same name, only the file in the first of them is read."""
+"""The folders of systemd's units, in order of precedence; the constants above have those of other files.
+
+If several folders have a file of the same name, only the file in the first of these folders is read.
+"""
 
 _OUR_UNITS = (
     "nic-qos.service",
@@ -47,7 +50,7 @@ _OUR_SYSCTL, _OUR_NAMES = "70-railweave.conf", "70-railweave-net.rules"
 
 
 class _Value(NamedTuple):
-    """A value in a file: the keys that lead to it, outermost first, its text, and its line."""
+    """A value in a configuration file. ``place`` has the keys that lead to the value, outermost first."""
 
     place: tuple[str, ...]
     text: str
@@ -55,7 +58,10 @@ class _Value(NamedTuple):
 
 
 def _files(machine: Machine, folders: Iterable[str], ending: str) -> dict[str, str]:
-    """Return the paths of the files with an ending, by file name, in the order in which the system reads them."""
+    """Return the path of each file whose name has the ending, by file name, in the order in which the system reads the files.
+
+    If several folders have a file of the same name, the first of the folders counts.
+    """
     paths: dict[str, str] = {}
     for folder in folders:
         for name in machine.names(folder):
@@ -65,7 +71,10 @@ def _files(machine: Machine, folders: Iterable[str], ending: str) -> dict[str, s
 
 
 def _texts(machine: Machine, files: dict[str, str]) -> Iterator[tuple[str, str, str]]:
-    """Yield the name, path and text of each file. Files that cannot be read raise CannotTellError after the last one."""
+    """Yield the name, path and text of each file in a result of ``_files``.
+
+    If some files cannot be read, raise CannotTellError with their paths after the last file.
+    """
     hidden: list[str] = []
     for name, path in files.items():
         text = machine.readable(path)
@@ -78,12 +87,12 @@ def _texts(machine: Machine, files: dict[str, str]) -> Iterator[tuple[str, str, 
 
 
 def _present(machine: Machine, *paths: str) -> dict[str, str]:
-    """Return those of ``paths`` that exist, including files that cannot be read without root."""
+    """Return the paths that exist, including files that cannot be read without root. Key and value are the same path."""
     return {path: path for path in paths if machine.readable(path) is not None or path in machine.denied}
 
 
 def _yaml(text: str) -> list[_Value]:
-    """Return the values of a netplan file, in block form or in flow form on one line. An element of a list has the keys of the list."""
+    """Return the values of a netplan file, in block form or in flow form on one line. Each element of a list is a value."""
     values: list[_Value] = []
     above: list[tuple[int, str]] = []
     for number, raw in enumerate(text.splitlines(), 1):
@@ -116,7 +125,7 @@ def _flow(place: tuple[str, ...], value: str, line: int) -> Iterator[_Value]:
 
 
 def _settings(text: str) -> list[_Value]:
-    """Return the settings of a file with sections, as systemd and NetworkManager use them."""
+    """Return the settings of a file with ``[Section]`` headers and ``key=value`` lines, for systemd or NetworkManager."""
     section = ""
     values: list[_Value] = []
     for number, raw in enumerate(text.splitlines(), 1):
@@ -200,9 +209,10 @@ def _of_nics(server: Server, values: list[_Value]) -> Iterator[tuple[_Value, str
 
 
 def _matches(machine: Machine, nic: WantedNic, kind: str, text: str) -> bool:
-    """Return whether a match condition applies to a NIC. A condition on names has patterns; a condition on MAC addresses has addresses.
+    """Return True if a match condition of a configuration file applies to a NIC.
 
-    ``kind`` is the key of the condition in netplan, systemd or NetworkManager. ``text`` is its value.
+    ``kind`` is the key of the condition in netplan, systemd or NetworkManager. ``text`` is its value: patterns if the
+    condition is on names, addresses if it is on MAC addresses.
     """
     word = kind.casefold()
     if word in {"name", "originalname", "interface-name"}:
@@ -225,7 +235,7 @@ def _matches(machine: Machine, nic: WantedNic, kind: str, text: str) -> bool:
     design=True,
 )
 def second_networkd(server: Server) -> Iterator[Outcome]:
-    """Check that no other .network or .link file, drop-in or connection applies to a planned NIC instead of railweave's."""
+    """Check that no other .network or .link file, drop-in or NetworkManager connection replaces railweave's files for a planned NIC."""
     clean = True
     for nic in server.nics:
         for look in (_networks, _links, _connections):
@@ -241,7 +251,10 @@ def _is_ours(name: str, nic: WantedNic, ending: str) -> bool:
 
 
 def _matching(server: Server, nic: WantedNic, ending: str) -> Iterator[tuple[str, str, list[_Value]]]:
-    """Yield the systemd files that apply to a NIC, as name, path and settings, in the order in which systemd reads them."""
+    """Yield (file name, path, settings) of each systemd file that applies to a NIC, in the order in which systemd reads them.
+
+    ``ending`` is the end of the file name, such as ``.network``.
+    """
     for name, path in _files(server.machine, _NETWORKD, ending).items():
         values = _settings(server.machine.text(path) or "")
         conditions = [value for value in values if value.place[0] == "Match"]
@@ -296,10 +309,10 @@ def _connections(server: Server, nic: WantedNic) -> Iterator[Outcome]:
 def _drop_ins(
     machine: Machine, folders: Iterable[str], name: str, origin: str, then: str, of: str = ""
 ) -> Iterator[Outcome]:
-    """Yield an outcome for each setting in the drop-ins of a systemd file.
+    """Yield a failure for each setting in the drop-ins of the systemd file ``name``.
 
-    A template's drop-ins also apply to its instances. ``then`` is the command to run after the fix. ``of`` is the
-    subject of the outcome; by default, the name of the file.
+    A template's drop-ins also apply to its instances. ``origin`` is the source of the rule. ``then`` is the command to run
+    after the fix. ``of`` is the subject of the outcome; by default, the name of the file.
     """
     for _, path, text in _texts(machine, _files(machine, [f"{folder}/{name}.d" for folder in folders], ".conf")):
         for value in _settings(text):
@@ -352,7 +365,7 @@ def setting_of(machine: Machine, *keys: str) -> str:
     design=True,
 )
 def second_sysctl(server: Server) -> Iterator[Outcome]:
-    """Check that no file that is read after railweave's sets a planned kernel parameter to another value."""
+    """Check that no file that is read after railweave's sets a planned kernel parameter to a different value."""
     files = {name: path for name, path in _files(server.machine, _SYSCTL, ".conf").items() if name > _OUR_SYSCTL}
     clean = True
     for _, path, text in _texts(server.machine, {**files, **_present(server.machine, "/etc/sysctl.conf")}):
@@ -441,7 +454,7 @@ def second_modprobe(server: Server) -> Iterator[Outcome]:
     design=True,
 )
 def second_nccl(server: Server) -> Iterator[Outcome]:
-    """Check that NCCL's own configuration files set no variable to a value that is not planned."""
+    """Check that NCCL's own configuration files set no variable that is unplanned or has a different planned value."""
     clean = True
     for _, path, text in _texts(server.machine, _present(server.machine, "/etc/nccl.conf", "/root/.nccl.conf")):
         for value in _settings(text):

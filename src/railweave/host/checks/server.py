@@ -19,7 +19,10 @@ if TYPE_CHECKING:
 
 
 class LosslessClass(NamedTuple):
-    """A lossless class other than RDMA data. ``bandwidth_percent`` is its share of the NIC; ``ecn`` is True if switches mark it."""
+    """A lossless class other than RDMA data. ``ecn`` is True if switches mark its packets.
+
+    ``bandwidth_percent`` is the share of the NIC's bandwidth that the class has.
+    """
 
     dscp: tuple[int, ...]
     priority: int
@@ -29,7 +32,11 @@ class LosslessClass(NamedTuple):
 
 @dataclass(frozen=True)
 class Traffic:
-    """The QoS values on which a fabric's NICs and switches must agree: DSCP values, priorities, and their treatment."""
+    """The QoS values on which a fabric's NICs and switches must agree: DSCP values, priorities, and their treatment.
+
+    The first fields are about RDMA data, and ``cnp_dscp`` and ``cnp_priority`` about congestion notification packets. ``others``
+    has the other lossless classes by name; ``other_dscp`` has further DSCPs of RDMA data.
+    """
 
     dscp: int
     priority: int
@@ -141,7 +148,7 @@ class Server:
 def server(machine: Machine, plan: HostFile, document: Mapping[str, Any], earlier: Counters | None = None) -> Server:
     """Return the server that a ``host.json`` describes.
 
-    ``plan`` is the validated file, ``document`` its plain content. Raises HostInputError if a value that checks use
+    ``plan`` is the validated file, and ``document`` its JSON content. Raises HostInputError if a value that checks use
     has the wrong type.
     """
     top = _Values(document, str(plan.file))
@@ -360,7 +367,7 @@ def exit_code(results: Iterable[Result], allowed: Collection[str] | None = ()) -
 
 
 def counted(results: Iterable[Result]) -> dict[str, int]:
-    """Return the number of verdicts of each kind."""
+    """Return the number of results by verdict."""
     counts: dict[str, int] = {}
     for result in results:
         counts[result.outcome.verdict] = counts.get(result.outcome.verdict, 0) + 1

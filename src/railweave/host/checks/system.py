@@ -119,7 +119,7 @@ def open_files(server: Server) -> Iterator[Outcome]:
 
 
 def _limits(server: Server, *lines: str) -> str:
-    """Return the instruction to set limits: by the file of the design, or by these lines if the server has no design."""
+    """Return the remedy for a limit: install the design's limits.conf, or write ``lines`` if the server has no design."""
     if not server.generic:
         return "install limits.conf of this server"
     return f"write `{'` and `'.join(lines)}` into /etc/security/limits.d/90-rdma.conf"
@@ -161,7 +161,7 @@ def shared_memory(server: Server) -> Iterator[Outcome]:
     source="Linux, Documentation/admin-guide/mm/transhuge",
 )
 def huge_pages(server: Server) -> Iterator[Outcome]:
-    """Check that transparent huge pages are not off."""
+    """Check that transparent huge pages are available: set to ``always`` or ``madvise``."""
     text = server.machine.text("/sys/kernel/mm/transparent_hugepage/enabled")
     match = re.search(r"\[(\w+)\]", text or "")
     if not match:
@@ -207,7 +207,10 @@ def time(server: Server) -> Iterator[Outcome]:
 
 
 def _offset_ms(server: Server) -> float | None:
-    """Return the offset of the clock in ms, by chrony; None if chrony reports none, because another program may set the clock."""
+    """Return the offset of the clock in ms that chrony reports.
+
+    Return None if chrony reports no offset, for example because a different program sets the clock.
+    """
     if not server.machine.has("chronyc"):
         return None
     cells = server.machine.run("chronyc", "-c", "tracking").out.strip().split(",")
@@ -229,7 +232,10 @@ _USABLE = 0.95
     source="Linux, Documentation/admin-guide/mm/numaperf; AMD, MI300X system optimization (memory)",
 )
 def memory(server: Server) -> Iterator[Outcome]:
-    """Check that all NUMA nodes have the same memory, within the few percent that kernels reserve."""
+    """Check that the server has its planned memory, and that all NUMA nodes have about the same memory.
+
+    The kernel reserves a few percent, so small differences are accepted.
+    """
     machine, folder = server.machine, "/sys/devices/system/node"
     sizes: dict[str, int] = {}
     for node in machine.names(folder):

@@ -71,12 +71,12 @@ _MOST_NAMED = 3
 class SeenCables:
     """The cables of a network as LLDP shows them. A cable has two ends; an end is the port or NIC in which the cable is plugged.
 
-    - ``wanted``: the design of the port or NIC at each end.
+    - ``wanted``: the designed port or NIC at each end.
     - ``ends``: for each end, the designed opposite end.
     - ``right``: the ends at which LLDP shows the designed neighbor and port.
-    - ``wrong``: the ends at which LLDP shows a different end of the design, with that end.
-    - ``reported``: for each end with a neighbor that is not the designed device, that neighbor.
-    - ``unclear``: for each end with a neighbor that does not identify its port, that neighbor.
+    - ``wrong``: for each end that is plugged into a wrong port of the design, the end that LLDP shows there.
+    - ``reported``: for each end whose neighbor is not the designed device, the neighbor.
+    - ``unclear``: for each end whose neighbor does not identify its port, the neighbor.
     - ``missing``: the ends of cables between switches where the port is up, but no LLDP neighbor is received.
     """
 
@@ -102,7 +102,11 @@ def seen_cables(
     states: Mapping[str, DeviceState],
     hosts: Mapping[str, HostState],
 ) -> SeenCables:
-    """Compare the LLDP neighbors in the states of switches and servers with the designed ports ``wanted``."""
+    """Compare the LLDP neighbors that switches and servers report with the design.
+
+    ``wanted`` has the designed port or NIC at each end of a cable. ``states`` and ``hosts`` are the states of switches and
+    servers by name.
+    """
     ends = _ends(wanted)
     names = ends_by_name(
         network, {(device, planned_port.link): port for (device, port), planned_port in wanted.items()}
@@ -159,7 +163,7 @@ def cabling(living: NetworkStates) -> Iterator[Deviation]:
 def _ends(wanted: Mapping[End, Port | Nic]) -> dict[End, End]:
     """Return the designed opposite end of each end of a cable. Ports have the names that ``wanted`` uses.
 
-    In a lab, ports of routers have different names than in the design.
+    A lab's routers name ports differently than the design.
     """
     of_link: dict[str, list[End]] = {}
     for end, port in wanted.items():
@@ -173,12 +177,15 @@ def _ends(wanted: Mapping[End, Port | Nic]) -> dict[End, End]:
 
 
 def _of_another(neighbor: LldpNeighbor, port: Port | Nic) -> bool:
-    """Return whether an LLDP neighbor of a port is a different device than in the design. Port names are not compared."""
+    """Return True if an LLDP neighbor of a port is not the designed device. Port names are not compared."""
     return neighbor.system is not None and short(neighbor.system) != short(port.peer)
 
 
 def _unclear(wanted: Mapping[End, Port | Nic], heard: dict[End, LldpNeighbor]) -> Iterator[Deviation]:
-    """Yield a finding for each device that reports LLDP neighbors which match no cable of the design."""
+    """Yield a finding for each device with LLDP neighbors that match no cable of the design.
+
+    ``heard`` has these neighbors by the end of the cable at which the device received them.
+    """
     devices: dict[str, list[End]] = {}
     for end in heard:
         devices.setdefault(end[0], []).append(end)
@@ -194,11 +201,10 @@ def _unclear(wanted: Mapping[End, Port | Nic], heard: dict[End, LldpNeighbor]) -
 def _crossed(
     wanted: Mapping[End, Port | Nic], ends: Mapping[End, End], wrong: dict[End, End], neighbors: dict[End, LldpNeighbor]
 ) -> Iterator[tuple[frozenset[End], Deviation]]:
-    """Yield (ends, finding) for each pair of swapped cables, then once for each other cable in a wrong port.
+    """Yield (ends, finding) for each pair of swapped cables, then for each other cable in a wrong port.
 
-    - ``ends``: for each end of a cable, the designed opposite end.
-    - ``wrong``: for each end where LLDP reports a different opposite end, that opposite end.
-    - ``neighbors``: for each end with an LLDP neighbor that is not the designed device, that neighbor.
+    The parameters are fields of ``SeenCables``: ``ends`` has the designed opposite ends, ``wrong`` the opposite ends that
+    LLDP shows, and ``neighbors`` the field ``reported``.
     """
     seen = {**wrong, **{there: here for here, there in wrong.items()}}
     done: set[End] = set()

@@ -71,9 +71,10 @@ HANDS = (
 
 @dataclass(frozen=True, slots=True)
 class Task(JsonObject):
-    """One task of the punch list.
+    """One task of the punch list for technicians.
 
-    ``rack`` is empty if the fabric file has no rack for the device. ``port`` is empty if the task is about the whole device.
+    ``rack`` is empty if the fabric file has no rack for the device; ``unit`` is the rack unit. ``port`` is empty if the task is
+    about the whole device. ``do`` is the instruction, and ``because`` the fault.
     """
 
     rack: str
@@ -134,11 +135,10 @@ UNKNOWN = Rule(
 class CheckResult(JsonObject):
     """The result of a check.
 
-    - ``devices``: the devices that should answer.
-    - ``answered``: the devices that did answer.
+    - ``devices``: the devices that should answer. ``answered``: the devices that did answer.
     - ``rules``: the ids of the rules that were applied.
     - ``since``: True if counters were compared with those of an earlier capture.
-    - ``counts``: the numbers of expected and seen objects of each subject on each device.
+    - ``counts``: the numbers of expected and seen objects on each device, by subject: a kind of state, such as ports.
     - ``systems``: the operating system that each switch runs.
     - ``not_asked``: by operating system, the subjects that no query asks for, with the reason. They are not expected.
     - ``only_counted``: the number of routes that were not compared one by one, because the tables are large.
@@ -177,7 +177,7 @@ class CheckResult(JsonObject):
 
     @property
     def subjects(self) -> Table:
-        """The table of subjects: how many objects were expected, right, wrong and not seen."""
+        """The table of subjects (kinds of state, such as ports): how many objects were expected, right, wrong and not seen."""
         return summary(self.counts)
 
     @property
@@ -192,7 +192,7 @@ class CheckResult(JsonObject):
 
     @property
     def unseen_rows(self) -> list[SubjectCount]:
-        """The counts of subjects with objects that were not seen, for JSON."""
+        """The counts of those subjects (kinds of state) of which some objects were not seen, for JSON."""
         return [row for row in self.counts if row.not_seen]
 
     @property
@@ -205,7 +205,7 @@ class CheckResult(JsonObject):
 
     @property
     def seen(self) -> str:
-        """A phrase that states how many of the expected states were seen."""
+        """A phrase such as ``90 of 96 expected states seen``, with what was not queried or only counted."""
         expected = sum(row.expected for row in self.counts)
         missing = sum(row.not_seen for row in self.counts)
         by_number = (
@@ -223,7 +223,10 @@ class CheckResult(JsonObject):
 
     @property
     def good(self) -> bool:
-        """True if no finding is an error. A subject that was not seen gives an error too, unless it is in ``allow_unseen``."""
+        """True if no finding is an error. Objects that a device does not show are an error, too.
+
+        ``allow_unseen`` excepts the subjects (kinds of state) in it.
+        """
         return all(finding.severity != "error" for finding in self.findings)
 
     @property
@@ -292,14 +295,14 @@ class CheckResult(JsonObject):
         )
 
     def _unseen_why(self, device: str, rule: str) -> str:
-        """Return the reason why a rule could not be applied to a device; empty if it was applied, at least in part."""
+        """Return the reason why a rule could not be applied to a device; empty if it was applied to at least one object."""
         if device not in self.answered:
             return "" if rule == SILENT.id else "the device did not answer"
         return self._blind.get((device, rule), "")
 
     @cached_property
     def _blind(self) -> dict[tuple[str, str], str]:
-        """The reason why a rule could not be applied to a device, by device and rule: the device did not report the values that the rule compares."""
+        """The reasons why rules could not be applied, by device and rule: the device did not show the values that the rule compares."""
         why = {
             (row.device, rule.id): f"not seen: {SUBJECTS[row.subject].text}"
             for row in self.counts
@@ -325,9 +328,9 @@ class Criteria:
     - ``only``: ids of the findings to keep; empty keeps all.
     - ``all_routes``: True to compare every route. False compares only example routes and the number of routes if a
       table is large (``analysis.expect.prefixes.whole_tables``).
-    - ``allow_unseen``: the names of subjects that may stay unseen.
-    - ``line``: a function that looks for several fields in the fabric file, and returns the first that the file has,
-      with its place.
+    - ``allow_unseen``: the names of subjects (kinds of state, such as ``ports``) that devices need not show.
+    - ``line``: a function that takes fields of the fabric file in order of preference, and returns the first field that the
+      file has, with its line.
     """
 
     before: Capture | None = None
@@ -357,9 +360,9 @@ def check(
 
     - ``configs``: the configurations that switches run, if not the designed ones.
     - ``devices``: the devices to compare; None compares all.
-    - ``visible``: the part of its state that the network can show.
+    - ``visible``: the states that the network can show. A lab, for example, has no port speeds.
 
-    Raises ``InputError`` if an id in ``only`` or a subject in ``allow_unseen`` is unknown, or if the capture contains
+    Raises ``InputError`` if an id in ``only`` or a name in ``allow_unseen`` is unknown, or if the capture contains
     none of the network's devices.
     """
     before = criteria.before
@@ -434,7 +437,7 @@ def check(
 
 
 def _check_subjects(names: Sequence[str]) -> None:
-    """Raise ``InputError`` if a name is not the name of a subject."""
+    """Raise ``InputError`` if a name is not the name of a subject (a kind of state, such as ``ports``)."""
     fix = f"subjects: {', '.join(SUBJECTS)}"
     problems = [
         Problem(Option("--allow-unseen", name), "there is no such subject", fix)
@@ -446,13 +449,16 @@ def _check_subjects(names: Sequence[str]) -> None:
 
 
 def state_questions(network: Network, config: DeviceConfig, *, tables: bool | None = None) -> tuple[Question, ...]:
-    """Return the queries to a switch about its state, without those about its configuration. ``tables`` is explained at ``plan.plan``."""
+    """Return the queries to a switch about its state, without those about its configuration.
+
+    ``tables`` is True to query whole routing tables, False not to; None decides by their size (``collect.plan.asks_tables``).
+    """
     asked = questions(network, config, tables=tables)
     return tuple(question for question in asked if not question.of_configuration)
 
 
 def configuration_questions(network: Network, config: DeviceConfig) -> list[str]:
-    """Return the names of the queries to a switch about its running configuration, one for each part."""
+    """Return the names of the queries that together read a switch's running configuration."""
     return [question.name for question in questions(network, config) if question.of_configuration]
 
 
@@ -462,7 +468,7 @@ def _servers(network: Network) -> list[str]:
 
 
 def read(network: Network, capture: Capture, systems: Mapping[str, str] | None = None) -> dict[str, DeviceState]:
-    """Return the state of every switch, by name. Switches that answered nothing, or only with their configuration, are left out.
+    """Return the state of every switch, by name. Switches without a readable answer about their state are left out.
 
     ``systems`` has the operating system of each switch; by default, the designed systems. Raises ``InputError`` if the
     capture contains neither an answer of a switch or server, nor a record that a device was queried.
@@ -479,7 +485,7 @@ def read(network: Network, capture: Capture, systems: Mapping[str, str] | None =
 
 
 def _said_something(state: DeviceState) -> bool:
-    """Return True if at least one answer of a device about its state could be read.
+    """Return True if at least one of a device's answers about its state could be read.
 
     A capture with only configurations has no such answer.
     """

@@ -50,7 +50,10 @@ _KINDS: dict[Counter, Kind] = {
 
 @dataclass(frozen=True, slots=True)
 class CounterRise:
-    """The rise of a counter of a port between two captures. ``what`` describes the counter; ``count`` is None if the rise is unknown."""
+    """The rise of a counter of a port between two captures.
+
+    ``what`` describes the counter; ``count`` is the rise, None if it is unknown.
+    """
 
     device: str
     port: str
@@ -81,7 +84,7 @@ def rises(expected: Expected, then: DeviceState, now: DeviceState) -> Iterator[C
 
 
 def total(increases: Iterable[CounterRise], kind: Kind) -> int | None:
-    """Return the total rise of all counters of a kind, or None if no rise is known."""
+    """Return the total rise of all counters of a kind, or None if no rise of this kind is known."""
     known = [rise.count for rise in increases if rise.kind == kind and rise.count is not None]
     return sum(known) if known else None
 
@@ -144,7 +147,7 @@ def _pause_rises(device: str, port: Port, wanted: Queues, then: DeviceState, now
 
 
 UNEQUAL = 1.5
-"""The ratio of packets on the busiest path color to packets on the least busy one, above which path colors count as unequally loaded."""
+"""The ratio of packets on the busiest path color to packets on the least busy path color, above which the load is unequal."""
 LEAST_PACKETS = 100_000
 """The smallest number of packets between two captures for which the loads of path colors are compared."""
 
@@ -331,7 +334,7 @@ def _congestion(port: Port, wanted: Queues, then: DeviceState, now: DeviceState)
 
 
 def _storms(port: str, then: DeviceState | None, now: DeviceState) -> Iterator[tuple[Rule, str]]:
-    """Yield the PFC storms counted since the earlier capture, and storms that are in progress.
+    """Yield (rule, sentence) for each queue of a port with PFC storms since the earlier capture, or with a storm in progress.
 
     ``then`` and ``now`` are the states in the earlier and in the present capture. Storms in progress need only ``now``.
     """
@@ -347,8 +350,11 @@ def _queue(
 ) -> tuple[int | None, int | None, int | None]:
     """Return three rises of a lossless queue since the earlier capture, each None if unknown.
 
-    They are the packets dropped from the queue, the packets marked with ECN, and the packets of the queue's priority
-    that were dropped on input.
+    - packets dropped from the queue ``number``
+    - packets of this queue marked with ECN
+    - packets of ``priority`` dropped on input
+
+    ``was`` and ``has`` are the counters in the earlier and in the present capture.
     """
     if was is None or has is None:
         return None, None, None

@@ -1,4 +1,4 @@
-"""The counting of a check: how many objects of each subject were expected, right, wrong and not seen."""
+"""The counting of a check: how many objects of each kind of state ("subject") were expected, right, wrong and not seen."""
 
 from __future__ import annotations
 
@@ -51,9 +51,9 @@ NOT_SEEN = Rule(
 
 
 def not_asked(systems: Iterable[str], visible: Visibility) -> dict[str, dict[str, str]]:
-    """Return the names of the subjects that are not expected, each with the reason, by operating system.
+    """Return, by operating system, the names of the subjects (kinds of state) that are not expected, each with the reason.
 
-    Subjects of servers are under the empty key.
+    Subjects of servers are under the empty key. ``visible`` has the states that the network can show.
     """
     reasons: dict[str, dict[str, str]] = {"": dict(visible.not_asked)}
     for nos in systems:
@@ -94,11 +94,10 @@ class SubjectCount(JsonObject):
 def counts(
     living: NetworkStates, deviations: Iterable[Deviation], left_out: Mapping[str, Collection[str]]
 ) -> list[SubjectCount]:
-    """Return the counts of every subject for each device that answered.
+    """Return the counts of every subject (kind of state) for each device that answered.
 
     - ``deviations``: the differences from the design.
-    - ``left_out``: by operating system, the names of subjects that are not expected (``not_asked``). Subjects of
-      servers are under the empty key. Of these subjects, only objects that were seen are counted.
+    - ``left_out``: the result of ``not_asked``. Of the subjects in it, only objects that were seen are counted.
     """
     wrong: dict[tuple[str, str], dict[str, int]] = {}
     for deviation in deviations:
@@ -137,7 +136,7 @@ def counts(
 
 
 def _known_rises(living: NetworkStates, expected: Expected, state: DeviceState) -> dict[Counter, list[bool]]:
-    """Return whether the rise of each counter since the earlier capture is known: for each counter, a list with a value per port of the device."""
+    """Return, for each counter, a list with one value per port of the device: True if the rise since the earlier capture is known."""
     then = living.before.get(expected.device) or replace(state, interfaces=None, queues=None, pfc=None)
     known: dict[Counter, list[bool]] = {}
     for rise in counters.rises(expected, then, state):
@@ -151,9 +150,9 @@ def compared(
     allowed: Collection[str] = (),
     line: Callable[[Sequence[Field]], FieldSource] = lambda _: FieldSource(),
 ) -> tuple[list[Finding], list[SubjectCount]]:
-    """Return the findings about everything that is wrong or not seen, and the counts of every subject.
+    """Return the findings about everything that is wrong or not seen, and the counts of every subject (kind of state).
 
-    The parameters are those of ``counts``, ``unseen`` and ``diagnosis.diagnose``.
+    The parameters are those of ``counts`` (``left_out``), ``unseen`` (``allowed``) and ``diagnosis.diagnose`` (``line``).
     """
     differences = diagnosis.deviations(living)
     rows = counts(living, differences, left_out)
@@ -162,7 +161,10 @@ def compared(
 
 
 def unseen(living: NetworkStates, rows: Iterable[SubjectCount], allowed: Collection[str]) -> Iterator[Deviation]:
-    """Yield a finding for each device that did not show all objects of a subject. Subjects in ``allowed`` may stay unseen."""
+    """Yield a finding for each device that did not show all objects of a subject (kind of state).
+
+    ``rows`` are the results of ``counts``. Subjects in ``allowed`` may stay unseen.
+    """
     of_device: dict[str, list[SubjectCount]] = {}
     for row in rows:
         if row.not_seen and row.subject not in allowed:
@@ -183,7 +185,7 @@ def unseen(living: NetworkStates, rows: Iterable[SubjectCount], allowed: Collect
 
 
 def _answers_of(device: str, refused: Mapping[str, str]) -> frozenset[Part]:
-    """Return the parts that the answers of a device depend on: the device, its answers, and its daemons that do not run.
+    """Return the parts of the network on which a device's answers depend: the device, its answers, and its stopped daemons.
 
     ``refused`` has the reasons for missing answers, by query.
     """
@@ -193,10 +195,7 @@ def _answers_of(device: str, refused: Mapping[str, str]) -> frozenset[Part]:
 
 
 def _refused(living: NetworkStates, device: str) -> dict[str, str]:
-    """Return, by query, the reason why a device gave no usable answer; empty if the reason is unknown.
-
-    Either the device did not answer the query, or its answer could not be read.
-    """
+    """Return the queries to which a device gave no usable answer, each with the reason; the reason is empty if unknown."""
     refused = dict(living.unanswered.get(device, {}))
     state = living.states.get(device)
     if state is not None:
@@ -216,7 +215,7 @@ COLUMNS = (
 
 
 def summary(rows: Iterable[SubjectCount]) -> Table:
-    """Return the table of subjects, with the numbers of all devices together."""
+    """Return a table with a row per subject (kind of state): the counts of all devices added up."""
     sums: dict[str, collections.Counter[str]] = {}
     for row in rows:
         sums.setdefault(row.subject, collections.Counter()).update(

@@ -69,10 +69,10 @@ def adjacencies(living: NetworkStates) -> Iterator[Deviation]:
 
 
 def _wrong(wanted: Adjacency, reported: tuple[IsisAdjacency, ...], switches: dict[str, str]) -> str:
-    """Return the fault of the adjacency on an interface as text; empty if the adjacency is right.
+    """Return a description of the fault of an IS-IS adjacency on an interface; empty if the adjacency is right.
 
-    An adjacency is right if it is up at level 2 with the designed switch. ``switches`` maps the short names of switches
-    to their names.
+    An adjacency is right if it is up at level 2 with the designed switch. ``reported`` are the adjacencies that the device
+    reports. ``switches`` has the names of switches by their short names.
     """
     here = [
         adjacency
@@ -157,7 +157,7 @@ def _established(wanted: list[Session], bgp_sessions: dict[str, BgpSession]) -> 
 
 
 def _counts(bgp_session: BgpSession, expected: Session) -> Iterator[tuple[str, bool]]:
-    """Yield (difference, direction) for each difference in the number of prefixes of a session.
+    """Yield (sentence, direction) for each number of prefixes of a session that differs from the design.
 
     The direction is True for received prefixes and False for sent prefixes.
     """
@@ -175,7 +175,7 @@ def _counts(bgp_session: BgpSession, expected: Session) -> Iterator[tuple[str, b
 
 
 def _sources(living: NetworkStates, sender: str, peering: Peering) -> frozenset[Part]:
-    """Return the parts of the network that the prefixes sent by a device depend on.
+    """Return the parts of the network on which the prefixes that ``sender`` sends depend.
 
     They are the device, its sessions, and the links and devices of these sessions.
     """
@@ -221,7 +221,7 @@ CAUSES = (
     (forwarding.GATEWAY_ADDRESS, forwarding.GATEWAY_DOWN, forwarding.GATEWAY_MAC),
     (tenants.VRF_MISSING, tenants.VRF_DIFFERS, tenants.TENANT_MAC),
 )
-"""The rules whose findings can explain other findings, with the deepest cause first. A rule explains only findings of later rules."""
+"""The rules whose findings can explain other findings, in groups, the deepest cause first. A rule explains only later rules."""
 _DEPTH = {rule.id: depth for depth, rules in enumerate(CAUSES) for rule in rules}
 
 
@@ -242,11 +242,14 @@ _CONFIGURED: dict[str, tuple[Kind, ...]] = {
         ("tenants",),
     ),
 }
-"""For each rule, the kinds of configuration that can explain its findings. Any device can have this configuration, except for static routes, which explain findings only on the same device."""
+"""For each rule, the kinds of configuration that can explain its findings.
+
+The configuration may be that of any device. Static routes are an exception: they explain findings only on their device.
+"""
 
 
 def deviations(living: NetworkStates) -> list[Deviation]:
-    """Return everything that differs from the design, according to the answers of the devices."""
+    """Return everything in the devices' answers that differs from the design."""
     seen = [deviation for look in LOOKS for deviation in look(living)]
     return [
         deviation if deviation.rule is identity.CONFIGURATION else _configured(living, deviation) for deviation in seen
@@ -254,7 +257,7 @@ def deviations(living: NetworkStates) -> list[Deviation]:
 
 
 def _configured(living: NetworkStates, deviation: Deviation) -> Deviation:
-    """Return a deviation with the configurations on which it depends added.
+    """Return a deviation with the configurations on which it depends added to its field ``needs``.
 
     These are the configuration of its port, and the configuration of policies, routes or tenants. A deviation of a
     route depends on the policies only if the running configurations and the design give the prefix different routes.
@@ -280,18 +283,21 @@ def _configured(living: NetworkStates, deviation: Deviation) -> Deviation:
 def diagnose(
     living: NetworkStates, line: Callable[[Sequence[Field]], FieldSource] = lambda _: FieldSource()
 ) -> list[Finding]:
-    """Return the findings about everything that differs from the design. ``line`` is the parameter ``asked`` of ``explained``."""
+    """Return the findings about everything that differs from the design.
+
+    ``line`` takes fields of the fabric file and returns the first field that the file has, with its line.
+    """
     return explained(deviations(living), lambda deviation: line(asked_by(living, deviation)))
 
 
 def explained(
     differences: Iterable[Deviation], asked: Callable[[Deviation], FieldSource] = lambda _: FieldSource()
 ) -> list[Finding]:
-    """Return deviations as findings, with the most severe first.
+    """Return differences from the design as findings, with the most severe first.
 
     Each cause is followed by the findings that it explains, whose severity becomes ``info``.
 
-    ``asked`` is a function that returns the field of the fabric file that a deviation contradicts, with its place.
+    ``asked`` is a function that returns the field of the fabric file that a difference contradicts, with its line.
     """
     seen = _once(differences)
     roots = _roots(seen)
@@ -300,7 +306,7 @@ def explained(
         symptoms.setdefault(root, []).append(place)
 
     def severity(place: int) -> Severity:
-        """Return the worst severity among a deviation and the deviations that it explains. Explained deviations are shown as notes."""
+        """Return the worst severity of the deviation at index ``place`` and of the deviations that it explains."""
         each = [seen[index] for index in (place, *symptoms.get(place, ()))]
         severities: list[Severity] = [deviation.severity or deviation.rule.severity for deviation in each]
         return min(severities, key=SEVERITIES.index)
@@ -320,8 +326,8 @@ def explained(
 def _once(seen: Iterable[Deviation]) -> list[Deviation]:
     """Join the two deviations that both ends of a link report for the same rule. Other deviations are unchanged.
 
-    A joined deviation is about the end that was reported first, and its text names both ends. It has the ``needs`` and
-    ``breaks`` of both deviations.
+    A joined deviation is about the end that was reported first, and its text names both ends. Its fields ``needs`` and
+    ``breaks`` combine those of both deviations.
     """
     merged: dict[object, Deviation] = {}
     for deviation in seen:
@@ -340,7 +346,7 @@ def _once(seen: Iterable[Deviation]) -> list[Deviation]:
 
 
 def _roots(seen: list[Deviation]) -> dict[int, int]:
-    """Return the deepest cause of each explained deviation. Key and value are indexes in ``seen``."""
+    """Return, for each deviation that has a cause, its deepest cause. Key and value are indexes in ``seen``."""
     breaking: dict[Part, list[int]] = {}
     for place, deviation in enumerate(seen):
         for part in deviation.breaks:

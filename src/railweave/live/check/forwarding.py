@@ -219,7 +219,10 @@ def forwarding(living: NetworkStates) -> Iterator[Deviation]:
 
 
 def _cut(expected: Expected, drops: Deviation) -> frozenset[Part]:
-    """Return the overlay sessions that a device interrupts by dropping packets: the sessions to loopbacks in the prefixes of ``drops``."""
+    """Return the overlay sessions that a device interrupts by dropping packets.
+
+    ``drops`` is the finding about these packets. The sessions lead to loopbacks inside its prefixes.
+    """
     nets = [ip_network(prefix) for prefix in drops.prefixes]
     ends = ((carried(each.session), each.session.peer_address) for each in expected.overlay_sessions)
     return frozenset(
@@ -228,7 +231,10 @@ def _cut(expected: Expected, drops: Deviation) -> frozenset[Part]:
 
 
 def shows(wanted: Route, reported: Said | None) -> bool:
-    """Return True if a reported route shows the ports through which packets leave, or shows that the device has no such route."""
+    """Return True if a reported route shows what it does with packets: it names ports, drops packets, or does not exist.
+
+    A route without ports in the design needs no ports in the report. ``reported`` is None if no query asked for the route.
+    """
     if reported is None:
         return False
     if reported.drops or not reported.next_hops or reported.vrf != DEFAULT_VRF or not wanted.ports:
@@ -238,7 +244,11 @@ def shows(wanted: Route, reported: Said | None) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Difference:
-    """A difference of one route: its rule, the text before and after the route's prefix, and the parts of the network that it depends on."""
+    """A difference between a reported and a designed route.
+
+    ``before`` and ``after`` are the parts of the finding's text before and after the prefix. ``needs`` has the parts of the
+    network that the route depends on.
+    """
 
     rule: Rule
     route: Route
@@ -248,11 +258,11 @@ class _Difference:
 
 
 _MOST_NAMED = 4
-"""The largest number of prefixes with the same difference that get a finding each. A leaf usually has no more prefixes."""
+"""The largest number of equal differences that get a finding each. More differences share one finding. A leaf rarely has more prefixes."""
 
 
 def _together(living: NetworkStates, device: str, differences: Sequence[_Difference]) -> Iterator[Deviation]:
-    """Yield a finding for each difference of a device, or one for many routes with the same difference and the same possible cause."""
+    """Yield a finding for each difference of a device. Many equal differences with the same possible cause share one finding."""
     alike: dict[tuple[Rule, str, str, bool], list[_Difference]] = {}
     for each in differences:
         rerouted = living.rerouted(device, str(each.route.prefix))
@@ -313,7 +323,7 @@ def _route(living: NetworkStates, device: Expected, wanted: Route, reported: Sai
 
 
 def _weights(reported: Said) -> list[int]:
-    """Return the distinct weights of a route's next hops. Weights that the device does not report are left out."""
+    """Return the distinct weights of a route's active next hops. Weights that the device does not report are left out."""
     active = (next_hop.weight for next_hop in reported.next_hops if next_hop.active is not False)
     return sorted({weight for weight in active if weight is not None})
 
@@ -345,13 +355,13 @@ def _filters(living: NetworkStates, device: Expected, state: DeviceState) -> Ite
 
 
 _IPV4_OVER_IPV6 = "169.254.0.1"
-"""The address to which FRRouting's zebra binds a link-local neighbor's MAC address, for IPv4 routes over IPv6 (RFC 8950)."""
+"""The address that FRRouting's zebra enters in the neighbor table for IPv4 routes over IPv6, with the MAC address of the next hop (RFC 8950)."""
 
 
 def _neighbors(living: NetworkStates, device: Expected, state: DeviceState) -> Iterator[Deviation]:
-    """Yield a finding for each wrong entry of the neighbor tables.
+    """Yield a finding for each wrong entry of a device's neighbor tables.
 
-    An entry is wrong if it is permanent, or if it has the address of a NIC with a different MAC address.
+    An entry is wrong if it is permanent, or if it shows a NIC's address with a MAC address that is not the NIC's.
     """
     places = {port.name: port.because for port in device.ports} | {each.name: each.because for each in device.gateways}
     for entry in (*(state.ipv6_neighbors or ()), *(state.ipv4_neighbors or ())):
@@ -370,7 +380,7 @@ def _neighbors(living: NetworkStates, device: Expected, state: DeviceState) -> I
 
 
 def _kind(protocol: str) -> str:
-    """Return the common name of a route's protocol. Systems use several names for the same protocol."""
+    """Return the common name of a route's protocol, such as ``bgp`` for ``ebgp``. Systems use several names for one protocol."""
     plain = protocol.lower().replace("-", "")
     return "isis" if plain.startswith("isis") else "bgp" if plain in {"bgp", "ebgp", "ibgp"} else plain
 
@@ -510,9 +520,9 @@ def _gateway(wanted: Gateway, state: DeviceState, *, used: bool) -> Iterator[Dev
 
 
 def _advertised(wanted: RouterAdvertisements, reported: RouterAdvertising) -> list[tuple[str, str]]:
-    """Return the differences between the reported router advertisements and the designed ones, as (field, sentence).
+    """Return the differences between reported and designed router advertisements, as (field of the fabric file, sentence).
 
-    If the device reports that a neighbor advertises a different value, this difference is included.
+    A value that differs from the advertisements of a neighbor is a difference, too, if the device reports it.
     """
     fields = (
         ("max_interval", "an interval of {} s", reported.interval_s),

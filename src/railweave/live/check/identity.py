@@ -209,7 +209,8 @@ def _asked(
 ) -> Iterator[Deviation]:
     """Yield a finding for each query that a device did not answer, and for each part of an answer that could not be read.
 
-    ``severity`` replaces the usual severity of unread parts. It is "error" if no part of the answers could be read.
+    ``notes`` are the parts that could not be read. ``severity`` replaces their usual severity; it is "error" if no answer
+    could be read.
     """
     for question, why in living.unanswered.get(device, {}).items():
         needs: frozenset[Part] = frozenset([("daemon", f"{device} {daemon}")] if (daemon := not_running(why)) else ())
@@ -222,7 +223,7 @@ def _asked(
 
 
 def same_model(reported: str, designed: str) -> bool:
-    """Return True if two model names match when case and punctuation are ignored: ``DCS-7060X6-64PE`` matches ``7060x6-64pe``."""
+    """Return True if one model name contains the other, without case and punctuation: ``DCS-7060X6-64PE`` contains ``7060x6-64pe``."""
     plain, wanted = (re.sub(r"[^a-z0-9]", "", word.lower()) for word in (reported, designed))
     return wanted in plain or plain in wanted
 
@@ -244,11 +245,10 @@ _TENANT = re.compile(r"\bvrfs?\b|\bvni\b|evpn|route-target|routing-instances|vxl
 
 
 def configurations(living: NetworkStates) -> Iterator[Deviation]:
-    """Yield a finding for the statements of a running configuration that differ from the design.
+    """Yield findings for each switch whose running configuration differs from the design, or has changed.
 
-    If no statement differs, yield a finding if the configuration has changed since railweave last read it.
-
-    If a daemon of a device does not run, the device shows only a part of its configuration and is not compared.
+    A change since railweave last read the configuration is reported only if no statement differs from the design. If a
+    daemon of a device does not run, the device shows only a part of its configuration and is not compared.
     """
     for expected, _ in living.pairs():
         device = expected.device
@@ -267,7 +267,10 @@ def configurations(living: NetworkStates) -> Iterator[Deviation]:
 
 
 def captured_configurations(capture: Capture, configs: Mapping[str, DeviceConfig]) -> dict[str, dict[str, str]]:
-    """Return the texts of the running configurations in a capture, by switch and path. Secrets are removed; empty texts are left out."""
+    """Return the texts of the running configurations in a capture, by switch and file path.
+
+    Secrets are removed, and empty texts are left out. ``configs`` has the designed configuration of each switch.
+    """
     gate = Gate()
     captured = {
         name: capture.configurations(name, tuple(system(config.nos).trees(config)))
@@ -282,10 +285,10 @@ def captured_configurations(capture: Capture, configs: Mapping[str, DeviceConfig
 
 
 def configuration_parts(parts: Collection[str], captured: Iterable[str]) -> dict[str, bool]:
-    """Return, by name, True for each part of a running configuration that the captured files contain.
+    """Return, for each part of a running configuration, True if the captured files contain it.
 
-    ``parts`` are the names of the queries about the configuration. Files that were saved by hand have other names. In
-    this case, as many parts count as contained as there are files.
+    ``parts`` are the names of the queries, one for each part. Files that were saved by hand have other names. Then the
+    first parts count as contained, as many as there are files.
     """
     names = [Path(path).stem for path in captured]
     shown = {name for name in names if name in parts} or {*list(parts)[: len(names)]}
@@ -321,9 +324,10 @@ def compared_configurations(
 def rerouted_by(
     configs: Mapping[str, DeviceConfig], running: Mapping[str, DeviceCheck], designed: Routes, absent: Iterable[str]
 ) -> Callable[[str, str], bool] | None:
-    """Return a function that decides, for a device and a prefix, whether the running and the designed configurations give the prefix different routes.
+    """Return a function that returns True if the running configurations give a prefix other routes on a device than the design.
 
     Return None if that cannot be computed, because a configuration could not be read or contains an unknown statement.
+    ``designed`` are the routes of the design; ``absent`` are the devices that ``status:`` marks absent.
     """
     different = {name: check for name, check in running.items() if check.findings}
     changed = {name: check.config for name, check in different.items() if check.config is not None}
@@ -356,7 +360,7 @@ def rerouted_by(
 
 
 def changed_lines(old: str, new: str) -> tuple[str, ...]:
-    """Return the lines that only one of two configuration texts has. Lines of the old text begin with ``-``, lines of the new text with ``+``.
+    """Return the lines that only one of two configuration texts has, with ``-`` before old lines and ``+`` before new lines.
 
     Lines that differ only in blanks are equal.
     """
@@ -410,16 +414,17 @@ _REQUIRED: tuple[tuple[str, tuple[str, ...]], ...] = (
     (r"protection|management\.security", ("management.security",)),
     (r"management\.", ("management.{1}",)),
 )
-"""The fields of the fabric file that determine a field of a switch's configuration, by a pattern of the configuration's field. The first matching pattern applies.
+"""The fields of the fabric file that determine a field of a switch's configuration, each with a pattern of that field.
 
-A number in braces is replaced by a part of the configuration's field: 0 is the first part, -1 the last.
+The first matching pattern applies. A number in braces is replaced by a part of the configuration's field: 0 is the first
+part, -1 the last. Names in braces are those of ``living._names``.
 """
 _NO_EFFECT = ("role.nos",), ("role.extra",)
-"""The fields of the fabric file for statements without a known effect: first for statements that the system always has, then for statements that the operator added."""
+"""The fields of the fabric file for statements without a known effect: first for statements of the design, then for added ones."""
 
 
 def required(cause: Cause) -> tuple[str, ...]:
-    """Return the fields of the fabric file that determine a differing statement."""
+    """Return the paths of the fabric file's fields that determine a differing statement, such as ``.underlay.peering``."""
     effect = next(iter(foremost(cause.fields, of_statement(cause.designed or cause.found))), None)
     asked = _NO_EFFECT[not cause.designed]
     if effect is None:
@@ -430,7 +435,7 @@ def required(cause: Cause) -> tuple[str, ...]:
 
 
 def _statements(expected: Expected, check: DeviceCheck) -> Iterator[Deviation]:
-    """Yield a finding for each group of differing statements that have the same kind and affect the same parts of the network."""
+    """Yield a finding for each group of differing statements. A group has the same rule and affects the same parts of the network."""
     groups: dict[tuple[str, str, frozenset[Part]], list[Finding]] = {}
     asked: dict[str, tuple[str, ...]] = {}
     for cause, finding in check.causes:
@@ -460,7 +465,7 @@ def _statements(expected: Expected, check: DeviceCheck) -> Iterator[Deviation]:
 
 
 def _reach(expected: Expected, cause: Cause) -> tuple[str, frozenset[Part]]:
-    """Return the port that a changed statement configures (empty: none), and the parts of the network that the change affects."""
+    """Return (port, parts of the network) that a changed statement affects. The port is empty if it configures no port."""
     device = expected.device
     statement = f"{cause.designed} / {cause.found}"
     words = {*re.split(r"[\s/]+", statement), *re.split(r"\s+", statement)}

@@ -1,4 +1,7 @@
-"""Inventory values that device states show: serial numbers, MAC addresses, interface names and modules. The module also fills the inventory with them."""
+"""Inventory values that device states show: serial numbers, MAC addresses, interface names and modules.
+
+The module also writes these values into the text of the inventory file.
+"""
 
 from __future__ import annotations
 
@@ -42,8 +45,8 @@ _RDMA = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.:-]{0,63}")
 def by_leaf(server: Server, nic: Nic, state: DeviceState, notes: list[str]) -> Iterable[Said]:
     """Yield the inventory values of a NIC that its leaf reports.
 
-    The leaf learns these values from LLDP of the server or of the NIC itself, and from its neighbor cache. If a
-    different device or NIC is connected, yield nothing and add a note to ``notes``.
+    The leaf learns these values from LLDP of the server or of the NIC itself, and from its neighbor cache. If a wrong
+    device or NIC is connected, yield nothing and add a sentence to ``notes``.
     """
     neighbors = of_port(state.neighbors or {}, nic.leaf_port) or ()
     matching = [
@@ -72,7 +75,7 @@ def by_server(server: Server, nic: Nic, state: HostState, ends: Ends, notes: lis
     """Yield the inventory values of a NIC that its server reports: the interface's name and MAC address, and the RDMA device.
 
     The interface is the one that receives LLDP from the NIC's leaf port. If there is none, it is the interface with the
-    designed name. If LLDP contradicts the design, yield nothing and add a note to ``notes``.
+    designed name. If LLDP contradicts the design, yield nothing and add a sentence to ``notes``.
     """
     interfaces = state.interfaces or {}
     heard = [name for name in interfaces if _hears(state, name, nic, ends)]
@@ -97,7 +100,7 @@ def by_server(server: Server, nic: Nic, state: HostState, ends: Ends, notes: lis
 
 
 def _hears(state: HostState, name: str, nic: Nic, ends: Ends) -> bool:
-    """Return True if a server's interface receives LLDP from the leaf and port to which the design connects the NIC."""
+    """Return True if the server's interface ``name`` receives LLDP from the leaf and port to which the design connects the NIC."""
     heard = (state.neighbors or {}).get(name, ())
     return any(
         end_of(ends, neighbor)[1] == (nic.leaf, nic.leaf_port) for neighbor in heard if neighbor.system is not None
@@ -120,10 +123,10 @@ def _netdev(neighbor: LldpNeighbor) -> str:
 
 
 def _by_neighbors(nic: Nic, state: DeviceState) -> Iterable[tuple[str, str, str]]:
-    """Yield a NIC's MAC address from the leaf's neighbor cache, as inventory values.
+    """Yield a NIC's MAC address from the leaf's neighbor cache, as (column, value, source of the value).
 
-    The address comes from the cache entry of the NIC's static address. If there is none, it comes from the only entry
-    of a routed leaf port.
+    The cache entry is that of the NIC's static address. If there is none, and all entries of the leaf port have the same MAC
+    address, that address is used.
     """
     static = {address.address for address in nic.addresses if address.origin != "slaac"}
     entries = [ipv6_neighbor for ipv6_neighbor in state.ipv6_neighbors or () if ipv6_neighbor.mac is not None]
@@ -199,7 +202,7 @@ def _optic(end: End, states: Mapping[str, DeviceState]) -> Optic | None:
 
 
 Key = tuple[str, str]
-"""A device and its interface. The interface is empty for cells about the device itself."""
+"""A row of the inventory: a device and its interface. The interface is empty in the row of the device itself."""
 _OF_ONE_NIC = ("mac", "netdev", "rdma")
 _MOST_NAMED = 3
 """The largest number of NICs that one note names."""
@@ -207,7 +210,10 @@ _MOST_NAMED = 3
 
 @dataclass(frozen=True)
 class LearnedCells:
-    """Cells of the inventory by device, interface and column. ``notes`` list the reported values that were not used, with the reason."""
+    """Values for cells of the inventory, by row (device and interface) and column.
+
+    ``notes`` has a sentence for each reported value that was not used, with the reason.
+    """
 
     cells: dict[Key, dict[str, str]]
     notes: list[str]
@@ -216,9 +222,9 @@ class LearnedCells:
 def learnt(
     network: Network, states: Mapping[str, DeviceState], hosts: Mapping[str, HostState] | None = None
 ) -> LearnedCells:
-    """Return the inventory values that states show without doubt. Contradictions become notes.
+    """Return the inventory values that the states of switches (``states``) and servers (``hosts``) show without contradiction.
 
-    A note is made if two devices disagree about a NIC, or if two NICs have the same MAC address.
+    A contradiction becomes a note: two devices disagree about a NIC, or two NICs have the same MAC address.
     """
     heard: dict[tuple[str, str, str], dict[str, str]] = {}
 
@@ -257,10 +263,10 @@ def learnt(
 
 
 def _once(cells: dict[Key, dict[str, str]], notes: list[str]) -> dict[Key, dict[str, str]]:
-    """Return the cells without values that must be unique to one NIC but were reported for several.
+    """Return the cells without values that several NICs report, although such a value can belong to only one NIC.
 
-    Such values are MAC addresses, and interface or RDMA device names within one server. Each removed value becomes a
-    note.
+    Such values are MAC addresses, and interface or RDMA device names within one server. A sentence about each removed value
+    is added to ``notes``.
     """
     owners: dict[tuple[str, str], list[Key]] = {}
     for key, row in cells.items():
@@ -279,7 +285,7 @@ def _once(cells: dict[Key, dict[str, str]], notes: list[str]) -> dict[Key, dict[
 
 
 def filled(text: str, cells: Mapping[Key, Mapping[str, str]]) -> str:
-    """Return the text of an inventory with cells filled in. Missing rows are added at the end.
+    """Return the text of an inventory file with ``cells`` filled in. Missing rows are added at the end.
 
     Existing rows, other cells, comments and the order of columns stay unchanged. Missing columns are added.
     """
@@ -310,7 +316,8 @@ _ROUNDED_M = 1.0
 class FilledInventory:
     """An inventory before and after it is filled.
 
-    ``cells`` are the cells that differ, by row. A new row without a value has no cells. ``notes`` list the reported values that were not used, with the reason.
+    ``cells`` are the cells that differ, by row and column. A new row without a value has no cells. ``notes`` has a sentence for
+    each reported value that was not used, with the reason.
     """
 
     file: Path
@@ -340,7 +347,7 @@ def fill(fabric: Path, network: Network, capture: Capture) -> FilledInventory:
 
     Raises ``InputError`` for:
 
-    - a build folder, which has no inventory of its own
+    - a build folder, which has no inventory file
     - a capture of a lab, which has no hardware
     - a capture that contains no device of the network
     """
@@ -371,9 +378,9 @@ def fill(fabric: Path, network: Network, capture: Capture) -> FilledInventory:
 
 
 def add_rows(fabric: Path, network: Network) -> FilledInventory:
-    """Return the inventory of a fabric file with an empty row for each switch, server and NIC that it lacks. Nothing is written.
+    """Return the inventory of a fabric file with an empty row for each missing switch, server and NIC. Nothing is written.
 
-    Raises ``InputError`` for a build folder, which has no inventory of its own.
+    Raises ``InputError`` for a build folder, which has no inventory file.
     """
     file = _inventory_of(fabric)
     items = read_inventory(file).items
@@ -384,7 +391,7 @@ def add_rows(fabric: Path, network: Network) -> FilledInventory:
 
 
 def _inventory_of(fabric: Path) -> Path:
-    """Return the path of a fabric file's inventory. Raises ``InputError`` for a build folder, which has no inventory of its own."""
+    """Return the path of a fabric file's inventory. Raises ``InputError`` for a build folder, which has no inventory file."""
     if fabric.is_dir():
         fix = "name the fabric file; its inventory is beside it"
         raise InputError([Problem(FileLine(str(fabric)), "a build folder has no inventory", fix)])
@@ -400,16 +407,16 @@ def _filled_inventory(file: Path, cells: dict[Key, dict[str, str]], notes: list[
 
 
 def _known(item: Item, column: str) -> str:
-    """Return the cell of an inventory row as text, in the same form as in the file."""
+    """Return a cell of an inventory row, written as in the file."""
     return f"{item.length_m or 0:g}" if column == "length" else getattr(item, column)
 
 
 def add_lengths(
     network: Network, states: Mapping[str, DeviceState], items: Mapping[Key, Item], learned: LearnedCells
 ) -> None:
-    """Add the cable lengths that modules report to ``learned``. A length that the inventory has at either end of the cable stays unchanged.
+    """Add the cable lengths that modules report to ``learned``, unless the inventory has a length at an end of the cable.
 
-    If the length in the inventory and the reported length differ by a metre or more, a note is added.
+    ``items`` are the rows of the inventory. If its length and the reported length differ by a metre or more, a note is added.
     """
     for here, there, metres in lengths(network, states, learned.notes):
         ends = [(end.device, end.port) for end in (here, there)]

@@ -1,4 +1,4 @@
-"""The state of a running network as checks read it, and the deviations that they report."""
+"""The states of a running network as checks read them, and the deviations (differences from the design) that checks report."""
 
 from __future__ import annotations
 
@@ -44,20 +44,21 @@ Kind = Literal[
     "tenants",
 ]
 Part = tuple[Kind, str]
-"""A part of the network that a fault can break or that a fault can depend on: its kind and its name.
+"""A part of the network that a fault can break, or on which a faulty part depends: its kind and its name.
 
 The kinds are a device, a link, the routing session of a link, a NIC, a daemon, the gateways of a leaf, the answers of a
-device, a VRF of a device (``DEVICE VRF``), and the prefix of a loopback address. Further kinds are parts of a configuration: a port of a device, the
-policies of all devices (with an empty name), the static routes of a device, and the tenants of all devices.
+device, a VRF of a device (``DEVICE VRF``), and the prefix of a loopback address. Further kinds are parts of a
+configuration: a port of a device, the policies of all devices (with an empty name), the static routes of a device, and
+the tenants of all devices.
 """
 
 
 @dataclass(frozen=True)
 class Visibility:
-    """The part of the expected state that a network can report. Real devices report everything; a lab does not.
+    """The states that a network can report. Real devices report everything; a lab does not.
 
     - ``switch``, ``server``: functions that remove from a state the values that the device cannot report correctly.
-    - ``not_asked``: the names of the subjects that the network cannot report, each with the reason.
+    - ``not_asked``: the names of the subjects (kinds of state) that the network cannot report, each with the reason.
     """
 
     switch: Callable[[DeviceState], DeviceState] = lambda state: state
@@ -70,7 +71,7 @@ EVERYTHING = Visibility()
 
 
 OVERRIDING = {"static", "kernel", "aggregate"}
-"""Route protocols that no design uses for its prefixes."""
+"""Route protocols that no design uses for its prefixes. Such a route overrides the designed route."""
 
 
 @dataclass(frozen=True)
@@ -82,11 +83,10 @@ class NetworkStates:
     - ``unanswered``: for each device, the queries that it did not answer, with the reason.
     - ``questions``: for each switch, the queries about its state. The switch must answer those that are not optional.
     - ``configurations``: for each switch whose running configuration is known, the comparison with its design.
-    - ``configuration_parts``: for each switch, whether each part of its running configuration is known.
-    - ``moved``: for each switch whose running configuration changed since it was last seen, the lines that changed.
-    - ``rerouted_by``: a function that decides, for a device and a prefix, whether the running and the designed
-      configurations give the prefix different routes on the device in a network without faults. None if that cannot be
-      computed.
+    - ``configuration_parts``: for each switch, each part of its running configuration, with True if it was read.
+    - ``moved``: for each switch whose running configuration changed since the earlier capture, the lines that changed.
+    - ``rerouted_by``: a function that returns True if the running configurations give a prefix other routes on a device than
+      the design, in a network without faults. None if that cannot be computed.
     """
 
     network: Network
@@ -106,7 +106,7 @@ class NetworkStates:
     configuration_parts: dict[str, dict[str, bool]] = field(default_factory=dict[str, "dict[str, bool]"])
 
     def rerouted(self, device: str, prefix: str) -> bool:
-        """Return whether the running and the designed configurations may give a prefix different routes on a device."""
+        """Return True if the running configurations may give a prefix other routes on a device than the designed configurations."""
         return self.rerouted_by is None or self.rerouted_by(device, prefix)
 
     @cached_property
@@ -154,7 +154,7 @@ class NetworkStates:
 
     @cached_property
     def vrf_owners(self) -> dict[tuple[str, Prefix], str]:
-        """The leaf to which each prefix of a VRF belongs, by VRF and prefix."""
+        """The leaf to which each prefix in a VRF belongs. The key is (VRF, prefix)."""
         return {
             (tenant.vrf, prefix): expected.device
             for expected in self.expected.values()
@@ -164,7 +164,7 @@ class NetworkStates:
 
     @cached_property
     def nics_by_address(self) -> dict[str, tuple[str, str]]:
-        """The NIC with each static address, as ``SERVER:NIC``, and its MAC address, which is empty if the inventory has none."""
+        """The NIC of each static address, as (``SERVER:NIC``, MAC address). The MAC address is empty if the inventory has none."""
         return {
             address.address.partition("/")[0]: (f"{server.name}:{nic.name}", "" if nic.mac_is_placeholder else nic.mac)
             for server in self.network.servers
@@ -175,7 +175,7 @@ class NetworkStates:
 
     @cached_property
     def nics_by_mac(self) -> dict[str, str]:
-        """The NIC with each MAC address of the inventory, as ``SERVER:NIC``."""
+        """The NIC of each MAC address in the inventory, as ``SERVER:NIC``."""
         nics = ((server, nic) for server in self.network.servers for nic in server.nics)
         return {nic.mac: f"{server.name}:{nic.name}" for server, nic in nics if not nic.mac_is_placeholder}
 
@@ -192,7 +192,7 @@ class NetworkStates:
 
     @cached_property
     def _designed(self) -> dict[tuple[int, int], set[int]]:
-        """The network addresses of the design's prefixes, by IP version and prefix length."""
+        """The designed prefixes: the network addresses as numbers, by (IP version, prefix length)."""
         addresses: dict[tuple[int, int], set[int]] = {}
         prefixes = {
             prefix
@@ -263,9 +263,9 @@ class Deviation:
     - ``because``: the section of the fabric file that determines the design, as keys.
     - ``field``: the name of the field in this section, if the rule is about several fields.
     - ``asked``: the fields of the fabric file that may require the value, if they differ from those of the rule.
-    - ``peer``: the switch at the other end of a session, or the NIC (``SERVER:NIC``) that an entry is about.
+    - ``peer``: the switch at the other end of a session, or the NIC (``SERVER:NIC``) of an address or neighbor.
     - ``objects``: the number of expected objects that are wrong, for example missing prefixes.
-    - ``depth``: the place in the order of causes, if it differs from that of the rule.
+    - ``depth``: the rank among possible causes (0 is the deepest cause), if it differs from that of the rule.
     - ``prefixes``: the affected prefixes, if the deviation is about routes.
     """
 
@@ -313,7 +313,7 @@ OF_SPEED = (
     "interconnect?.topology.interconnect.link_speed",
     ".topology.link_speed",
 )
-"""The fields of the fabric file (``Rule.asked``) that require a prefix, a route, an address of a NIC, a VRF, the marks of path colors, a cable, and a speed.
+"""Fields of the fabric file that require a speed. The constants above have those for prefixes, routes, NIC addresses, VRFs, colors, cables.
 
 - A path that begins with a dot is inside the fabric; ``role`` and ``qos`` begin paths in the section of the device's role.
 - A path with ``WORD?`` in front is used only if the word is a key of ``because`` or the kind of the port (``server``,
@@ -332,7 +332,7 @@ _TIERS = {"leaf": "stripes", "spine": "spines", "super-spine": "super_spines", "
 
 
 def asked_by(living: NetworkStates, deviation: Deviation) -> list[Field]:
-    """Return the fields of the fabric file that a deviation may contradict, the more specific ones first."""
+    """Return the fields of the fabric file that a deviation (difference from the design) may contradict, the most specific first."""
     names, kind = _names(living, deviation)
     words = {*deviation.because, kind}
     fabric = ("fabrics", names.get("fabric", ""))
@@ -361,7 +361,7 @@ def asked_by(living: NetworkStates, deviation: Deviation) -> list[Field]:
 
 
 def _names(living: NetworkStates, deviation: Deviation) -> tuple[dict[str, str], str]:
-    """Return the names to insert into field paths for a deviation, by their word in braces, and the kind of the deviation's port."""
+    """Return (names, kind) for a deviation: the names that replace words in braces in field paths, and the kind of its port."""
     network, device = living.network, deviation.device
     names = {"device": device, "peer": deviation.peer, "field": deviation.field}
     roles = living.roles
@@ -403,7 +403,7 @@ def _names(living: NetworkStates, deviation: Deviation) -> tuple[dict[str, str],
 
 
 def some(names: Iterable[object], most: int = 3) -> str:
-    """Return the first ``most`` names of a list as text, with the number of the names that are left out."""
+    """Return the first ``most`` names, separated by commas, with the number of further names: ``a, b, c, 4 more``."""
     words = [str(name) for name in names]
     more = [f"{len(words) - most} more"] if len(words) > most else []
     return ", ".join([*words[:most], *more])

@@ -47,7 +47,7 @@ def same_port(reported: str | None, designed: str) -> bool:
 
 
 def of_port(table: Mapping[str, Value], name: str) -> Value | None:
-    """Return the value of a port in a table with interface names as keys, or None. The key may be the port or its logical unit 0."""
+    """Return the value of a port in a table by interface name, or None. The key may be the port or its logical unit 0."""
     value = table.get(name)
     return table.get(f"{name}.0") if value is None else value
 
@@ -61,13 +61,13 @@ End = tuple[str, str]
 """A device and its port."""
 
 Ends = dict[str, dict[str, End]]
-"""For each short device name, a mapping from every name of a port to the device and port. The empty key maps MAC addresses to NICs."""
+"""The end of a cable, by short device name and by every name of the port. The empty device name has NICs by MAC address."""
 
 
 def ends_by_name(network: Network, called: Mapping[tuple[str, str], str] | None = None) -> Ends:
     """Return the ends of all cables by device and by each name that a port can have.
 
-    ``called`` has the port names by device and link, if they differ from the design's, as in a lab.
+    ``called`` has port names by (device, link), if they differ from the design's, as in a lab.
     """
     names: dict[str, dict[End, tuple[str, ...]]] = {}
     nics = {(server.name, nic.name): nic for server in network.servers for nic in server.nics}
@@ -264,7 +264,7 @@ def _running(port: Port, interface: InterfaceState) -> Iterator[tuple[Rule, str]
 
 
 def _fits(mtu: int, port: Port) -> bool:
-    """Return whether a reported MTU is right. Some systems include the Ethernet header in the MTU, others do not.
+    """Return True if a reported MTU is right. Some systems include the Ethernet header in the MTU, others do not.
 
     On a switched port, a larger MTU is right too.
     """

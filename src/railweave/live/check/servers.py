@@ -1,4 +1,4 @@
-"""Checks of servers: NIC addresses and GIDs, rules and routes that separate paths, stray entries, and lost packets."""
+"""Checks of servers: NIC addresses and GIDs, rules and routes that separate paths, unplanned (stray) entries, and lost packets."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ DUPLICATE = Rule(
 
 
 def strays(wanted: ExpectedHost, state: HostState) -> list[tuple[Rule, Stray]]:
-    """Return the entries (rules, routes, neighbors) of a server that divert traffic from its planned path. The result has, for each entry, the rule of the checks that reports it."""
+    """Return (rule of the check, stray) for each unplanned rule, route or neighbor that diverts traffic of a server."""
     entries: list[tuple[Rule, Stray]] = []
     if state.rules is not None:
         planned = [
@@ -134,7 +134,7 @@ def strays(wanted: ExpectedHost, state: HostState) -> list[tuple[Rule, Stray]]:
 
 
 def seen(wanted: ExpectedHost, entries: list[tuple[Rule, Stray]]) -> Iterator[Deviation]:
-    """Yield a finding for each stray entry of a server, at the NIC whose traffic it diverts."""
+    """Yield a finding for each result of ``strays``, at the NIC whose traffic is diverted."""
     names = {nic.netdev: nic.name for nic in wanted.nics}
     devices = {planned.table: planned.dev for planned in (*wanted.rules, *wanted.routes)}
     for kind, stray in entries:
@@ -144,7 +144,7 @@ def seen(wanted: ExpectedHost, entries: list[tuple[Rule, Stray]]) -> Iterator[De
 
 
 def duplicates(living: NetworkStates) -> Iterator[Deviation]:
-    """Yield a finding for each address of a NIC that belongs to a different server by design, and for each address that NICs of two servers have at the same time."""
+    """Yield a finding for each address of a NIC that by design belongs to a different server, or that two servers have at the same time."""
     owners: dict[str, tuple[str, str]] = {
         _address(address.address): (server.name, nic.name)
         for server in living.network.servers
@@ -183,7 +183,7 @@ def _family(*words: object) -> int:
 
 
 def _prefix(text: str) -> bool:
-    """Return whether a text that a server reported is a prefix or empty."""
+    """Return True if a text that a server reported is a prefix or empty."""
     try:
         return not text or bool(spelled(text))
     except ValueError:
@@ -448,7 +448,10 @@ def _network(text: str, family: int | None) -> str:
 
 
 def _rules(wanted: ExpectedHost, state: HostState, taken: Collection[tuple[object, ...]]) -> Iterator[Deviation]:
-    """Yield a finding for each planned rule that is missing. Rules in ``taken`` are left out, because the stray rule in their place is reported."""
+    """Yield a finding for each planned rule that is missing.
+
+    ``taken`` has the places of stray rules. A missing rule in such a place is left out, because the stray rule is reported.
+    """
     if state.rules is None:
         return
     have = [
@@ -481,7 +484,10 @@ def _rules(wanted: ExpectedHost, state: HostState, taken: Collection[tuple[objec
 
 
 def _routes(wanted: ExpectedHost, state: HostState, taken: Collection[tuple[object, ...]]) -> Iterator[Deviation]:
-    """Yield a finding for each planned route that is missing. Routes in ``taken`` are left out, because the stray route in their place is reported."""
+    """Yield a finding for each planned route that is missing.
+
+    ``taken`` has the places of stray routes. A missing route in such a place is left out, because the stray route is reported.
+    """
     if state.routes is None:
         return
     have = {(route.table, route.to, route.interface, route.via.rpartition(" ")[2]) for route in state.routes}

@@ -89,7 +89,7 @@ _OF_ISIS = "isisd"
 
 
 def _daemons(living: NetworkStates) -> Iterator[Deviation]:
-    """Yield a finding for each daemon of a device that does not run, according to the device's answers."""
+    """Yield a finding for each routing daemon that does not run, according to a device's answers."""
     for expected, _ in living.pairs():
         asked = living.unanswered.get(expected.device, {})
         gone = {name: why for why in asked.values() if (name := not_running(why))}
@@ -136,7 +136,7 @@ def sessions(living: NetworkStates) -> Iterator[Deviation]:
 
 
 def by_end(reported: Sequence[Said]) -> dict[str, Said]:
-    """Return reported sessions by neighbor address and by port. If a key occurs twice, it has the first session."""
+    """Return reported sessions by neighbor address and by port. If several sessions have the same key, the first is returned."""
     session_by_end: dict[str, Said] = {}
     for session in reported:
         for end in (session.peer, session.interface, without_unit(session.interface) if session.interface else None):
@@ -151,7 +151,7 @@ def far_end(peering: Peering) -> str:
 
 
 def carried(peering: Peering) -> Part:
-    """Return a session as a part of the network: the session of a link, or an overlay session between two loopbacks.
+    """Return a BGP session as a ``Part`` of the network: the session of a link, or an overlay session between two loopbacks.
 
     The result is the same for both ends of the session.
     """
@@ -159,7 +159,7 @@ def carried(peering: Peering) -> Part:
 
 
 def by_daemons(peer: str, device: str, kind: str) -> frozenset[Part]:
-    """Return the daemons of a kind on both devices, as parts."""
+    """Return the daemons of a kind, such as ``bgp``, on both devices, each as a ``Part`` of the network."""
     return frozenset(("daemon", f"{end} {kind}") for end in (device, peer))
 
 
@@ -202,7 +202,7 @@ def bfd_as_designed(
 ) -> Iterator[Deviation]:
     """Yield the faults of the BFD session that protects a routing session or an adjacency.
 
-    ``needs`` are the parts that the routing session or the adjacency depends on.
+    ``needs`` are the parts of the network on which the routing session or the adjacency depends.
     """
     needs |= by_daemons(peering.peer, device, "bfd")
     subject = f"BFD with {peering.peer}"
@@ -249,13 +249,13 @@ PATH_STRAY = Rule(
 
 
 def marks_of(path: Path) -> frozenset[str]:
-    """Return all communities of a path (standard, large and extended) in the spelling of the design."""
+    """Return all communities of a path (standard, large and extended), written as in the design."""
     texts = (*path.communities, *path.large_communities, *path.extended_communities)
     return frozenset(text.lower().removeprefix("large:") for text in texts)
 
 
 OWN = {"", "Local", "i", "e", "?"}
-"""The AS paths that mean that the switch originates the route itself. FRRouting shows a word, EOS the letter of the BGP origin."""
+"""The AS paths of a route that the switch itself originates. FRRouting shows a word, EOS the letter of the BGP origin."""
 
 
 class SeenPaths:
@@ -300,15 +300,15 @@ class SeenPaths:
         return by_peer
 
     def up(self, end: str) -> bool:
-        """Return whether the session with this key is reported as established."""
+        """Return True if the session with this key (``far_end``) is reported as established."""
         session = self._reported.get(end)
         return session is not None and session.established is True
 
     def shows(self, wanted: ColorPath) -> bool | None:
         """Return True if the switch shows the marks of a path (communities and AIGP), and False if it does not.
 
-        Return None if the path is missing, or if the switch did not answer the query about the prefix. Such a missing
-        answer is counted among the routes.
+        Return None if the path is missing, or if the switch did not answer the query about the prefix. The subject "routes"
+        counts such a missing answer.
         """
         if wanted.prefix not in self._routes:
             return None
@@ -323,7 +323,7 @@ class SeenPaths:
 
 
 def colors(living: NetworkStates) -> Iterator[Deviation]:
-    """Yield findings about the BGP paths of the example prefixes: color communities, AIGP, local preference, and the neighbors that sent the paths."""
+    """Yield findings about the BGP paths of the example prefixes: color communities, AIGP, local preference, and sending neighbors."""
     for expected, state in living.pairs():
         seen = SeenPaths(expected, state)
         by_prefix: dict[str, list[ColorPath]] = {}

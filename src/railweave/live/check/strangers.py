@@ -1,4 +1,4 @@
-"""Checks for elements that the design does not have: addresses, prefixes that devices originate, and routers whose advertisements servers receive."""
+"""Checks for what the design does not have: addresses, prefixes that devices originate, and routers that servers receive advertisements from."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def strangers(living: NetworkStates) -> Iterator[Deviation]:
 
 
 def _owners(living: NetworkStates) -> dict[str, dict[str, str]]:
-    """Return the designed owners of each address: a map of address to devices, each with its interface."""
+    """Return the designed owners of each address: for each address, the interface by device."""
     owners: dict[str, dict[str, str]] = {}
     for device, expected in living.expected.items():
         for gateway in expected.gateways:
@@ -203,7 +203,10 @@ def _lacking(expected: Expected, state: DeviceState) -> Iterator[Deviation]:
 
 
 def _on_nics(living: NetworkStates) -> Iterator[Deviation]:
-    """Yield findings about addresses of NICs outside the designed prefixes: one finding per unexpected router, and one per address from another source."""
+    """Yield findings about addresses of NICs outside the designed prefixes.
+
+    Addresses that come from the advertisements of an unexpected router share one finding; any other address has its own.
+    """
     taken: dict[tuple[str, str], list[tuple[ExpectedHost, str, str]]] = {}
     macs = _macs(living)
     for wanted, state in living.servers():
@@ -242,7 +245,7 @@ def _on_nics(living: NetworkStates) -> Iterator[Deviation]:
 
 
 def _macs(living: NetworkStates) -> dict[str, tuple[str, Nic]]:
-    """Return the NIC of each MAC address: by the answers of servers, or else by the inventory."""
+    """Return (server, NIC) by MAC address, from the answers of servers or else from the inventory."""
     macs = {
         nic.mac.lower(): (server.name, nic)
         for server in living.network.servers
@@ -324,7 +327,7 @@ def origins(living: NetworkStates) -> Iterator[Deviation]:
 
 
 def _tables(living: NetworkStates) -> dict[str, dict[str, Route]]:
-    """Return the routes of the tables outside VRFs by prefix and device."""
+    """Return the reported routes outside VRFs: for each prefix, the route by device."""
     tables: dict[str, dict[str, Route]] = {}
     for expected, state in living.pairs():
         for route in state.routes or ():
@@ -334,7 +337,10 @@ def _tables(living: NetworkStates) -> dict[str, dict[str, Route]]:
 
 
 def _home(prefix: str, homes: dict[str, str]) -> str:
-    """Return the owner of the smallest designed prefix that contains a prefix; empty if there is none."""
+    """Return the owner of the smallest designed prefix that contains ``prefix``; empty if no designed prefix contains it.
+
+    ``homes`` has the owners of designed prefixes.
+    """
     try:
         net = ipaddress.ip_network(prefix)
     except ValueError:
@@ -346,7 +352,11 @@ def _home(prefix: str, homes: dict[str, str]) -> str:
 def _sources(
     living: NetworkStates, prefix: str, home: str, holders: dict[str, Route], wanted: WantedRoute | None
 ) -> list[str]:
-    """Return the devices, other than the owner of a prefix, that announce the prefix.
+    """Return the devices that announce a prefix without being its owner.
+
+    - ``home``: the owner of the designed prefix that contains the prefix.
+    - ``holders``: the reported route to the prefix, by device.
+    - ``wanted``: the designed route to the prefix; None if the design has no such route.
 
     A device is returned in two cases:
 
@@ -384,12 +394,12 @@ def _sources(
 
 
 def _has_table(living: NetworkStates, device: str, prefix: str) -> bool:
-    """Return whether a device reported its whole routing table. Only such a table proves that the device has no route to a prefix."""
+    """Return True if a device reported its whole routing table. Only such a table proves that the device lacks a route to a prefix."""
     state = living.states.get(device)
     return state is not None and f"routes-{'ipv6' if ':' in prefix else 'ipv4'}@{DEFAULT_VRF}" in state.answered
 
 
 def _some(names: list[str]) -> str:
-    """Return the first names of a list as text, and the number of the others."""
+    """Return the first names of a list, separated by commas, with the number of further names."""
     more = [counted(len(names) - _MOST_NAMED, "more", "more")] if len(names) > _MOST_NAMED else []
     return ", ".join([*names[:_MOST_NAMED], *more])

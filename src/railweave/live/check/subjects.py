@@ -1,5 +1,6 @@
-"""The subjects of a check. A subject is a kind of expected state, with its expected objects and a test if a device's answers show an object.
+"""The subjects of a check: kinds of expected state, such as port speeds.
 
+Each subject has a function that lists its expected objects, and a function that tests if a device's answers show an object.
 A check without findings proves nothing about objects that no device reported. Expected objects that the answers do not
 show therefore give a separate finding (``counting``).
 """
@@ -64,7 +65,7 @@ class Subject:
 
 
 class SwitchAnswers:
-    """The answers of a switch, with the functions by which subjects look for expected objects."""
+    """The answers of a switch, as the functions ``Subject.seen`` read them."""
 
     def __init__(self, living: NetworkStates, expected: Expected, state: DeviceState) -> None:
         self.living, self.expected, self.state = living, expected, state
@@ -80,17 +81,17 @@ class SwitchAnswers:
 
     @cached_property
     def bgp(self) -> dict[str, BgpSession]:
-        """The BGP sessions by neighbor address and by port."""
+        """The reported BGP sessions by neighbor address and by port."""
         return by_end(self.state.bgp or ())
 
     @cached_property
     def bfd(self) -> dict[str, BfdSession]:
-        """The BFD sessions by neighbor address and by port."""
+        """The reported BFD sessions by neighbor address and by port."""
         return by_end(self.state.bfd or ())
 
     @cached_property
     def paths(self) -> sessions.SeenPaths:
-        """The BGP paths to the example prefixes."""
+        """The reported BGP paths to the example prefixes."""
         return sessions.SeenPaths(self.expected, self.state)
 
     def vrf_routes(self, tenant: Tenant) -> Mapping[Prefix, object]:
@@ -132,7 +133,7 @@ class SwitchAnswers:
 
     @cached_property
     def routes(self) -> dict[str, bool | None]:
-        """For each expected route, by prefix: True if the answers show its ports, None if no query asks for the route.
+        """For each expected route, by prefix: True if the answers show its ports, False if not, None if no query asks for the route.
 
         Queries follow from the design, but the expected routes may follow from the running configurations (``deploy``).
         If a separate query asks for a route, it must have an answer even if a complete table shows the route, because
@@ -153,11 +154,11 @@ class SwitchAnswers:
 
 
 STATICS = ("static", "kernel", "aggregate")
-"""The kinds of the queries about routes that a switch does not learn from a neighbor."""
+"""The kinds of queries about routes that a switch does not learn from a neighbor. The kind is the first word of a query's name."""
 
 
 def _routed(expected: Expected) -> list[tuple[str, str]]:
-    """Return the VRFs and address families in which a switch has designed prefixes."""
+    """Return (VRF, address family) for each table in which a switch has designed prefixes."""
     of_tenants = {prefix for tenant in expected.tenants for prefix in (*tenant.own_prefixes, *tenant.learned)}
     tables: list[tuple[str, str]] = [
         (tenant.vrf, prefix.family) for tenant in expected.tenants for prefix in (*tenant.own_prefixes, *tenant.learned)
@@ -167,7 +168,7 @@ def _routed(expected: Expected) -> list[tuple[str, str]]:
 
 
 def _reports(field: str) -> Callable[[object, SwitchAnswers], bool]:
-    """Return a function that returns True if a device reports ``field`` of its identity."""
+    """Return a test for a subject: True if a device reports ``field`` of its identity, such as the model."""
     return lambda _, answers: bool(getattr(answers.state.identity, field, None))
 
 
@@ -181,9 +182,10 @@ def _port(port: Port, answers: SwitchAnswers) -> bool:
 def _while_up(
     interface: InterfaceState | None, value: Callable[[InterfaceState], object], *, reported: bool
 ) -> bool | None:
-    """Return whether an interface shows a value. Return None if the interface is absent or down.
+    """Return True if an interface shows a value, and False if not. Return None if the interface is absent or down.
 
-    ``reported`` is True if the device reported interfaces.
+    ``value`` gets the value, or None if the interface does not show it. ``reported`` is False if the device reported no
+    interfaces; the result is then False.
     """
     if not reported:
         return False
@@ -191,7 +193,7 @@ def _while_up(
 
 
 def _running(value: Callable[[InterfaceState], object]) -> Callable[[Port, SwitchAnswers], bool | None]:
-    """Return a function that returns whether a port reports a value. It returns None for a port that is absent or down."""
+    """Return a test for a subject: True if a port reports a value, None if the port is absent or down."""
 
     def seen(port: Port, answers: SwitchAnswers) -> bool | None:
         return _while_up(answers.interface(port.name), value, reported=answers.state.interfaces is not None)
@@ -207,7 +209,7 @@ def _module(port: Port, answers: SwitchAnswers) -> bool | None:
 
 
 def _light(port: Port, answers: SwitchAnswers) -> bool | None:
-    """Return whether a module shows the received light and its limit. Return None for copper, and for a module that is absent."""
+    """Return True if a module shows the received light and its limit. Return None for copper, and for a module that is absent."""
     optic = (answers.state.optics or {}).get(port.name)
     model = answers.living.network.catalog.optics.get(port.optic)
     if optic is None or optic.present is False or model is None or model.copper:
@@ -216,7 +218,10 @@ def _light(port: Port, answers: SwitchAnswers) -> bool | None:
 
 
 def _cable(port: Port, answers: SwitchAnswers) -> bool | None:
-    """Return whether LLDP shows the far end of a cable. Servers need not send LLDP."""
+    """Return True if LLDP shows the far end of a cable, or shows for certain that a port which is up has no neighbor.
+
+    Return None for a port that is down, and for a port to a server without LLDP, because servers need not send LLDP.
+    """
     if answers.state.neighbors is None:
         return False
     if of_port(answers.state.neighbors, port.name):
@@ -239,7 +244,7 @@ def _session(wanted: Session | OverlaySession, answers: SwitchAnswers) -> bool:
 def _established(
     value: Callable[[BgpSession], bool],
 ) -> Callable[[Session | OverlaySession, SwitchAnswers], bool | None]:
-    """Return a function that returns whether an established session shows a value. It returns None if the session is not established."""
+    """Return a test for a subject: True if an established session shows a value, None if the session is not established."""
 
     def seen(wanted: Session | OverlaySession, answers: SwitchAnswers) -> bool | None:
         if answers.state.bgp is None:
@@ -257,7 +262,7 @@ def _has_counts(session: BgpSession) -> bool:
 
 
 def _watched(expected: Expected) -> list[tuple[str]]:
-    """Return the ends of the expected BFD sessions, each as a tuple with one element."""
+    """Return the ends (neighbor address or port) of the expected BFD sessions, each as a tuple with one member."""
     ends = [far_end(each.session) for each in _sessions(expected) if each.bfd is not None]
     return [(end,) for end in (*ends, *(each.interface for each in expected.adjacencies if each.bfd is not None))]
 
@@ -291,7 +296,7 @@ def _gateway(gateway: Gateway, answers: SwitchAnswers) -> bool:
 
 
 def _addressed(wanted: Session, answers: SwitchAnswers) -> bool | None:
-    """Return whether a port with a session shows its addresses. Return None if the session is not on a port of the device."""
+    """Return True if a port with a session shows its addresses. Return None if the session is not on a port of the device."""
     if answers.state.interfaces is None:
         return False
     interface = answers.interface(wanted.session.interface) if wanted.session.interface else None
@@ -306,7 +311,7 @@ def _advertising(gateway: Gateway, answers: SwitchAnswers) -> bool:
 
 
 def _of_vrf(value: Callable[[VrfState], object]) -> Callable[[Tenant, SwitchAnswers], bool | None]:
-    """Return a function that returns whether a VRF shows a value. It returns None if the device lacks the VRF."""
+    """Return a test for a subject: True if a VRF shows a value, None if the device lacks the VRF."""
 
     def seen(tenant: Tenant, answers: SwitchAnswers) -> bool | None:
         if answers.state.vrfs is None:
@@ -332,11 +337,14 @@ def answered(question: str, answers: SwitchAnswers) -> bool:
 
 
 ANSWERS = Subject("answers", "answers", lambda questions: questions, answered, (identity.UNANSWERED,))
-"""The subject of the queries that a switch must answer. Their objects come from ``NetworkStates.questions``."""
+"""The subject (kind of expected state) for queries that a switch must answer. Its objects come from ``NetworkStates.questions``."""
 CONFIGURATIONS = Subject(
     "configurations", "running configurations", lambda _: (), lambda _, __: None, (identity.CONFIGURATION,)
 )
-"""The subject of the parts of running configurations. Their objects come from ``NetworkStates.configuration_parts``."""
+"""The subject (kind of expected state) for the files or parts of running configurations.
+
+Its objects come from ``NetworkStates.configuration_parts``.
+"""
 
 SWITCH = (
     Subject(
@@ -637,11 +645,11 @@ SWITCH = (
         field="watchdog",
     ),
 )
-"""The subjects of switches, in the order of the checks."""
+"""The subjects (kinds of expected state) of switches, in the order of the checks."""
 
 
 def _of_nic(value: Callable[[InterfaceState], object]) -> Callable[[Nic, HostState], bool | None]:
-    """Return a function that returns whether a NIC reports a value. It returns None for a NIC that is absent or down."""
+    """Return a test for a subject: True if a NIC reports a value, None if the NIC is absent or down."""
 
     def seen(nic: Nic, state: HostState) -> bool | None:
         return _while_up((state.interfaces or {}).get(nic.netdev), value, reported=state.interfaces is not None)
@@ -712,7 +720,7 @@ SERVER = (
         (servers.FIREWALL,),
     ),
 )
-"""The subjects of servers."""
+"""The subjects (kinds of expected state) of servers."""
 
 
 def _never(expected: object, answers: object) -> None:
@@ -732,7 +740,7 @@ COUNTERS = {
     name: Subject(f"counters-{name}", text, lambda _: (), _never, rules, field)
     for name, text, field, rules in _COUNTERS
 }
-"""The subjects of counters, which are compared only with an earlier capture. Their objects come from ``counters.rises``."""
+"""The subjects of counters, by name; they are compared only with an earlier capture. Their objects come from ``counters.rises``."""
 
 SUBJECTS = {subject.name: subject for subject in (ANSWERS, CONFIGURATIONS, *SWITCH, *SERVER, *COUNTERS.values())}
-"""Every subject, by name."""
+"""Every subject (kind of expected state), by name."""

@@ -1,4 +1,4 @@
-"""Checks of tenants: their VRFs on each leaf, and their prefixes in the overlay's table and in the VRF's, with the tunnels that lead to them."""
+"""Checks of tenants: their VRFs on each leaf, their prefixes in the overlay's and the VRF's tables, and the tunnels to these prefixes."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ FOREIGN = Rule(
 
 
 def vrfs(living: NetworkStates) -> Iterator[Deviation]:
-    """Yield findings about the VRFs of tenants on leaves: their VNIs, targets and MAC addresses, and prefixes of other tenants in them."""
+    """Yield findings about tenants' VRFs on leaves: wrong VNIs, route targets or MAC addresses, and prefixes of other tenants."""
     owners = {
         str(prefix): tenant.vrf
         for expected in living.expected.values()
@@ -149,7 +149,7 @@ def _tenant(wanted: Tenant, state: DeviceState) -> Iterator[Deviation]:
 
 
 def _router_mac(wanted: Tenant, state: DeviceState) -> Iterator[Deviation]:
-    """Yield a finding if the bridge of a tenant's VNI does not have the router MAC address that EVPN announces for it.
+    """Yield a finding if the bridge of a tenant's VNI does not have the router MAC address that EVPN announces.
 
     Other leaves send the tenant's packets to the announced address (RFC 9135, section 8.1).
     """
@@ -182,7 +182,7 @@ def _targets(verb: str, has: Sequence[str] | None, should: Sequence[str]) -> lis
 
 
 def _foreign(wanted: Tenant, state: DeviceState, owners: Mapping[str, str]) -> Iterator[Deviation]:
-    """Yield a finding for prefixes of other tenants in a tenant's VRF. ``owners`` maps each tenant prefix to its VRF.
+    """Yield a finding for prefixes of other tenants in a tenant's VRF. ``owners`` has the VRF of each tenant prefix.
 
     The checked prefixes are those of the VRF's collected routes. EVPN type 5 routes are added if the device lists them
     by VRF.
@@ -197,7 +197,7 @@ def _foreign(wanted: Tenant, state: DeviceState, owners: Mapping[str, str]) -> I
 
 
 def overlay_prefixes(living: NetworkStates) -> Iterator[Deviation]:
-    """Yield a finding for the prefixes of each leaf that leaves of the same tenant do not have.
+    """Yield findings for prefixes of a leaf that other leaves of the same tenant lack.
 
     If no other leaf has the prefixes, the finding is at the leaf that should announce them, otherwise at each leaf that
     lacks them.
@@ -256,7 +256,10 @@ def overlay_prefixes(living: NetworkStates) -> Iterator[Deviation]:
 def _withheld(
     living: NetworkStates, vrf: str, owner: str, prefixes: Collection[Prefix], vrfs: Mapping[str, str]
 ) -> bool:
-    """Return True if a leaf's own overlay table has some of the leaf's prefixes of a VRF, but none of ``prefixes``."""
+    """Return True if the leaf ``owner`` does not announce ``prefixes`` of a VRF, although it announces other prefixes of this VRF.
+
+    The leaf's own overlay table shows this. ``vrfs`` has the VRF of each route distinguisher.
+    """
     state = living.states.get(owner)
     tenant = next((each for each in living.expected[owner].tenants if each.vrf == vrf), None)
     announced = _held(tenant, state, vrfs) if state is not None and tenant is not None else None
@@ -266,7 +269,7 @@ def _withheld(
 
 
 def vrf_routes(tenant: Tenant, state: DeviceState) -> dict[Prefix, Route | None]:
-    """Return the route in a tenant's VRF to each prefix of the tenant that a device shows. None means that the device has no route to the prefix.
+    """Return, by prefix of a tenant, the route in the tenant's VRF that a device shows; None if the device has no route to it.
 
     A prefix is left out if neither the table nor the prefix was queried.
     """
@@ -282,9 +285,9 @@ def vrf_routes(tenant: Tenant, state: DeviceState) -> dict[Prefix, Route | None]
 
 
 def tunnels(living: NetworkStates) -> Iterator[Deviation]:
-    """Yield a finding for each tenant route that leads to a wrong leaf, and for each pair of leaves between which packets do not arrive.
+    """Yield a finding for each tenant route that leads to a wrong leaf, and for each pair of leaves without a working path.
 
-    For each tenant and leaf, the path to one prefix of another leaf is followed in three parts: from the VRF to the
+    For each tenant and leaf, the path to one prefix of another leaf is followed in three steps: from the VRF to the
     tunnel endpoint, from switch to switch to the far leaf, and into the VRF there.
     """
     owners: dict[tuple[str, Prefix], set[str]] = {}
@@ -319,7 +322,7 @@ def tunnels(living: NetworkStates) -> Iterator[Deviation]:
 
 
 def traced(living: NetworkStates, tenant: Tenant) -> tuple[Prefix, str, str, bool] | None:
-    """Follow packets of a tenant from its leaf to one prefix of another leaf.
+    """Follow packets of a tenant from its leaf to one prefix of another leaf, and return where they end.
 
     Return None if no other leaf has a prefix of the tenant. Otherwise return (prefix, device, reason, True if the
     outcome is known):
@@ -394,7 +397,7 @@ def _followed(living: NetworkStates, endpoint: Prefix, device: str, owner: str) 
 
 
 def _ends(route: Route) -> list[str]:
-    """Return the addresses of the tunnel endpoints that a route of a VRF leads to. IPv4 addresses written as IPv6 become plain IPv4."""
+    """Return the addresses of the tunnel endpoints to which a route of a VRF leads. IPv4 addresses mapped into IPv6 become IPv4."""
     return [_plain(end) for hop in route.next_hops if (end := hop.vtep or hop.address)]
 
 
@@ -416,7 +419,8 @@ def _carry(living: NetworkStates, vrf: str, device: str) -> frozenset[Part]:
 def _held(tenant: Tenant, state: DeviceState, vrfs: Mapping[str, str]) -> set[str] | None:
     """Return the prefixes that a device's overlay table holds for a tenant, or None if the table was not read.
 
-    The table is sorted by VRF or by route distinguisher. An unknown route distinguisher may belong to any VRF.
+    The table is sorted by VRF or by route distinguisher. ``vrfs`` has the VRF of each route distinguisher; an unknown one may
+    belong to any VRF.
     """
     tables: Mapping[str, Sequence[str]] | None = state.evpn.type5_prefixes if state.evpn is not None else None
     if tables is None:

@@ -69,7 +69,7 @@ class SnmpLogin(Model):
 
 
 class Login(Model):
-    """The login of a group of devices. A field that is not given has its value from the section that this section overrides."""
+    """The login of a group of devices. A missing field is taken from the section that this section overrides."""
 
     protocols: tuple[Literal["ssh", "netconf", "eapi", "restconf"], ...] | None = Field(
         default=None,
@@ -156,7 +156,10 @@ class AccessFile:
         self._folder = Path(document.file).parent if document else Path()
 
     def check(self, devices: Iterable[str], systems: Iterable[str]) -> None:
-        """Raise ``SpecError`` for unknown devices, systems, roles and jump hosts, and for loops of jump hosts. The error has the line of each."""
+        """Raise ``SpecError`` for unknown devices, systems, roles and jump hosts, and for loops of jump hosts, each with its line.
+
+        ``devices`` and ``systems`` are the valid names.
+        """
         known = {"devices": set(devices), "systems": set(systems), "roles": _ROLES}
         given = {"devices": self.access.devices, "systems": self.access.systems, "roles": self.access.roles}
         problems = [
@@ -179,7 +182,7 @@ class AccessFile:
             raise SpecError(problems)
 
     def check_there(self, targets: Iterable[Target]) -> None:
-        """Raise ``SpecError`` with the line of each key file or password that these devices need and that is missing.
+        """Raise ``SpecError`` if a key file or password that these devices need is missing, with its line in access.yaml.
 
         Without this check, every device would report the error separately. Keys and passwords that no device needs
         may be missing.
@@ -205,11 +208,11 @@ class AccessFile:
             raise SpecError(problems)
 
     def has_login(self, servers: Container[str]) -> bool:
-        """Return whether the file has a login for servers: for their role, or for one of these names."""
+        """Return True if the file has a login for servers: for the role ``server``, or for one of these names."""
         return "server" in self.access.roles or any(name in servers for name in self.access.devices)
 
     def _logins(self) -> list[tuple[tuple[str, ...], Login]]:
-        """Return every login of the file, with the keys of its section."""
+        """Return (keys of the section, login) for every login of the file."""
         given = {"systems": self.access.systems, "roles": self.access.roles, "devices": self.access.devices}
         named = [((section, name), login) for section, names in given.items() for name, login in names.items()]
         jumps = [(("jump_hosts", name), login) for name, login in self.access.jump_hosts.items()]
@@ -284,7 +287,7 @@ class AccessFile:
         return Snmp(community, given.get("user", ""), authentication, privacy, given["port"])
 
     def _path(self, given: str | None) -> Path | None:
-        """Return a path of the file, relative to the folder of access.yaml; None for None."""
+        """Return a path from the file; a relative path starts in the folder of access.yaml. Return None if no path is given."""
         return None if given is None else self._folder / Path(given).expanduser()
 
     def _password(self, given: str | None) -> Password | None:
@@ -311,7 +314,7 @@ def _missing(password: Password) -> ReachError | None:
 
 
 def _merged(logins: Iterable[Login]) -> dict[str, Any]:
-    """Return the fields of several sections, merged. Fields of a later section override those of an earlier one. Ports are merged one by one."""
+    """Return the fields of several sections, merged. Later sections override earlier ones. The fields of ``ports`` are merged one by one."""
     merged: dict[str, Any] = {}
     for login in logins:
         given = {key: value for key, value in login.model_dump(exclude_none=True).items() if key != "address"}
@@ -330,7 +333,10 @@ def read_access(path: Path | None) -> AccessFile:
 
 
 def usual_protocols(questions_by: Iterable[Iterable[Protocol]]) -> tuple[Protocol, ...]:
-    """Return a few protocols that together can send all queries of a system. The first protocol can send the most queries."""
+    """Return a few protocols that together can send all queries of a system. The first protocol can send the most queries.
+
+    ``questions_by`` has, for each query, the protocols that can send it.
+    """
     asked = [set(protocols) for protocols in questions_by]
     chosen: list[Protocol] = []
     left = asked

@@ -113,7 +113,7 @@ class CollectResult:
 
 
 def row(outcome: Outcome) -> dict[str, Any]:
-    """Return the entry of a device in ``meta.json``."""
+    """Return a device's object in ``meta.json``: status, numbers of queries and answers, time, and errors."""
     fields: dict[str, Any] = {
         "system": outcome.system,
         "address": outcome.address,
@@ -144,9 +144,10 @@ def collect(
 ) -> CollectResult:
     """Query devices, and write their answers as a capture.
 
-    The result and ``meta.json`` have an entry for every device, even for devices that cannot be queried. If ``redact``
-    is True, secrets in the answers are hidden. ``lab`` is the lab that the devices belong to, or None. Raises
-    ``InputError`` if the folder contains anything but an earlier capture, and ``OutputError`` if it cannot be written.
+    The result and ``meta.json`` list every device, even devices that cannot be queried. If ``redact``
+    is True, secrets in the answers are hidden. ``open_by`` connects to a device. ``lab`` is the lab that the devices belong
+    to, or None. Raises ``InputError`` if the folder contains anything but an earlier capture, and ``OutputError`` if it
+    cannot be written.
     """
     taken = datetime.now(UTC)
     finished: list[str] = []
@@ -190,8 +191,8 @@ async def captured(
 ) -> list[Outcome]:
     """Query devices, write their answers as a new capture, and return the outcomes.
 
-    ``about`` has further entries for ``meta.json``. Raises ``InputError`` if the folder contains anything but an
-    earlier capture, and ``OutputError`` if it cannot be written.
+    ``about`` has further keys for ``meta.json``. ``done`` is called with each outcome. ``open_by`` connects to a device.
+    Raises ``InputError`` if the folder contains anything but an earlier capture, and ``OutputError`` if it cannot be written.
     """
     with CaptureFolder(folder, redact=redact) as capture:
         outcomes = await ask_all(devices, capture.keep, at_once=at_once, attempts=attempts, done=done, open_by=open_by)

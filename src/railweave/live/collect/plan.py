@@ -34,7 +34,7 @@ class CollectTarget:
         return replace(self, questions=tuple(question for question in self.questions if not question.of_configuration))
 
     def of_configuration(self, also: Collection[str] = ()) -> CollectTarget:
-        """Return the device with only the queries about its running configuration, and those with a name in ``also``."""
+        """Return the device with only the queries about its running configuration, and the queries whose names are in ``also``."""
         asked = (question for question in self.questions if question.of_configuration or question.name in also)
         return replace(self, questions=tuple(asked))
 
@@ -84,7 +84,7 @@ def plan(
 def questions(network: Network, config: DeviceConfig, *, tables: bool | None = None) -> Sequence[Question]:
     """Return the queries for a switch. The result is empty if there is no reader for its operating system.
 
-    ``tables`` is explained at ``plan``.
+    ``tables`` is True to query whole routing tables, False not to; None decides by ``asks_tables``.
     """
     reader = system(config.nos).state
     tables = asks_tables(network, config) if tables is None else tables
@@ -92,13 +92,16 @@ def questions(network: Network, config: DeviceConfig, *, tables: bool | None = N
 
 
 def asks_tables(network: Network, config: DeviceConfig) -> bool:
-    """Return True if whole routing tables are queried from a switch by default. This is the case if the tables are small, or if the switch cannot report numbers of routes."""
+    """Return True if whole routing tables are queried from a switch by default.
+
+    They are queried if they are small, or if the switch cannot report the number of its routes.
+    """
     reader = system(config.nos).state
     return (reader is not None and "route_counts" in reader.NOT_READ) or whole_tables(network, config)
 
 
 def example_prefixes(network: Network, config: DeviceConfig) -> list[tuple[str, str]]:
-    """Return example prefixes as pairs of VRF and prefix: the prefixes of one distant leaf, one for each path color.
+    """Return (VRF, prefix) pairs to query as examples: the prefixes of one distant leaf, one for each path color.
 
     The leaf is not connected to this switch, but reached through another switch. A runbook uses the same prefixes
     (``analysis.expect.prefixes.example_segments``).

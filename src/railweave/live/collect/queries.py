@@ -41,7 +41,7 @@ class Outcome:
     answered: int = 0
     failed: dict[str, str] = field(default_factory=dict[str, str])
     absent: list[str] = field(default_factory=list[str])
-    """The optional queries about features that the device does not have. A query to a daemon that does not run is in ``failed`` instead."""
+    """The optional queries that the device refused because it lacks the feature. Queries to a stopped daemon are in ``failed`` instead."""
     error: str = ""
     kind: str = ""
     """The kind of the error (``live.reach.failure.Kind``)."""
@@ -88,7 +88,10 @@ async def ask_all(
 async def query_device(
     asked: CollectTarget, keep: Callable[[str, Question, str], None], *, attempts: int, open_by: Open = opened
 ) -> Outcome:
-    """Send all queries to one device. A switch is tried at most ``attempts`` times, and a server that does not answer at all only once."""
+    """Send all queries to one device, and try at most ``attempts`` times. A server that cannot be reached is tried only once.
+
+    ``keep`` is called with device, query and answer. ``open_by`` opens the connection.
+    """
     target = asked.target
     outcome = Outcome(target.name, asked.system, target.way.address, len(asked.questions))
     begun = monotonic()
@@ -118,14 +121,14 @@ async def query_device(
 
 
 PATIENCE_S, PROBE_S = 10.0, 10.0
-"""Two times in seconds: the time without an answer after which the daemons of the device are tested one by one, and the time that each daemon has to answer."""
+"""Two times in seconds: the wait for an answer before the device's daemons are tested, and the wait for each tested daemon."""
 
 
 async def _answer(transport: Transport, question: Question, probes: Mapping[str, str], frozen: str) -> str:
-    """Return the answer to a query. Raises ``ReachError``; its text names the daemon if one of ``probes`` is frozen.
+    """Return the answer to a query. Raises ``ReachError``; its text names the daemon if a daemon is frozen.
 
-    If an earlier query has found a frozen daemon, ``frozen`` is the text about it, because this query would wait for
-    the daemon too.
+    ``probes`` has a command for each daemon that tests it; empty if the query needs none. ``frozen`` is the error text if an
+    earlier query found a frozen daemon; then this query fails at once, because it would wait for the daemon too.
     """
     if frozen:
         raise ReachError("refused", frozen)
@@ -142,7 +145,7 @@ async def _answer(transport: Transport, question: Question, probes: Mapping[str,
 
 
 async def _frozen(transport: Transport, probes: Mapping[str, str]) -> str:
-    """Return the first daemon that hangs while other daemons answer; empty if there is none.
+    """Return the first daemon that hangs while other daemons answer; empty if no daemon hangs.
 
     A daemon that is not running does not count as frozen, because a connection to it is refused at once.
     """
@@ -169,9 +172,10 @@ async def _round(
     outcome: Outcome,
     open_by: Open,
 ) -> list[Question]:
-    """Send the remaining queries once. Remove those with an answer or a refusal from the list, and return the rest.
+    """Send the remaining queries once. Return ``questions`` without those that were answered or refused.
 
-    Raise ``ReachError`` if the device is not reached or the connection is lost.
+    Answers go to ``keep``, and counts and errors into ``outcome``. Raise ``ReachError`` if the device is not reached or the
+    connection is lost.
     """
     target = asked.target
     reader = system(asked.system).state if asked.system else None

@@ -1,4 +1,7 @@
-"""Checks of servers. The results, and the parts of the network that failures have in common, are available as tables, JSON and JUnit XML."""
+"""Checks of many servers. The results are available as tables, JSON and JUnit XML.
+
+They include the parts of the network that failures have in common, such as a leaf.
+"""
 
 from __future__ import annotations
 
@@ -35,9 +38,10 @@ def matrix(
     heads: Sequence[str],
     cell: Callable[[str, str], Cell],
 ) -> Table:
-    """Return a table with a row for each server. ``cell`` returns the cell for a server and a column head.
+    """Return a table with a row for each server and a column for each of ``heads``.
 
-    ``silent`` has the replies of servers without results. The rows of these servers contain only the reason.
+    ``cell`` returns the cell for a server and a head. ``silent`` has the servers without results; their rows contain only
+    ``no answer``.
     """
     quiet = {reply.server for reply in silent}
     heads = heads or ("",)
@@ -97,7 +101,7 @@ def shared(
     tables: Mapping[tuple[str, int], Place] | None = None,
     racks: Mapping[str, str] | None = None,
 ) -> list[SharedFailure]:
-    """Return, for each check with at least three failures, the parts that its failures have in common.
+    """Return, for each check with at least three failures, the parts of the network that its failures have in common.
 
     If one part is common to all failures, it is preferred to several parts that each explain some of them. A part is a
     leaf, a rail, a color, a server, a rack, the firmware of a NIC or a BIOS version; parts are tried in this order.
@@ -139,10 +143,11 @@ def _largest(
     *,
     whole: bool,
 ) -> tuple[str, list[tuple[str, Verdict]]] | None:
-    """Return the part that most failures have in common, with these failures; None if there is none.
+    """Return (part of the network, failures) for the part that most failures in ``bad`` have in common; None if there is none.
 
-    If ``whole`` is True, a part that has all failures is accepted even if some of its verdicts are good. Otherwise, a
-    part may have at most one good verdict for every four failures.
+    ``good`` has the results that passed; ``parts`` has the functions of ``_parts``. If ``whole`` is True, a part that has all
+    failures is accepted if more results failed there than passed. Otherwise, a part may have at most one passed result for
+    every four failures.
     """
     best: tuple[str, list[tuple[str, Verdict]]] | None = None
     for name, key in parts.items():
@@ -160,7 +165,7 @@ def _largest(
 
 
 _VERSIONS = ("NIC firmware", "BIOS")
-"""The parts that all servers may have in common. Such a part explains a failure only if servers with another version passed."""
+"""The parts that all servers may have in common. Such a part explains a failure only if servers with a different version passed."""
 
 
 def _parts(
@@ -169,7 +174,11 @@ def _parts(
     tables: Mapping[tuple[str, int], Place],
     racks: Mapping[str, str],
 ) -> dict[str, Callable[[str, Verdict], str]]:
-    """Return, for each kind of part, a function that returns the part of a verdict on a server; empty if unknown."""
+    """Return, for each kind of part, such as ``leaf``, a function that returns the part to which a verdict on a server belongs.
+
+    The function returns an empty text if the part is unknown. The parameters are those of ``shared``: the answers, and the
+    places and racks of servers.
+    """
     firmware = {
         (answer.server, verdict.of): verdict.seen.partition(" ")[0].rstrip(",")
         for answer in answers
@@ -204,10 +213,10 @@ _MARKS = {"failed": "FAIL", "warning": "warn", NOT_SEEN: "?", "ok": "ok", "not a
 
 @dataclass(frozen=True, slots=True)
 class VerdictGroup:
-    """A verdict that several places share.
+    """Equal verdicts of one check on several servers.
 
-    ``where`` has the places. ``common`` is the part, such as a leaf, that all these places have in common; empty if
-    there is none.
+    ``where`` has the server and subject of each verdict. ``common`` is the part of the network, such as a leaf, that the
+    check's failures have in common; empty if there is none.
     """
 
     verdict: str
@@ -220,7 +229,7 @@ class VerdictGroup:
 
     @property
     def look(self) -> str:
-        """A sentence that advises to look at the common parts first."""
+        """A sentence that advises the operator to look first at the part that the check's failures have in common."""
         most = "most" if self.common.endswith(")") else "all"
         return f"{most} of this check at {self.common}: look there first"
 
@@ -229,8 +238,9 @@ class VerdictGroup:
 class FleetCheckResult:
     """The results of all servers: their answers, the common parts of failures, and servers that differ from their model.
 
+    - ``odd``: the servers that differ from others of their model or kind.
     - ``subjects``: the subject of each check, by the check's id.
-    - ``allowed``: the checks and subjects that are allowed not to read the values that they check.
+    - ``allowed``: ids and subjects of the checks whose values need not be readable.
     - ``addresses``: the addresses that several servers have.
     - ``generic``: True if there was no design. Then a server that differs from others of its kind is a failure.
     """
@@ -251,9 +261,10 @@ class FleetCheckResult:
 
     @property
     def good(self) -> bool:
-        """True if every server answered, no check failed, the values of every check outside ``allowed`` could be read, and no two servers have the same address.
+        """True if every server answered, no check failed, all values were read, and no two servers have the same address.
 
-        Without a design, the servers of one kind must also have the same values.
+        Values of checks in ``allowed`` need not be readable. Without a design, the servers of one kind must also have the same
+        values.
         """
         if self.addresses or (self.generic and self.odd):
             return False
@@ -262,7 +273,7 @@ class FleetCheckResult:
 
     @cached_property
     def unseen(self) -> dict[str, list[str]]:
-        """The servers on which a check could not read the values that it checks, by check. Checks in ``allowed`` are left out."""
+        """For each check outside ``allowed``, the servers on which its values could not be read."""
         servers: dict[str, dict[str, None]] = {}
         for answer in self.answers:
             for verdict in answer.verdicts:
@@ -296,7 +307,7 @@ class FleetCheckResult:
         }
 
     def to_text(self) -> str:
-        """Return a matrix of servers and subjects as text, then each failure with its places, the part that these have in common, and the fix."""
+        """Return the matrix of servers and subjects as text, then each failure with its servers, their common part, and the fix."""
         lines = [*self.table.to_text(), ""]
         for finding in self.findings():
             lines += [
@@ -311,7 +322,7 @@ class FleetCheckResult:
         return "\n".join([*lines, *([""] if self.unseen else []), *_odd(self), *_silent(self), self.summary()])
 
     def summary(self) -> str:
-        """Return a summary in one sentence."""
+        """Return a summary in one sentence: numbers of servers, failures, servers without answer, and shared addresses."""
         bad = sum(any(v.verdict == "failed" for v in answer.verdicts) for answer in self.answers)
         quiet = f", {len(self.silent)} did not answer" if self.silent else ""
         twice = f", {counted(len(self.addresses), 'address', 'addresses')} on several servers" if self.addresses else ""
@@ -321,7 +332,7 @@ class FleetCheckResult:
         return f"{counted(len(self.answers), 'server')}: {bad} with failures{quiet}{twice}{blind}"
 
     def findings(self) -> list[VerdictGroup]:
-        """Return the failures, then the warnings. A verdict that several places share is one entry."""
+        """Return the failures, then the warnings. Equal verdicts of one check on several servers form one group."""
         alike: dict[tuple[str, str, str, str], list[tuple[str, Verdict]]] = {}
         for answer in self.answers:
             for check_verdict in answer.verdicts:
@@ -349,9 +360,9 @@ class FleetCheckResult:
         ]
 
     def _several(self, check: str) -> bool:
-        """Return True if no single part explains all failures of a check.
+        """Return True if no single part of the network explains all failures of a check.
 
-        Then the failures have several parts in common, or some of them have no part in common with the others.
+        Then the failures have several common parts, or some failures have no common part.
         """
         members = [failure.members for failure in self.shared if failure.check == check]
         return len(members) > 1 or sum(map(len, members)) < self._failures[check]
@@ -368,7 +379,7 @@ class FleetCheckResult:
         return matrix(servers, self.silent, list(dict.fromkeys(self.subjects.values())), self._cell)
 
     def _cell(self, server: str, subject: str) -> Cell:
-        """Return the cell with a server's worst verdict on a subject, and the number of such verdicts."""
+        """Return the cell with a server's worst verdict on a subject of checks, and the number of such verdicts."""
         verdicts = self._verdicts.get((server, subject), Counter())
         worst = next((verdict for verdict in _MARKS if verdicts[verdict]), "not applicable")
         number = f" {verdicts[worst]}" if worst in {*BAD, NOT_SEEN} else ""
@@ -438,7 +449,7 @@ def _odd(result: FleetCheckResult) -> list[str]:
 
 
 def _first(names: Sequence[str]) -> str:
-    """Return the first six names, and the number of the others, as text."""
+    """Return the first six names, separated by commas, and the number of further names."""
     return ", ".join(names[:6]) + (f" and {len(names) - 6} more" if len(names) > 6 else "")
 
 
@@ -477,7 +488,7 @@ def check_servers(
     """Run ``railweave host check`` on servers, and summarize the results. Raises ``InputError`` for wrong input.
 
     ``only`` has the checks to run; empty runs all. ``allow_unseen`` has the checks and subjects whose values need not
-    be readable.
+    be readable. ``at_once`` servers are checked at a time. ``say`` prints a line of progress.
     """
     network, only = fleet.network, only or fleet.checks
     subjects = _subjects(only, allow_unseen)
@@ -534,7 +545,7 @@ def compare_servers(
 ) -> FleetCheckResult:
     """Check servers without a design, and compare them with each other. Raises ``InputError`` for an unknown check.
 
-    ``tasks`` are the servers. The other parameters are those of ``check_servers``.
+    ``tasks`` are the servers. The other parameters are those of ``check_servers``: the checks and how to run them.
     """
     subjects = _subjects(only, allow_unseen, generic=True)
     answers = run_checks(tasks, only=only, sudo=sudo, at_once=at_once, generic=True, done=_progress(say, len(tasks)))

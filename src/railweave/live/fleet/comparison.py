@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from railweave.live.fleet.running import Answer, Verdict
 
 AGREE = 0.8
-"""The fraction of the servers of a model that must have the same value for the others to be reported as different."""
+"""The smallest fraction of a model's servers that must agree on a value. Then servers with other values are reported."""
 
 COMPARED_CHECKS = (
     "nic-firmware",
@@ -23,14 +23,14 @@ COMPARED_CHECKS = (
     "job-library",
     "system-numa-nodes",
 )
-"""The checks whose observed value (``seen``) should be the same on all servers of a model."""
+"""The checks whose observed value (``seen``) should be equal on all servers of a model."""
 
 
 @dataclass(frozen=True, slots=True)
 class OddServer:
-    """A server that differs from other servers of its model.
+    """A server that differs from other servers of its model or kind.
 
-    ``seen`` is the server's value. ``usual`` is the value that ``agree`` servers have, of ``of`` servers in total.
+    ``seen`` is the server's value. ``usual`` is the value that most servers have: ``agree`` of ``of`` servers.
     ``usual`` is empty if no value has a majority.
     """
 
@@ -111,14 +111,14 @@ def unlike(answers: Iterable[Answer]) -> list[OddServer]:
 
 @dataclass(frozen=True, slots=True)
 class SharedAddress:
-    """An address that several servers have. ``places`` are the servers and interfaces that have the address."""
+    """An address that several servers have. ``places`` are the (server, interface) pairs that have the address."""
 
     address: str
     places: tuple[tuple[str, str], ...]
 
     @property
     def text(self) -> str:
-        """The finding in one sentence."""
+        """The finding in one sentence, with the first four servers."""
         names = [f"{server} ({netdev})" for server, netdev in self.places]
         more = f" and {len(names) - 4} more" if len(names) > 4 else ""
         return f"{self.address} is on {', '.join(names[:4])}{more}: one server only may have it"

@@ -1,4 +1,4 @@
-"""``host.json`` as a tree of statements, so that changes of a server are shown in the same form as changes of a switch."""
+"""``host.json`` as a tree of statements, so that changes of a server are shown in the same way as changes of a switch."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 FILE = "host.json"
 """The name of a server's plan in a build folder."""
 AMISS = "not in place"
-"""The key for the parts of a server's plan that the kernel lacks, in the text of the server's running state."""
+"""The key under which the text of a server's running state lists the routes and rules that the kernel lacks."""
 TABLES = ("routes", "rules")
-"""The keys of a plan that are applied to the kernel."""
+"""The keys of ``host.json`` whose content is applied to the kernel."""
 _DISRUPTIONS = tuple(
     Disruption(kind, "traffic of this path", f"the server's {kind} of it go", "docs/deploy.md") for kind in TABLES
 )
@@ -33,7 +33,7 @@ class HostTree:
     disruptions: tuple[Disruption, ...] = _DISRUPTIONS
 
     def commands(self, steps: Sequence[Step]) -> list[Command]:
-        """Return the commands that bring the server to this tree."""
+        """Return the command that applies the whole file, or no command if there are no steps."""
         return [f"railweave host apply --host-file {FILE}"] if steps else []
 
     def refused(self, steps: Sequence[Step]) -> Sequence[Refusal]:
@@ -43,7 +43,7 @@ class HostTree:
 
 
 def without_amiss(texts: Mapping[str, str]) -> dict[str, str]:
-    """Return the texts of a server without the parts that its kernel lacks, so that only its files are compared."""
+    """Return a server's texts, by file, without the routes and rules that its kernel lacks, so that only files are compared."""
     return {file: _without(text) for file, text in texts.items()}
 
 
@@ -102,7 +102,7 @@ def _of(key: str, value: Any) -> Iterator[Node]:  # noqa: ANN401 - JSON
 
 
 def _words(item: dict[str, Any]) -> str:
-    """Return a route, a rule or an address of ``host.json`` as one line."""
+    """Return a route, a rule or an address of ``host.json`` as one line of names and values."""
     return " ".join(f"{name} {_word(value)}" for name, value in item.items() if not isinstance(value, list | dict))
 
 

@@ -1,7 +1,6 @@
-"""Probes between servers.
+"""Probes between servers. The results are available as tables, JSON and JUnit XML.
 
-The results, and the parts of the network that failed probes have in common, are available as tables, JSON and JUnit
-XML.
+They include the parts of the network that failed probes have in common, such as a spine.
 """
 
 from __future__ import annotations
@@ -35,8 +34,8 @@ class Common:
     """Failed probes that have a part of the network in common.
 
     ``what`` has the part, followed by other parts that explain the failures equally well. It is empty if no part
-    explains the failures. In that case, ``most`` has the part with the largest share of failures, with the numbers of
-    failed probes and of all probes that cross it.
+    explains the failures. In that case, ``most`` is (part, failed probes, all probes) for the part with the largest share of
+    failures among the probes that cross it.
     """
 
     outcome: str
@@ -46,7 +45,7 @@ class Common:
 
 
 def parts(probe: Probe) -> list[str]:
-    """Return the names of the parts of the network that a probe crosses, larger parts first."""
+    """Return the names of the parts of the network that a probe crosses, such as ``NIC server1:eth0``, larger parts first."""
     color = probe.color and f"color {probe.color}"
     ends = ((probe.server, probe.nic, probe.leaf), (probe.peer, probe.peer_nic, probe.peer_leaf))
     spine = probe.spines[0] if probe.pinned and probe.spines else ""
@@ -171,12 +170,12 @@ class MeshResult:
 
     @property
     def table(self) -> Table:
-        """A table with a row for each server and a column for each path color. If there are several fabrics, columns name the fabric too."""
+        """A table with a row for each server and a column for each path color. With several fabrics, columns name the fabric, too."""
         colors = list(dict.fromkeys(map(self._column, (result.probe for result in self.results))))
         return matrix(self.servers, self.silent, colors, self._cell)
 
     def _cell(self, server: str, color: str) -> Cell:
-        """Return the cell with the result of a server's probes of a color."""
+        """Return the cell with the result of a server's probes of a color, such as ``FAIL 2/16``."""
         here = self._counts.get((server, color), Counter())
         every, untried = here.total(), here[NOT_TRIED]
         if bad := every - untried - here[OK]:
@@ -187,7 +186,7 @@ class MeshResult:
 
     @cached_property
     def _counts(self) -> dict[tuple[str, str], Counter[str]]:
-        """The number of probes with each outcome, by server and column."""
+        """The number of probes with each outcome, by server and column of the table."""
         counts: dict[tuple[str, str], Counter[str]] = {}
         for result in self.results:
             counts.setdefault((result.probe.server, self._column(result.probe)), Counter())[result.outcome] += 1
@@ -260,7 +259,7 @@ class MeshResult:
         return "\n".join([*lines, *([f"RDMA: {self.rdma}"] if self.rdma else []), self.summary()])
 
     def summary(self) -> str:
-        """Return a summary in one sentence."""
+        """Return a summary in one sentence: the numbers of probes, servers, answers, failures and silent servers."""
         quiet = f"; {counted(len(self.silent), 'server')} did not answer" if self.silent else ""
         came = sum(result.outcome == OK for result in self.results)
         return f"{counted(len(self.results), 'probe')} by {counted(len(self.servers), 'server')}: {came:,} came back whole, {len(self.failed):,} failed{quiet}"
@@ -377,7 +376,10 @@ def _case(result: Result) -> ET.Element:
 
 
 def mesh_servers(fleet: Fleet, *, sudo: bool, at_once: int, say: Callable[[str], None]) -> MeshResult:
-    """Let servers send packets to each other on every path color, and summarize the results."""
+    """Let servers send packets to each other on every path color, and summarize the results.
+
+    ``at_once`` servers send at a time. ``say`` prints a line of progress.
+    """
     network, names = fleet.network, list(fleet.targets)
     with in_force(network.catalog):
         probes = planned_probes(network, names)

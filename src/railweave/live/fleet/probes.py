@@ -59,7 +59,7 @@ class Probe:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Place:
-    """A NIC, its number among the NICs of its leaf and rail, and its addresses by color and IP family."""
+    """A NIC, its index among the NICs of its leaf and rail, and its addresses by color and IP family."""
 
     server: Server
     nic: Nic
@@ -95,7 +95,7 @@ def probe_file(probes: Iterable[Probe]) -> str:
 
 
 def _parts(network: Network) -> list[dict[str, list[_Place]]]:
-    """Return groups of NICs that can communicate. Each group maps a leaf to the NICs on it.
+    """Return groups of NICs that can communicate. Each group has, for each leaf, its NICs on this leaf.
 
     The NICs of a group have the same fabric, plane, tenant and layer-2 network.
     """
@@ -115,10 +115,7 @@ def _parts(network: Network) -> list[dict[str, list[_Place]]]:
 
 
 def _rails(leaves: dict[str, list[_Place]]) -> dict[int, dict[str, list[_Place]]]:
-    """Return, for each rail, a mapping from leaf to the rail's NICs on it.
-
-    ``leaves`` is the same mapping for the NICs of all rails.
-    """
+    """Return the NICs by rail and leaf. ``leaves`` has the NICs of all rails by leaf."""
     rails: dict[int, dict[str, list[_Place]]] = defaultdict(dict)
     for leaf, places in leaves.items():
         for place in places:
@@ -134,11 +131,13 @@ def _of(
     everything: list[_Place],
     ways: LeafPaths,
 ) -> list[Probe]:
-    """Return the probes of one NIC, at most ``MOST``: first the probes to other leaves, then those to its neighbor on the leaf.
+    """Return the probes of the NIC ``place``, at most ``MOST``: first those to other leaves, then those to the next NIC on its leaf.
 
-    - ``rail``: the NICs of its rail, by leaf.
-    - ``leaves``: the NICs that it can reach, by leaf.
+    - ``leaf``: the leaf of the NIC.
+    - ``rail``: the NICs of the same rail, by leaf.
+    - ``leaves``: the NICs that the NIC can reach, by leaf.
     - ``everything``: the same NICs as one list.
+    - ``ways``: the switches between leaves.
     """
     mine = list(place.addresses)
     others = rail if len(rail) > 1 else leaves
@@ -159,16 +158,17 @@ def _of(
 def _turned(colors: list[tuple[int | None, str]], by: int) -> list[tuple[int | None, str]]:
     """Return the list of colors rotated by ``by`` places.
 
-    If a NIC cannot try all colors, the next NIC of its leaf continues with the remaining ones.
+    If a NIC has too few probes for all colors, the next NIC of its leaf continues with the remaining colors.
     """
     at = by % len(colors)
     return colors[at:] + colors[:at]
 
 
 def _across(place: _Place, leaf: str, leaves: dict[str, list[_Place]], turn: int) -> _Place | None:
-    """Return the peer on another leaf for probe number ``turn`` of a NIC, or None.
+    """Return the NIC on another leaf to which a NIC sends its probe number ``turn``, or None.
 
-    The choice depends on the NIC's number on its leaf, so that no NIC is the peer of many NICs.
+    ``leaves`` has the possible NICs by leaf. The choice depends on the NIC's index on its leaf, so that no NIC receives the
+    probes of many NICs.
     """
     names = list(leaves)
     step = 1 + (place.number + turn) % (len(names) - 1)

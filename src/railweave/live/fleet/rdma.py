@@ -1,4 +1,4 @@
-"""RDMA probes: runs of ``railweave-rdma-ping`` between servers that have the program, and the result of each path."""
+"""RDMA probes: runs of ``railweave-rdma-ping`` between servers that have this program, and the result of each path."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from railweave.model.network.model import Network
 
 PORT = 18590
-"""The first TCP port that the program listens on. If two servers have the same peer, the peer listens on two ports."""
+"""The first TCP port on which ``railweave-rdma-ping`` listens. If two servers have the same peer, the peer listens on two ports."""
 
 COUNT = 20
 """The number of RDMA writes on each path."""
@@ -47,7 +47,7 @@ class Pair:
 
 @dataclass(frozen=True, slots=True)
 class PairOutput:
-    """The result of a pair: the output of the program, or the reason why there is none."""
+    """The result of a pair: the output of ``railweave-rdma-ping``, or in ``error`` the reason why there is none."""
 
     pair: Pair
     text: str = ""
@@ -55,9 +55,10 @@ class PairOutput:
 
 
 def pairs(probes: Iterable[Probe], able: Mapping[str, str]) -> list[Pair]:
-    """Return the pairs of servers to test: each server with its first peer on the same leaf and its first peer on another leaf.
+    """Return the pairs of servers to test: each server with its first peer on the same leaf, and its first peer on another leaf.
 
-    ``able`` has the servers with the program. Other servers are left out.
+    The peers are those of the server's ``probes``. ``able`` has the path of ``railweave-rdma-ping`` by server; servers without
+    it are left out.
     """
     chosen: dict[tuple[str, bool], str] = {}
     for probe in probes:
@@ -143,7 +144,7 @@ async def _asked(
 
 
 def read(network: Network, output: PairOutput) -> list[tuple[Probe, str]]:
-    """Return each path that was tried, as a probe, with its error; the error is empty if the path works.
+    """Return (probe, error) for each path that was tried. The error is empty if the path works.
 
     Raises ``ValueError``, with the reason as its text, if no path was tried.
     """
@@ -161,7 +162,7 @@ def read(network: Network, output: PairOutput) -> list[tuple[Probe, str]]:
 
 
 def _ends(network: Network) -> dict[tuple[str, str], tuple[Nic, int | None]]:
-    """Return the NIC and the color of each address of each server."""
+    """Return (NIC, path color) by server and address."""
     return {
         (server.name, str(ip_address(address.address))): (nic, address.color)
         for server in network.servers

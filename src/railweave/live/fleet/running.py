@@ -1,4 +1,4 @@
-"""Runs of ``railweave host`` on servers. The program and a file are copied to a temporary folder, which is removed afterwards."""
+"""Runs of ``railweave host`` on servers. The program and a file are copied to a temporary folder, which is removed after the run."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Machine(Protocol):
         ...
 
     async def put(self, files: Mapping[str, bytes]) -> None:
-        """Write files on the server. The keys of ``files`` are their paths."""
+        """Write files on the server: content by path."""
         ...
 
 
@@ -74,7 +74,7 @@ class _SshMachine:
 
 @asynccontextmanager
 async def by_ssh(target: Target) -> AsyncGenerator[Machine]:
-    """Log in to a server, and yield it as a machine.
+    """Log in to a server by SSH, and yield it as a machine.
 
     Raises ``ReachError`` if the server cannot be reached or refuses the login.
     """
@@ -87,9 +87,9 @@ async def by_ssh(target: Target) -> AsyncGenerator[Machine]:
 
 @dataclass(frozen=True)
 class Fleet:
-    """The servers of a network, as machines that ``railweave host`` can run on.
+    """The servers of a network, as machines on which ``railweave host`` can run.
 
-    - ``network``: the network that the servers are in; for a lab, its slice.
+    - ``network``: the network of the servers; for a lab, the part that the lab runs.
     - ``targets``: the logins of the servers to query, by server name.
     - ``configs``: the configuration of each server; None means the designed configurations.
     - ``open_by``: the function that opens a server as a machine.
@@ -109,15 +109,15 @@ class Fleet:
         return host_config(self.network, server) if self.configs is None else self.configs[server]
 
     def task(self, server: str, content: str) -> Task:
-        """Return the task of a server. ``content`` is the text of the file to copy to it."""
+        """Return the task of a server: its login, and the text ``content`` of the file to copy to it."""
         return Task(self.targets[server], content, self.open_by)
 
 
 def fleet_of(network: Network, ways: AccessFile, hosts: str | None = None) -> Fleet:
     """Return servers of a network with the logins of access.yaml.
 
-    ``hosts`` has the servers as a host list; None selects all servers that are present. Raises ``InputError`` for an
-    unknown server or an invalid list, ``SpecError`` if a key or password is missing.
+    ``hosts`` selects servers as a list such as ``H100-[01-04]``; None selects all servers that are present. Raises
+    ``InputError`` for an unknown server or an invalid list, ``SpecError`` if a key or password is missing.
     """
     targets = {name: ways.target(name, "server", "", name, ("ssh",)) for name in asked_servers(network, hosts)}
     ways.check_there(targets.values())
@@ -131,8 +131,8 @@ _NAME = re.compile(r"[A-Za-z0-9_]([A-Za-z0-9._-]*[A-Za-z0-9_.])?|[0-9a-fA-F:]*:[
 def named_servers(hosts: str, ways: AccessFile) -> list[Task]:
     """Return the tasks for servers that belong to no design, each with an empty file.
 
-    ``hosts`` is a host list, or the path of a file with a name on each line. Raises ``InputError`` for an invalid list,
-    ``SpecError`` if a key or password is missing.
+    ``hosts`` is a list such as ``H100-[01-04]``, or the path of a file with a name on each line. Raises ``InputError`` for an
+    invalid list, ``SpecError`` if a key or password is missing.
     """
     file = Path(hosts)
     try:
@@ -159,7 +159,11 @@ _HOSTS = "give names such as H100-[01-04],H200-01 or a file with a name on each 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """The verdict of a check on one subject on one server (docs/checks.md). ``of`` names the subject."""
+    """The verdict of a check on a server, a NIC or a GPU (docs/checks.md).
+
+    ``of`` is the NIC or GPU; empty for the server. ``seen`` and ``wanted`` are the observed and the required value, ``origin``
+    is the source of the required value, and ``remedy`` the fix.
+    """
 
     check: str
     of: str
@@ -174,7 +178,9 @@ class Verdict:
 class Answer:
     """The answer of one server: its verdicts or, in ``error``, the reason why there are none.
 
-    - ``seconds``: the time that the server needed in total.
+    - ``fix``: the advice for the error.
+    - ``seconds``: the total time that the server needed.
+    - ``counters``: the counters of the run, to compare later runs with.
     - ``facts``: the values in which servers of one kind should agree, by name.
     - ``addresses``: the addresses of each interface.
     - ``leaves``: the switch that each NIC is connected to.
@@ -203,7 +209,10 @@ class Task:
 
 @dataclass(slots=True)
 class Reply:
-    """The reply of a server: its output, or the reason why there is none. ``seconds`` is the time that the server needed in total."""
+    """The reply of a server: its output or, in ``error``, the reason why there is none.
+
+    ``fix`` is the advice for the error. ``seconds`` is the total time that the server needed.
+    """
 
     server: str
     address: str
@@ -228,8 +237,9 @@ def check(
     - ``only``: ids or subjects of the checks to run; empty runs all.
     - ``sudo``: run the program by ``sudo -n``, which must not need a password.
     - ``generic``: check the servers without their ``host.json``.
+    - ``done``: a function that is called with each answer.
 
-    For a server that does not answer, the result has an answer with the reason. Nothing is changed or left on a server.
+    A server that does not answer gets an answer with the reason. Nothing is changed or left on a server.
     """
     words = [
         "python3",
@@ -269,10 +279,10 @@ def probe(
 def run(
     tasks: Sequence[Task], name: str, words: Sequence[str], *, sudo: bool, at_once: int, done: Callable[[Reply], None]
 ) -> list[Reply]:
-    """Run a command of ``railweave host`` on servers. Return the replies in the order of ``tasks``.
+    """Run a command on servers with the program ``railweave host``. Return the replies in the order of ``tasks``.
 
-    ``name`` is the name under which the file of each task is stored on its server. ``words`` are the arguments of the
-    command.
+    ``name`` is the file name under which the file of each task is stored on its server. ``words`` is the command line, with a
+    placeholder for the temporary folder. ``done`` is called with each reply.
     """
     with TemporaryDirectory() as place:
         program = Path(place) / PROGRAM
@@ -321,7 +331,7 @@ async def _one(task: Task, files: Mapping[str, bytes], words: Sequence[str], *, 
 
 
 async def _ran(machine: Machine, files: Mapping[str, bytes], words: Sequence[str], *, sudo: bool) -> str:
-    """Copy files to a server, run a command there, and return its output. Exit status 1 is not an error.
+    """Copy files to a server, run the command line ``words`` there, and return its output. Exit status 1 is not an error.
 
     Raises ``ReachError`` if the command cannot be run.
     """
@@ -356,11 +366,11 @@ _KEYS = ("check", "of", "verdict", "seen", "wanted", "origin", "remedy")
 
 
 def _take(answer: Answer, text: str, kept: dict[Any, Any]) -> None:
-    """Read the verdicts in the program's JSON output into the answer.
+    """Read the verdicts in the program's JSON output ``text`` into ``answer``.
 
     If the output is invalid or has no verdicts, set the answer's error.
 
-    ``kept`` has the verdicts and texts of earlier servers. Most servers have the same verdicts, so each is kept in
+    ``kept`` has the verdicts and texts of earlier servers. Most servers have the same verdicts, so equal verdicts are kept in
     memory only once.
     """
     try:
@@ -399,9 +409,10 @@ def _take(answer: Answer, text: str, kept: dict[Any, Any]) -> None:
 
 
 def asked_servers(network: Network, hosts: str | None) -> list[str]:
-    """Return the names of the selected servers, in the network's order. If ``hosts`` is None, these are all servers that ``status:`` does not mark absent.
+    """Return the names of the selected servers, in the network's order. ``hosts`` selects servers as a list such as ``H100-[01-04]``.
 
-    Raises ``InputError`` for an unknown server or an invalid list.
+    If ``hosts`` is None, all servers are selected that ``status:`` does not mark absent. Raises ``InputError`` for an
+    unknown server or an invalid list.
     """
     names = [server.name for server in network.servers if server.name not in network.absent]
     if hosts is None:

@@ -1,10 +1,10 @@
 """Changes of a server with ``railweave host apply`` and a new ``host.json``, through the same functions as changes of a switch.
 
-The running state of a server is its installed ``host.json``, together with the parts of that file that the kernel
-lacks. The program is copied as a zipapp, so it need not be installed.
+The running state of a server is its installed ``host.json``, together with the routes and rules of that file that the
+kernel lacks. The program is copied as a zipapp, so it need not be installed.
 
-First, a rollback timer is started on the server. When the timer expires, the former ``host.json`` is applied. If there
-was none, all changes of ``host apply`` are undone. The new file is installed only when the change is confirmed, so that
+First, a rollback timer is started on the server. When the timer expires, the server applies the former ``host.json``. If
+there was none, it undoes all changes of ``host apply``. The new file is installed only when the change is confirmed, so that
 a restart of the server before then also rolls back. If ``host apply`` is killed, its journal shows what is left to do,
 and the next apply or undo completes it.
 """
@@ -106,7 +106,7 @@ def _program() -> str:
 
 
 async def running(session: Session) -> dict[str, str]:
-    """Return the installed ``host.json``, with the parts that the kernel lacks. The text is empty if none is installed.
+    """Return the installed ``host.json`` by file name, with the routes and rules that the kernel lacks. The text is empty without a file.
 
     The function leaves no files on the server. Raises ``RefusedError`` if routes of a plan that is not installed are in
     use.
@@ -161,12 +161,15 @@ pending = transaction.pending
 
 
 async def confirm(session: Session, label: str) -> None:
-    """Install the new file and stop the rollback timer. Raises ``RefusedError`` if the change was already rolled back."""
+    """Install the new file and stop the rollback timer. Raises ``RefusedError`` if the change was already rolled back.
+
+    ``label`` identifies the change.
+    """
     await _script(session, _CONFIRM, label)
 
 
 async def revert(session: Session, label: str) -> None:
-    """Apply the former ``host.json`` now. If there was none, undo all changes of ``host apply``."""
+    """Apply the former ``host.json`` now. If there was none, undo all changes of ``host apply``. ``label`` identifies the change."""
     await _script(session, _REVERT, label)
 
 
@@ -178,5 +181,5 @@ async def restore(session: Session, given: ChangeRequest) -> None:
 
 
 async def clear(session: Session, label: str) -> None:
-    """Remove the files of a change from the server, unless the change waits for its confirmation."""
+    """Remove the files of the change ``label`` from the server, unless the change waits for its confirmation."""
     await _script(session, _CLEAR, label)

@@ -1,4 +1,4 @@
-"""Queries to the devices of a lab, the same as to real devices, and a capture of the answers. Commands run in the devices' namespaces."""
+"""Queries to the devices of a lab, as to real devices, and a capture of the answers. Commands run in the devices' namespaces."""
 
 from __future__ import annotations
 
@@ -90,8 +90,8 @@ def opener(lab: Running) -> Callable[[Target, Protocol], Awaitable[Transport]]:
 class _Router(Command):
     """A connection to a router that has a separate namespace for each VRF.
 
-    Answers of the kernel are joined from all these namespaces. So they look like the answers of a switch whose VRFs are
-    devices in one namespace. ``of_vrfs`` has, for each VRF, the words to put before a command so that it runs in the
+    The kernel's answers from all these namespaces are joined, so that they look like the answers of a switch whose VRFs are
+    devices in one namespace. ``of_vrfs`` has, for each VRF, the words to put before a command so that the command runs in the
     VRF's namespace.
     """
 
@@ -109,11 +109,11 @@ class _Router(Command):
 
 _OF_KERNEL = ("ip -j ", "nft -j ")
 _MAIN_ONLY = {"all", "default", "lo"}
-"""The interfaces that every namespace has. Only those of the main namespace are kept."""
+"""The names that occur in every namespace, such as the loopback. Only the main namespace's answers about them are kept."""
 
 
 def joined(answers: Sequence[str]) -> str:
-    """Return the JSON answers of a router's namespaces as one answer: first that of the main namespace, then those of its VRFs."""
+    """Join the JSON answers of a router's namespaces. ``answers`` begins with that of the main namespace; those of VRFs follow."""
     trees: list[Any] = [json.loads(answer or "[]") for answer in answers]
     main, *others = trees
     if (key := "nftables") in main:
@@ -128,8 +128,8 @@ def _of_main(row: dict[str, Any]) -> bool:
 def changer(lab: Running, wanted: Mapping[str, DeviceConfig]) -> Callable[[Target, Protocol], Awaitable[Session]]:
     """Return the function that opens a session which may change a router or a server of a lab.
 
-    The session runs commands in the namespaces of the device. First, the namespaces that the VRFs of the router's
-    ``wanted`` configuration need are created. VRFs have namespaces because the kernel may have no VRF devices.
+    The session runs commands in the namespaces of the device. First, the namespaces are created that VRFs of the router's
+    ``wanted`` configuration need. VRFs have namespaces because the kernel may lack support for VRF devices.
     """
 
     async def opened(target: Target, protocol: Protocol) -> Session:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 def plan_of(network: Network, capture: Capture) -> Plan:
-    """Return the plan of the lab from which a capture was taken: the lab's slice of the network, its configurations and its timers.
+    """Return the plan of the lab from which a capture was taken: the part of the network that ran, its configurations and timers.
 
     Raises ``InputError`` if the capture is not of a lab of this network.
     """
@@ -87,10 +87,9 @@ def compared(
     devices: Collection[str] | None = None,
     progress: Callable[[str], None] = silent,
 ) -> CheckResult:
-    """Compare a capture of a lab with its design. The parameters are those of ``live.check.check.check``.
+    """Compare a capture of a lab with its design. The parameters are those of ``live.check.check.check``, such as ``criteria``.
 
-    ``configs`` are the configurations that routers run now; None means the configurations that the lab was started
-    with.
+    ``configs`` are the configurations that routers run now; None means the configurations with which the lab was started.
     """
     return live.check(
         plan.network,
@@ -131,4 +130,4 @@ IN_A_LAB = Visibility(
         "counters-damaged-frames": "links of a lab damage no frames, and ports of VRFs are in namespaces of their own",
     },
 )
-"""The parts of the expected state that a lab's switches can report. The readers of FRR's answers leave out further values."""
+"""The states that a lab can report: everything except the listed subjects. FRR's answers lack further values."""

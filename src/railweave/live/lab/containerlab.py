@@ -36,7 +36,7 @@ SERVER = Image(kind="linux", port="", image="ghcr.io/srl-labs/network-multitool:
 
 @dataclass(frozen=True)
 class ExportedLab:
-    """The files of a topology for containerlab, by path. ``name`` is the name of the network."""
+    """The files of a topology for containerlab: content by path. ``name`` is the name of the network."""
 
     name: str
     files: dict[str, str]
@@ -45,8 +45,8 @@ class ExportedLab:
 def exported(network: Network, part: str, words: Sequence[str]) -> ExportedLab:
     """Return the topology files of a network, or of a part of the network.
 
-    ``part`` selects the part, in the form of the option --slice of ``lab up``. ``words`` are the images to use, as
-    ``KIND=IMAGE``.
+    ``part`` selects the part, written like the option --slice of ``lab up``; empty selects everything. ``words`` are the
+    images to use, each as ``KIND=IMAGE``.
     """
     shown = present(network)
     shown = slicing.sliced(shown, slicing.parse(part)) if part else shown
@@ -57,8 +57,8 @@ def exported(network: Network, part: str, words: Sequence[str]) -> ExportedLab:
 def topology(network: Network, images: dict[str, str]) -> dict[str, str]:
     """Return the files of a topology, by path: ``NAME.clab.yml`` and the configuration of every device.
 
-    ``images`` has images by kind, in place of the default ones. Raises ``LabError`` for an operating system without a
-    containerlab kind.
+    ``images`` has images by containerlab kind; they replace the default images. Raises ``LabError`` for an operating system
+    without a containerlab kind.
     """
     files: dict[str, str] = {}
     nodes: dict[str, Any] = {}
@@ -109,7 +109,7 @@ def topology(network: Network, images: dict[str, str]) -> dict[str, str]:
 
 
 def _renumbered(config: DeviceConfig, kind: Image) -> DeviceConfig:
-    """Return a configuration without port splits. Its cabled ports, in order, get the names of the image's ports."""
+    """Return a configuration without port splits. The cabled ports get, in order, the port names that the image uses."""
     new = {port.name: kind.port.format(kind.first_port + place) for place, port in enumerate(config.interfaces)}
     groups = config.bgp.groups if config.bgp else ()
     bgp = config.bgp and replace(

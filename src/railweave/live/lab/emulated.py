@@ -1,4 +1,4 @@
-"""Configurations for a lab that behaves like a running network: the differences of running devices from their designs are included.
+"""Configurations for a lab that behaves like a running network, with the differences of running devices from their designs.
 
 The lab runs FRR in place of systems that have no ``frr.conf``. Each difference between a device and its design is
 applied to the same field of the lab's designed configuration. If that configuration has no such field (path colors in a
@@ -52,9 +52,9 @@ def emulated(network: Network, running: Mapping[str, DeviceConfig]) -> tuple[dic
 
 
 def _carried(document: dict[str, Any], difference: FieldDifference, ports: Mapping[str, str]) -> bool:
-    """Apply a difference to the configuration of the lab. Return False if this configuration has no such field with the designed value.
+    """Apply a difference to the lab's configuration. Return False if its field does not have the designed value.
 
-    ``document`` is the configuration as JSON. ``ports`` are the lab's names of the device's ports.
+    ``document`` is the configuration as JSON. ``ports`` has the lab's port names by the device's port names.
     """
     *above, last = (ports.get(part, part) for part in difference.place)
     at: object = document
@@ -87,7 +87,7 @@ def _below(at: object, name: str) -> object:
 
 
 def _renamed(value: object, ports: Mapping[str, str]) -> object:
-    """Return a value with all port names replaced by those in ``ports``."""
+    """Return a value in which all port names are replaced. ``ports`` has the new names by the old names."""
     if isinstance(value, str):
         return ports.get(value, value)
     if isinstance(value, list):

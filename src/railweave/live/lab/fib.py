@@ -1,4 +1,4 @@
-"""The kernels' forwarding tables as arrays in the form of ``routes``, and their differences from ``routes``."""
+"""The kernels' forwarding tables, read into the same arrays as computed ``routes``, and their differences from these routes."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ _NUMBERS: dict[Family, int] = {"ipv4": socket.AF_INET, "ipv6": socket.AF_INET6}
 
 
 def add_tenants(lab: Running, routes: Routes, known: SharedPrefixes) -> list[tuple[str, str]]:
-    """Add the tenants' prefixes to kernel tables: next hops, the routes of each VRF, and the leaves of shared prefixes.
+    """Add the tenants' prefixes to the kernel tables ``routes``: next hops, the routes of each VRF, and leaves of shared prefixes.
 
     Return (device with its VRF, prefix) for each BGP route to a prefix that no leaf has. ``known`` are the designed
-    shared prefixes.
+    prefixes that several leaves share.
     """
     strange: list[tuple[str, str]] = []
     ends = {
@@ -86,7 +86,7 @@ def _of_vrf(
 
 
 def _to_host(lab: Running, vrf: Vrf, route: KernelRoute) -> bool:
-    """Return whether a route leads to a host on a layer-2 network of the tenant, through the host's leaf.
+    """Return True if a route leads to a host on a layer-2 network of the tenant, through the host's leaf.
 
     Such routes are allowed, but not required.
     """
@@ -112,7 +112,7 @@ def vrf_routes(lab: Running, device: str, vrf: Vrf) -> list[KernelRoute]:
 
 
 def _towards(routes: Routes, device: str, end: Address | None) -> int:
-    """Return the next-hop group of a device's packets to tunnel endpoint ``end``."""
+    """Return the number of the next-hop group to which a device sends packets for tunnel endpoint ``end``."""
     place = routes.index.get(end.prefix) if end else None
     return UNREACHABLE if place is None else int(routes.fibs[device].group[place])
 
@@ -139,17 +139,18 @@ def _links(links: tuple[str, ...]) -> str:
 
 @dataclass(frozen=True)
 class KernelTables:
-    """The forwarding tables of kernels. ``strange`` has pairs of device and prefix, for BGP routes to prefixes that no leaf has."""
+    """The forwarding tables of kernels. ``strange`` has (device, prefix) for each BGP route to a prefix that no leaf has."""
 
     routes: Routes
     strange: tuple[tuple[str, str], ...]
 
 
 def read(lab: Running, expected: Routes) -> KernelTables:
-    """Return the kernel tables of all routers in ``expected``. Prefixes, and the links in next-hop groups, have the same order as in ``expected``.
+    """Return the kernel tables of all routers in ``expected``.
 
-    Groups contain only links that the kernel uses now; links that are down are left out. A kernel has neither backup
-    paths nor the reasons why a path was chosen, so both are copied from ``expected``.
+    Prefixes, and the links in next-hop groups, have the same order as in ``expected``. Groups contain only links that the
+    kernel uses now; links that are down are left out. A kernel has neither backup paths nor the reasons why a path was chosen,
+    so both are copied from ``expected``.
     """
     groups: list[tuple[str, ...]] = []
     ids: dict[tuple[str, ...], int] = {}
@@ -243,7 +244,7 @@ def _named(routes: Routes, groups: NDArray[np.int32]) -> list[tuple[str, ...]]:
 
 @dataclass(frozen=True)
 class WrittenTables:
-    """The tables of the kernels in a file, and their differences from the computed tables."""
+    """The kernels' tables that were written to a file, and their differences from the computed tables."""
 
     file: Path
     routes: Routes
@@ -251,11 +252,11 @@ class WrittenTables:
 
     @property
     def entries(self) -> int:
-        """The number of entries that were written."""
+        """The number of table entries that were written: routers times prefixes."""
         return len(self.routes.fibs) * len(self.routes.prefixes)
 
     def to_text(self) -> str:
-        """Return the number of entries, and the entries that differ from the computed tables, as text."""
+        """Return the number of table entries, then the first ten entries that differ from the computed tables, one per line."""
         devices = counted(len(self.routes.fibs), "router")
         title = f"{counted(self.entries, 'entry', 'entries')} of {devices} in {self.file}, {len(self.differences):,} unlike `routes`"
         return "\n".join([title, *(f"    {difference}" for difference in self.differences[:10])])
@@ -280,7 +281,7 @@ def write(lab: Running, file: Path) -> WrittenTables:
 def wait(
     lab: Running, expected: Routes, limit_s: float, poll_s: float = POLL_S
 ) -> tuple[float | None, list[Difference]]:
-    """Wait until the kernels forward as expected. Return the seconds that it took, and the differences that remain.
+    """Wait until the kernels forward as expected. Return (seconds that it took, remaining differences).
 
     The seconds are None if differences remain after ``limit_s`` seconds.
     """

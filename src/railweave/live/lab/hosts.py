@@ -1,4 +1,7 @@
-"""The servers of a lab. Each is a namespace with its NICs. Addresses come from router advertisements, tables and rules from ``railweave host``."""
+"""The servers of a lab. Each is a namespace with its NICs.
+
+Addresses come from router advertisements, tables and rules from ``railweave host``.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +29,7 @@ HOST_FILE = "host.json"
 
 _GLOBAL = 0  # RT_SCOPE_UNIVERSE
 _IN_NAMESPACE = ("net/ipv4/conf/", "net/ipv6/conf/")
-"""The kernel parameters that each namespace has separately. All others belong to the whole machine and are not changed."""
+"""The kernel parameters that each namespace has separately. All other parameters belong to the whole machine and stay unchanged."""
 
 
 def prepare(lab: Running) -> None:
@@ -67,12 +70,12 @@ def _lines(host: HostConfig) -> Iterator[str]:
 
 
 def designed(host: HostConfig) -> set[tuple[str, str, int]]:
-    """Return the addresses that a server should have, each with its interface and prefix length."""
+    """Return (interface, address, prefix length) for each address that a server should have."""
     return {(nic.netdev, address.address, address.prefix_length) for nic in host.nics for address in nic.addresses}
 
 
 def present(lab: Running, name: str) -> set[tuple[str, str, int]]:
-    """Return the global addresses that a server can use now, each with its interface and prefix length."""
+    """Return (interface, address, prefix length) for each global address that a server can use now."""
     interfaces = lab.interfaces(name)
     return {
         (interfaces[address.interface], address.address, address.prefix_length)
@@ -95,7 +98,7 @@ def wait_for_addresses(lab: Running, limit_s: float) -> bool:
 
 
 def own_files(lab: Running, name: str) -> dict[str, Path]:
-    """Return the paths of the files of which a server needs its own copy, by environment variable.
+    """Return the paths of the files of which each server needs its own copy, by the environment variable that names the file.
 
     The servers of a lab share the machine's file system.
     """
@@ -125,7 +128,7 @@ def apply_tables(lab: Running) -> None:
 
 
 def differences(lab: Running, name: str) -> tuple[list[str], list[str]]:
-    """Return the planned entries that a server's tables and rules lack, and the unplanned entries in planned tables.
+    """Return two lists about a server: the planned routes and rules that it lacks, and the unplanned ones in planned tables.
 
     Raises ``LabError`` if the tables or rules cannot be read.
     """

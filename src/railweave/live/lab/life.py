@@ -38,10 +38,10 @@ SESSION_KB = 700
 """The memory of a BGP session at each end, in kB: bgpd's buffers, which eventually fill completely."""
 
 PATH_KB = 0.35
-"""The memory of a path that a router received for a prefix, in kB: for the path as received, the path after policy, and its attributes."""
+"""The memory of a path that a router received for a prefix, in kB: the received path, the path after policy, and its attributes."""
 
 PREFIX_KB = 2.6
-"""The memory of a prefix to which a router has a route, in kB: in zebra and in the kernel."""
+"""The memory of a prefix to which a router has a route, in kB, in zebra and in the kernel together."""
 
 SERVER_KB = 3_500
 """The memory of a server's namespace and its lldpd, in kB."""
@@ -52,7 +52,7 @@ ROUTER_TASKS, SERVER_TASKS = 16, 2
 
 @dataclass(frozen=True)
 class Size:
-    """The size of a lab. ``sessions``, ``paths`` and ``prefixes`` are totals over all routers."""
+    """The size of a lab. ``sessions``, ``paths`` and ``prefixes`` are totals over all routers; ``spaces`` are network namespaces."""
 
     routers: int
     servers: int
@@ -111,7 +111,10 @@ def size_of(network: Network) -> Size:
 
 
 def _parts_joined(switches: dict[str, int], cables: list[Cable]) -> Iterator[set[str]]:
-    """Yield sets of switches that cables connect, directly or through other switches. For example, each plane is a set."""
+    """Yield the groups of switches that cables connect, directly or through other switches. For example, each plane is a group.
+
+    ``switches`` has a number for each switch.
+    """
     neighbors: defaultdict[str, set[str]] = defaultdict(set)
     for cable in cables:
         neighbors[cable.a.device].add(cable.b.device)
@@ -133,7 +136,7 @@ FILES_BESIDE = 256
 def check_fits(plan: Plan, whole: Network | None = None, has: Machine | None = None) -> None:
     """Raise ``LabError`` if a lab does not fit this machine.
 
-    The error names the missing resource, and a slice of the network ``whole`` that fits. ``has`` are the free
+    The error names the missing resource, and a part of the network ``whole`` that does fit. ``has`` are the free
     resources; None means the resources of this machine.
     """
     has = has or machine()
@@ -145,7 +148,7 @@ def check_fits(plan: Plan, whole: Network | None = None, has: Machine | None = N
 
 
 def what_is_missing(size: Size, machine: Machine) -> str:
-    """Return a sentence that names the resource that a machine lacks for a lab, with the remedy if there is one; empty if the lab fits."""
+    """Return a sentence that names the resource a machine lacks for a lab, with the remedy if there is one; empty if the lab fits."""
     takes = f"{counted(size.routers, 'router')} and {counted(size.servers, 'server')} would take about"
     if size.memory_kb > machine.memory_kb:
         return f"{takes} {size.memory_kb / 1e6:.1f} GB, and {machine.memory_kb / 1e6:.1f} GB are free"
@@ -161,9 +164,9 @@ def what_is_missing(size: Size, machine: Machine) -> str:
 
 
 def _part(network: Network, has: Machine) -> str:
-    """Return, for an error message, the option of ``lab up`` for the largest slice that fits.
+    """Return the option of ``lab up`` for the largest part of the network that fits the free resources ``has``.
 
-    If none fits, the text names the smallest slice and adds that this slice does not fit either.
+    If none fits, the text names the smallest part and adds that this part does not fit either.
     """
     text = ""
     for text in _parts(network):
@@ -173,7 +176,7 @@ def _part(network: Network, has: Machine) -> str:
 
 
 def _parts(network: Network) -> Iterator[str]:
-    """Yield the options for slices of a network, from large to small: fewer rails, then stripes, then spines, then servers."""
+    """Yield values of the option --slice for parts of a network, from large to small: fewer rails, stripes, spines, then servers."""
     leaves = [switch for switch in network.switches if switch.role == "leaf"]
     counts = {
         "rails": (len({rail for leaf in leaves for rail in leaf.rails}), 1),
@@ -197,8 +200,8 @@ ADDRESSES_S = 60
 class LabStart:
     """The result of starting a lab.
 
-    ``addresses`` is True if all servers got their addresses. ``seconds`` has the time of each step. ``unsettled`` has
-    the remaining differences between the routers' forwarding and the computed routes.
+    ``addresses`` is True if all servers got their addresses. ``seconds`` has the duration of each step. ``unsettled`` has
+    the remaining differences between the routers' forwarding and the computed routes, one sentence each.
     """
 
     record: Record
@@ -215,7 +218,7 @@ class LabStart:
         return self.addresses and not self.unsettled
 
     def to_text(self) -> str:
-        """Return the result as lines of text: the size of the lab, the time to start it, and the differences from the design that remain."""
+        """Return the result as lines of text: the size of the lab, the time to start it, and the remaining differences from the design."""
         record, timers = self.record, self.record.timers()
         took = ", ".join(f"{step} {seconds:.1f} s" for step, seconds in self.seconds.items())
         lines = [
@@ -233,7 +236,7 @@ class LabStart:
 
 
 def need_root(verb: str, fabric: Path | None) -> None:
-    """Raise ``LabError`` with the command to run as root, if the user is not root."""
+    """Raise ``LabError`` if the user is not root. The error has the command ``lab VERB`` to run as root."""
     if os.geteuid() != 0:
         program = shutil.which(sys.argv[0]) or "railweave"
         words = verb + (f" {fabric}" if fabric else "")
@@ -252,12 +255,12 @@ def up(
     progress: Callable[[str], None] = silent,
     announce: Callable[[str], None] = silent,
 ) -> LabStart:
-    """Start the lab of a network, or of a slice of the network. If a step fails, everything is removed.
+    """Start the lab of a network, or of a part of the network. If a step fails, everything is removed.
 
     Devices and links that ``status:`` marks absent are left out.
 
-    - ``part``: the slice; empty for the whole network.
-    - ``overlay``: the lab's timers.
+    - ``part``: the part, written like the option --slice; empty for the whole network.
+    - ``overlay``: the lab's timers, which replace the designed timers.
     - ``configs``: configurations of switches, in place of the designed ones.
     - ``room_for``: a larger network. All its devices and cables are created at once; routers that ``network`` lacks
       have only a host name.
@@ -309,7 +312,7 @@ def up(
 
 
 def _make(lab: Running, machines: Running, record: Record, progress: Callable[[str], None]) -> LabStart:
-    """Create the namespaces and links of ``machines``, and start ``lab`` on them. ``lab`` may use only some of these machines."""
+    """Create the namespaces and links of ``machines``, and start ``lab`` on them. ``lab`` may use only some of these namespaces."""
     clock, seconds = time.monotonic(), dict[str, float]()
 
     def done(step: str) -> None:
@@ -349,7 +352,7 @@ def _make(lab: Running, machines: Running, record: Record, progress: Callable[[s
 class LabRemoval:
     """The result of removing a lab: the numbers of removed processes and namespaces, and True if its folder was removed.
 
-    ``strangers`` has the processes from outside the lab that keep one of its namespaces in use.
+    ``strangers`` has the processes of other programs that keep one of its namespaces in use.
     """
 
     processes: int
@@ -358,7 +361,7 @@ class LabRemoval:
     strangers: tuple[str, ...]
 
     def to_text(self) -> str:
-        """Return the result as lines of text."""
+        """Return the result as lines of text, with a warning if other programs keep namespaces in use."""
         gone = f"gone: {counted(self.processes, 'process', 'processes')}, {counted(self.namespaces, 'namespace')}"
         rest = "is not the lab's and was left alone; its namespace stays, without a name, until it ends"
         removed = bool(self.namespaces or self.processes or self.folder)
@@ -375,7 +378,7 @@ def down(fabric: Path) -> LabRemoval:
 
 
 def clean(lab: str) -> LabRemoval:
-    """Remove everything of a lab: its processes by their mark, its namespaces by their names, then its folder."""
+    """Remove everything of a lab: the processes with its mark, the namespaces with its name, then its folder."""
     ended = processes.of_lab(lab)
     while left := processes.of_lab(lab):  # one may have started another meanwhile
         processes.end(left)
@@ -389,9 +392,9 @@ def clean(lab: str) -> LabRemoval:
 
 
 def attach(fabric: Path, configs: dict[str, DeviceConfig] | None = None) -> tuple[Record, Running]:
-    """Return the record of a fabric file's lab, and the running lab.
+    """Return the stored record of a fabric file's lab, and an object for the running lab.
 
-    ``configs`` are the configurations that the lab was started with; None means the designed configurations. Raises
+    ``configs`` are the configurations with which the lab was started; None means the designed configurations. Raises
     ``LabError`` if the lab is not running.
     """
     lab = names.lab_id(fabric)

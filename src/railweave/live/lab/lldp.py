@@ -2,7 +2,7 @@
 
 lldpd is in the same root folder as FRR, and each lldpd has a separate ``/run`` and ``/etc/lldpd.d``. A lab recognizes
 its processes by a mark in their environment, but lldpd overwrites its environment. Therefore each lldpd runs in a
-process namespace whose first process keeps the mark; when that process ends, lldpd ends too.
+process namespace (pid_namespaces(7)) whose first process keeps the mark. When that process ends, lldpd ends too.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ _CONTAINER = """#!/bin/sh
 shift 3
 exec "$(dirname "$0")/lldpcli" "$@" show neighbors details
 """
-"""A script that replaces ``docker`` on a switch. The command of SONiC enters the container of lldpd, but a lab has no containers.
+"""A script that replaces ``docker`` on a switch. SONiC's command runs in the container of lldpd, but a lab has no containers.
 
 The script runs ``lldpcli`` with details, which prints the same as ``lldpctl`` (lldpctl(8)).
 """
@@ -96,7 +96,7 @@ def start(place: Place, plan: Plan, frr: Frr) -> None:
 
 
 def commands(place: Place, device: str) -> Path:
-    """Return the folder with programs that query a device's lldpd. The folder must be the first in ``PATH``."""
+    """Return the folder with programs that query a device's lldpd. It must be the first folder in ``PATH``."""
     return place.lldp(device) / "bin"
 
 

@@ -1,4 +1,4 @@
-"""SSH access to a lab's devices, in the same way as to real devices. Each device has an address and a host key, and users log in with a key.
+"""SSH access to a lab's devices, as to real devices. Each device has an address and a host key, and users log in with a key.
 
 One process listens on the loopback address, with a port for each device. Like inetd, it starts an ``sshd`` in the
 device's namespace for each connection. Commands for a router run in the environment of its daemons, with their files,
@@ -62,7 +62,7 @@ echo 'no daemon of {name} runs' >&2
 exit 1
 """
 _OWN_SYS = 'mount -t sysfs sysfs /sys && exec "$@"'
-"""A shell command that mounts /sys again and then runs its arguments, as ``ip netns exec`` does.
+"""A shell command that mounts /sys again and then runs its arguments. ``ip netns exec`` mounts /sys in the same way.
 
 /sys shows the interfaces of the namespace in which it was mounted (sysfs(5)).
 """
@@ -127,7 +127,7 @@ def close(place: Place) -> None:
 def serve(lab: str, sshd: str, *doors: str) -> None:
     """Pass each connection to an ``sshd`` in its device's namespace, until this process ends.
 
-    Each element of ``doors`` is a listening socket, as ``NAME=DESCRIPTOR``.
+    ``sshd`` is the path of the program. Each member of ``doors`` is a listening socket, as ``NAME=DESCRIPTOR``.
     """
     place, running = Place(lab), list[subprocess.Popen[bytes]]()
     with selectors.DefaultSelector() as waiting:
@@ -212,7 +212,7 @@ def _write_access(folder: Path, ports: dict[str, int]) -> None:
 
 
 def _below(first: int) -> list[int]:
-    """Return all descendants of a process."""
+    """Return the process ids of all descendants of process ``first``."""
     parents: dict[int, list[int]] = {}
     for path in processes.PROC.iterdir():
         if path.name.isdecimal():

@@ -1,4 +1,4 @@
-"""Names of folders, namespaces and processes that a lab creates on its machine. They conflict neither with the host's names nor with those of other labs."""
+"""Names of folders, namespaces and processes that a lab creates on its machine. They differ from the host's and other labs' names."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ NAME = re.compile(r"rw[0-9a-f]{8}")
 def lab_id(fabric: Path) -> str:
     """Return the name of the lab of a fabric file or build folder. The name depends only on the path, which need not exist.
 
-    If ``fabric`` has the form of a lab's name and no such file exists, it is returned unchanged.
+    If ``fabric`` is itself the name of a lab (``rw`` and eight hexadecimal digits), and not an existing file, return it unchanged.
     """
     if NAME.fullmatch(str(fabric)) and not fabric.exists():
         return str(fabric)
@@ -28,7 +28,7 @@ def lab_id(fabric: Path) -> str:
 
 
 def namespace(lab: str, device: str) -> str:
-    """Return the network namespace of a switch or server of a lab."""
+    """Return the name of the network namespace of a lab's switch or server."""
     return f"{lab}-{device}"
 
 

@@ -12,13 +12,13 @@ if TYPE_CHECKING:
 
 
 MOST_FAST_ENDS = 256
-"""The largest number of ends of BFD sessions with the lab's short interval.
+"""The largest number of ends of BFD sessions that use the lab's short interval.
 
-With an interval of 100 ms, so many ends use half a processor (as measured; 128 ends use a quarter).
+With an interval of 100 ms, this number of ends uses half a processor (as measured; 128 ends use a quarter).
 """
 
 SLOWER = 3
-"""The factor by which BFD intervals of EVPN sessions are longer than those of links, as in the design.
+"""The factor between BFD intervals of EVPN sessions and those of links, as in the design. EVPN sessions have longer intervals.
 
 The underlay then has time to switch over first.
 """
@@ -41,7 +41,10 @@ class Overlay(JsonObject):
     ra_valid_lifetime_s: int = 40
 
     def fitting(self, ends: int) -> Overlay:
-        """Return these timers. If there are more than ``MOST_FAST_ENDS`` ends of sessions, the BFD intervals are longer, to save processor time."""
+        """Return these timers for a lab with ``ends`` ends of BFD sessions.
+
+        If there are more than ``MOST_FAST_ENDS`` ends, the BFD intervals are longer, to save processor time.
+        """
         return replace(
             self, bfd_interval_ms=max(self.bfd_interval_ms, -(-self.bfd_interval_ms * ends // MOST_FAST_ENDS))
         )

@@ -30,7 +30,7 @@ MOST_CHARACTERS = 15
 
 @dataclass(frozen=True, slots=True)
 class Plug:
-    """An end of a cable: the interface's name, its MTU without Ethernet header, and its MAC address (if empty, the kernel chooses it)."""
+    """An end of a cable. ``mtu`` excludes the Ethernet header. If ``mac`` is empty, the kernel chooses the MAC address."""
 
     device: str
     interface: str
@@ -40,7 +40,10 @@ class Plug:
 
 @dataclass(frozen=True, slots=True)
 class Wire:
-    """A cable of the lab. ``link`` is its name in the ``Network``. ``a`` is the end at the server; between switches, it is the end at the leaf."""
+    """A cable of the lab. ``link`` is its name in the ``Network``.
+
+    ``a`` is the end at the server or at the lower switch: a leaf, or a spine under a super-spine.
+    """
 
     link: str
     a: Plug
@@ -49,7 +52,11 @@ class Wire:
 
 @dataclass(frozen=True)
 class Plan:
-    """The lab of a network: every switch runs FRR, and every server is a namespace. ``wires`` are the cables."""
+    """The contents of a lab. Every switch runs FRR, and every server is a namespace.
+
+    ``configs`` has the switches' configurations and ``hosts`` the servers' configurations, by name. ``overlay`` has the lab's
+    timers; None means the designed timers. ``wires`` are the cables.
+    """
 
     network: Network
     overlay: Overlay | None
@@ -58,15 +65,15 @@ class Plan:
     wires: tuple[Wire, ...]
 
     def control_plane(self) -> ControlPlane:
-        """Return the control plane of the lab's routers, a model that computes the routes that they should have."""
+        """Return the control plane of the lab's routers: a model that computes the routes they should have."""
         return ControlPlane(self.configs.values())
 
     def protocols(self) -> frozenset[str]:
-        """Return the protocols of the underlays."""
+        """Return the routing protocols of the underlay that any router runs: ``bgp``, ``isis`` or both."""
         return frozenset("isis" if config.isis is not None else "bgp" for config in self.configs.values())
 
     def devices(self) -> list[str]:
-        """Return the names of every switch, then every server."""
+        """Return the names of all switches, then of all servers."""
         return [*self.configs, *self.hosts]
 
     def spaces(self) -> list[str]:
@@ -94,9 +101,9 @@ class Plan:
 
     @cached_property
     def bridged_hosts(self) -> dict[str, Nic]:
-        """The NICs in layer-2 networks. The keys are their addresses, written as prefixes.
+        """The NICs in layer-2 networks, by address. The addresses are written as host prefixes.
 
-        Leaves may also advertise these host prefixes (EVPN type 2).
+        Leaves may also advertise these prefixes (EVPN type 2).
         """
         nics = [nic for server in self.network.servers for nic in server.nics if nic.network]
         return {Address(address.address).prefix: nic for nic in nics for address in nic.addresses}

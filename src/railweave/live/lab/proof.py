@@ -1,4 +1,4 @@
-"""The proof that a lab behaves as designed: the outcomes of its assertions, and of a sweep over its links."""
+"""The proof that a lab behaves as designed: the outcomes of its assertions, and the results of taking down its links."""
 
 from __future__ import annotations
 
@@ -81,9 +81,10 @@ def prove(
     retry_s: float = 15,
     progress: Callable[[str], None] = silent,
 ) -> Proof:
-    """Check the assertions of a fabric file's running lab, or only those in ``only``. If ``each_link`` is True, take down each link too.
+    """Check the assertions of a fabric file's running lab, or only those in ``only``.
 
-    Raises ``InputError`` for an unknown assertion, and ``LabError`` if the lab is not running or without root rights.
+    If ``each_link`` is True, take down each link, too. A failed assertion is tried again for ``retry_s`` seconds. Raises
+    ``InputError`` for an unknown assertion, and ``LabError`` if the lab is not running or the user is not root.
     """
     life.need_root("lab test", fabric)
     assertions.check_known(only)

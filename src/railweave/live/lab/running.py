@@ -39,7 +39,10 @@ class Machine:
 
 
 def machine() -> Machine:
-    """Return the free resources of this machine. If this process is in a control group with fewer free resources, return those of the group (cgroups(7))."""
+    """Return the free resources of this machine.
+
+    If this process is in a control group with fewer free resources, return the resources of that group (cgroups(7)).
+    """
     memory = next(
         int(line.split()[1])
         for line in (PROC / "meminfo").read_text(encoding="ascii").splitlines()
@@ -61,8 +64,8 @@ _USED = {"memory.max": "memory.current", "memory.limit_in_bytes": "memory.usage_
 def _left(controller: str, second: str, first: str) -> Iterator[int]:
     """Yield the free amount of a resource, one value per control group of this process that has a limit.
 
-    ``second`` and ``first`` are the names of the limit's file in version 2 and version 1 of control groups. In version
-    2, the limits of all parent groups apply too.
+    ``controller`` is the kernel's controller of the resource, such as ``memory``. ``second`` and ``first`` are the names of the
+    limit's file in version 2 and version 1 of control groups. In both versions, the limits of all parent groups apply too.
     """
     for line in (PROC / "self/cgroup").read_text(encoding="utf-8").splitlines():
         _, controllers, path = line.split(":", 2)
@@ -92,7 +95,7 @@ def open_more_files() -> None:
 
 
 class Running:
-    """A running lab. It keeps a socket open in each namespace that was queried, so close it or use it as a context manager.
+    """A running lab. It keeps a socket open in each queried namespace, so call ``close`` or use it as a context manager.
 
     ``released`` has the sessions that were released because FRR did not restore them (``held_sessions``).
     ``released_at`` is the time of the last release.
@@ -122,7 +125,7 @@ class Running:
 
     @cached_property
     def control_plane(self) -> ControlPlane:
-        """The control plane of the routers, a model that computes the routes that they should have."""
+        """The control plane of the lab's routers: a model that computes the routes they should have."""
         return self.plan.control_plane()
 
     def kernel(self, device: str) -> Netlink:
@@ -138,5 +141,5 @@ class Running:
         return self._interfaces[device]
 
     def vty(self, device: str, daemon: str) -> Vty:
-        """Return a session with a daemon of a router."""
+        """Return a command session (``Vty``) with a daemon of a router."""
         return Vty(self.place.router(device) / "run/frr", daemon)

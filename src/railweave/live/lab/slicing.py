@@ -33,7 +33,7 @@ class Slice:
 
 
 def parse(text: str) -> Slice:
-    """Return a slice from a text such as ``rails=1-2,spines=4``. Raises ``InputError`` if it is invalid."""
+    """Return a slice (part of a network) from a text such as ``rails=1-2,spines=4``. Raises ``InputError`` if the text is invalid."""
     ranges: dict[str, tuple[int, int]] = {}
     for part in text.split(","):
         word, _, value = part.partition("=")
@@ -48,9 +48,9 @@ def parse(text: str) -> Slice:
 
 
 def sliced(network: Network, part: Slice) -> Network:
-    """Return the slice of a network: selected leaves and spines, servers with NICs on these leaves, and the cables between them.
+    """Return a part of a network: selected leaves and spines, servers with NICs on these leaves, and the cables between them.
 
-    Addresses, numbers and names are those of the whole network. Raises ``InputError`` if the slice is empty.
+    Addresses, numbers and names are those of the whole network. Raises ``InputError`` if no device remains.
     """
     stripes = set(
         _some(list(dict.fromkeys(switch.stripe for switch in network.switches if switch.stripe)), part, "stripes")

@@ -33,8 +33,9 @@ SCHEMA = 1
 class Record:
     """The content of ``lab.json``, the record of a lab.
 
-    ``slice`` is the slice as the user gave it. ``stage`` is ``begun`` during the start. Afterwards it is ``up``, or
-    ``unsettled`` if the lab does not forward as designed.
+    ``slice`` is the part of the network, as the user gave it. ``overlay`` has the lab's timers; None means the designed
+    timers. ``stage`` is ``begun`` during the start. Afterwards it is ``up``, or ``unsettled`` if the lab does not forward as
+    designed.
     """
 
     lab: str
@@ -52,11 +53,11 @@ class Record:
         return None if self.overlay is None else Overlay(**self.overlay)
 
     def heading(self) -> dict[str, Any]:
-        """Return the keys and values with which JSON objects about the lab begin."""
+        """Return the first keys of JSON objects about the lab: network, slice and timers."""
         return {"network": self.network, "slice": self.slice, "timers": self.overlay}
 
     def timers_lines(self) -> list[str]:
-        """Return a line about the lab's timers, or an empty list if the lab uses the timers of the design."""
+        """Return a line about the lab's timers, or no line if the lab uses the timers of the design."""
         timers = self.timers()
         return [] if timers is None else [f"with the lab's own timers: {timers.sentence()}"]
 
@@ -144,10 +145,8 @@ def all_labs() -> list[str]:
 def locked(lab: str, command: str) -> Generator[None, None, None]:
     """Lock a lab for this process until the context ends.
 
-    If another process has the lock, raises ``LabError`` with the command and the id of that process.
-
-    ``command`` is the name of the caller's command, for the error that other processes get. The lock is also released
-    when the process ends.
+    ``command`` is the name of the caller's command. If another process has the lock, raise ``LabError`` with the command and
+    the id of that process. The lock is also released when this process ends.
     """
     names.FOLDER.mkdir(parents=True, exist_ok=True)
     path = names.FOLDER / f"{lab}.lock"
@@ -195,7 +194,7 @@ class Status(JsonObject):
     cpu_s: float
 
     def to_text(self) -> str:
-        """Return the status as lines of text."""
+        """Return the status as lines of text: stage and fabric file, resources in use, timers, and missing namespaces."""
         part = f", slice {self.slice}" if self.slice else ""
         lines = [
             f"{self.lab}: {self.stage}, of {self.fabric or 'an unknown file'}{part}",

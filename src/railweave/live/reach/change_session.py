@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 async def opened(target: Target, protocol: Spoken) -> Session:
     """Return a connection that may change a device.
 
-    Raises ``ReachError`` if the device cannot be reached or refuses the login, and ``RailweaveError`` if a library is
-    missing.
+    Raises ``ReachError`` if the device cannot be reached or refuses the login, and ``RailweaveError`` if the Python library
+    for the protocol is missing.
     """
     try:
         if protocol == "ssh":
@@ -61,7 +61,7 @@ class Shell:
         self._limit = limit
 
     async def execute(self, words: str, given: str = "") -> str:
-        """Run a command with an input, and return its output.
+        """Run the command ``words`` with the input ``given``, and return its output.
 
         Raises ``RefusedError`` if the command fails, and ``ReachError`` if the connection ends or the answer is late.
         """
@@ -147,7 +147,7 @@ def _first(words: str) -> str:
 
 
 async def copied(target: Target, file: Path, place: str) -> None:
-    """Copy a file to a path on a device, unless a file of the same size exists there.
+    """Copy a file to the path ``place`` on a device, unless a file of the same size exists there.
 
     Raises ``ReachError`` if the device cannot be reached or the copy fails.
     """

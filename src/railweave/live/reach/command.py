@@ -39,7 +39,8 @@ async def ended(process: asyncio.subprocess.Process) -> None:
 class Command:
     """A connection that runs commands on this machine.
 
-    ``prefixes`` has the words to put before a command, by the first word of the command. The empty key is the default.
+    ``prefixes`` has the words to put before a command, such as those that enter a namespace, by the first word of the
+    command. The empty key is the default.
     """
 
     def __init__(self, prefixes: Mapping[str, Sequence[str]], limit: float = 60) -> None:

@@ -54,25 +54,25 @@ class ReachError(RailweaveError):
 
 
 def cause(error: BaseException) -> str:
-    """Return a short text for an error, or for the first error of a group, with secrets hidden."""
+    """Return type and message of an error as one line, with secrets hidden. For a group of errors, use the first one."""
     while isinstance(error, BaseExceptionGroup):
         error = cast("BaseExceptionGroup[BaseException]", error).exceptions[0]
     return safe_line(f"{type(error).__name__}: {error}" if str(error) else type(error).__name__)
 
 
 def safe_line(text: str) -> str:
-    """Return a text of a device or a library as one line, with secrets hidden and at most 300 characters."""
+    """Return a device's or library's text as one line of at most 300 characters, with secrets hidden."""
     return CONTROL.sub("?", hidden(" ".join(text.split())))[:300]
 
 
 def complaint(answer: str) -> str | None:
-    """Return the error message at the start of a device's output, or None if the output is an answer."""
+    """Return the error message at the start of a device's output, or None if the output does not begin with an error message."""
     match = _COMPLAINT.match(answer[:2000])
     return safe_line(match[0]) if match else None
 
 
 def printed(words: str, status: int, answer: str, wrong: str) -> str:
-    """Return the output of a command. Raises ``ReachError`` if the device refused the command.
+    """Return the output ``answer`` of the command ``words``. Raises ``ReachError`` if the device refused the command.
 
     ``status`` is the exit status. ``wrong`` is the error output.
     """

@@ -1,9 +1,9 @@
 """gNMI by grpcio: a subscription that lasts until the device or the caller ends it. Nothing here can change a device.
 
-The certificate of the device is checked. If ``certificates`` names a private authority, the name in the certificate
-may differ from the device's address, as with eAPI. gRPC has no option for this, so the name is first read from the
-certificate. A user's name and password are sent with each call as metadata (gNMI authentication specification), but
-only over TLS or on this machine.
+The certificate of the device is checked. If ``certificates`` in access.yaml names a private authority, the name in the
+certificate may differ from the device's address, as with eAPI. gRPC has no option for this, so railweave first reads the
+name from the certificate. A user's name and password are sent with each call as metadata (gNMI authentication
+specification), but only over TLS or on this machine.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ class Gnmi:
         return cls(channel, target, login)
 
     async def capabilities(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """Return the models of the device with their versions, and its encodings.
+        """Return two tuples: the YANG models of the device, each with its version, and the encodings that the device supports.
 
         Raises ``ReachError`` if the device refuses the login or does not answer.
         """
@@ -143,9 +143,9 @@ class Gnmi:
 
 
 def request(paths: Sequence[Subscription], encoding: str, every_s: float) -> bytes:
-    """Return a ``SubscribeRequest`` for these paths.
+    """Return an encoded ``SubscribeRequest`` for these paths.
 
-    ``every_s`` is the sampling interval in seconds. The interval is longer if the system requires it.
+    ``every_s`` is the sampling interval in seconds. A path that requires a longer interval gets that interval.
     """
     made = message("SubscribeRequest")()
     wanted = made.subscribe
@@ -172,10 +172,10 @@ def _this_machine(address: str) -> bool:
 
 
 async def _name_of(way: MachineLogin, port: int, limit_s: float) -> tuple[bytes | None, str]:
-    """Return (the authority's certificates or None, the name in the device's certificate).
+    """Return (the authority's certificates, the name in the device's certificate).
 
-    The name is empty if the certificate is valid for the device's address. Raises ``ReachError`` if the device cannot
-    be reached or its certificate is not trusted.
+    The certificates are None if the login names no private authority. The name is empty if the certificate is valid for the
+    device's address. Raises ``ReachError`` if the device cannot be reached or its certificate is not trusted.
     """
     if way.certificates is None:
         return None, ""

@@ -1,8 +1,8 @@
 """Messages of gNMI, as classes that protobuf builds from the field numbers below (gNMI specification 0.10, `gnmi.proto`).
 
 A message that may be received a hundred thousand times in ten seconds has a second class, whose name begins with Raw.
-In it, the path and the value of an update stay bytes. Both classes read the same data, because a nested message is
-encoded as its bytes, preceded by their length. A path is looked up by its bytes and decoded only once, so no Python
+In this class, the path and the value of an update stay bytes. Both classes read the same data, because a nested message is
+encoded as its bytes, preceded by their length. A path is looked up by its bytes and decoded only once. So no Python
 object is made for each of its elements.
 """
 
@@ -56,7 +56,7 @@ _MESSAGES = {
     "RawSubscribeResponse": "1 RawNotification update, 3 bool sync_response",
 }  # fmt: skip
 _ONE_OF = {"TypedValue", "SubscribeResponse", "RawSubscribeResponse"}
-"""The messages that need a oneof, because an empty field that is present has a different meaning from an absent field."""
+"""The messages that need a oneof of protobuf, because an empty field that is present differs in meaning from an absent field."""
 
 
 @lru_cache(maxsize=1)
@@ -100,7 +100,10 @@ def message(name: str) -> Any:  # noqa: ANN401 - classes of protobuf have no sta
 
 
 def path_message(text: str, origin: str = "", target: str = "") -> Any:  # noqa: ANN401
-    """Return a message for a path such as ``/interfaces/interface[name=et-0/0/1]/state``. A ``/`` in brackets is not a separator."""
+    """Return a ``Path`` message for a path such as ``/interfaces/interface[name=et-0/0/1]/state``.
+
+    A ``/`` in brackets is not a separator. ``origin`` and ``target`` are fields of the message.
+    """
     made = message("Path")(origin=origin, target=target)
     for name, keys in elements(text):
         elem = made.elem.add(name=name)
@@ -110,7 +113,7 @@ def path_message(text: str, origin: str = "", target: str = "") -> Any:  # noqa:
 
 
 def elements(text: str) -> list[tuple[str, dict[str, str]]]:
-    r"""Return the elements of a path in text form, with their keys. A backslash keeps a closing bracket within a key's value."""
+    """Return (name, keys) for each element of a path in text form. A backslash keeps a closing bracket within a key's value."""
     path_elements: list[tuple[str, dict[str, str]]] = []
     name, keys, key = "", dict[str, str](), ""
     value: str | None = None  # of the key that is being read

@@ -1,7 +1,7 @@
 """NETCONF over SSH (RFC 6241, RFC 6242): operational commands of Junos as ``<command>``, answered in XML or text.
 
-``Netconf.ask`` sends only ``<command>`` with a ``show`` command and ``<get-configuration>``, so it changes nothing. ``Netconf.called`` sends
-any call; ``telling`` uses it to lock, load and commit configurations.
+``Netconf.ask`` sends only ``<command>`` with a ``show`` command, and ``<get-configuration>``, so it changes nothing.
+``Netconf.called`` sends any call; ``change_session`` uses it to lock, load and commit configurations.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ class Netconf:
         return before
 
     async def _message(self) -> str:
-        """Return the next message, read in the framing that both ends have agreed on."""
+        """Return the next message of the device, in the framing (RFC 6242) that both ends have agreed on."""
         if not self._chunked:
             return decoded(await self._until(_END))
         parts: list[bytes] = []

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 async def opened(target: Target, protocol: Protocol) -> Transport:
     """Return a connection for queries to a device.
 
-    Raises ``ReachError`` if the device cannot be reached or refuses the login, and ``RailweaveError`` if a library is
-    missing.
+    Raises ``ReachError`` if the device cannot be reached or refuses the login, and ``RailweaveError`` if the Python library
+    for the protocol is missing.
     """
     try:
         if protocol == "ssh":

@@ -15,14 +15,14 @@ if TYPE_CHECKING:
 
 _SNMP: Any = pysnmp_asyncio  # it has no types
 ROWS = 25
-"""The number of rows per request."""
+"""The number of table rows per SNMP request."""
 MOST_ROWS = 1 << 16
-"""The largest number of rows of a column. A larger table cannot be a table of ports."""
+"""The largest number of rows that are read of a column. A table of ports has fewer rows."""
 RETRIES = 1
 
 
 _ENGINES: WeakKeyDictionary[asyncio.AbstractEventLoop, Any] = WeakKeyDictionary()
-"""The SNMP engine of each event loop. All devices share it; an engine can be used only in the loop that created it."""
+"""The pysnmp engine of each event loop. All devices share it. An engine can be used only in the loop that created it."""
 
 
 def _engine() -> Any:  # noqa: ANN401 - pysnmp's

@@ -126,7 +126,10 @@ class Ssh:
 
     @classmethod
     async def opened(cls, target: Target) -> Ssh:
-        """Return a connection to a device after login. Raises ``ReachError`` as ``connected`` does."""
+        """Return a connection to a device after login.
+
+        Raises ``ReachError`` if a machine cannot be reached, has an unknown host key or refuses the login.
+        """
         return cls(await connected(target), target.answer_s)
 
     async def ask(self, question: Question) -> str:
@@ -148,7 +151,7 @@ class Ssh:
     async def ran(self, words: str, given: str | None = None) -> tuple[int, str, str]:
         """Run a command, and return its exit status, output and error output. ``given`` is the input of the command, or None.
 
-        Raises ``ReachError`` if the connection ends before the command does.
+        Raises ``ReachError`` if the connection ends before the command ends.
         """
         stdin = asyncssh.DEVNULL if given is None else asyncssh.PIPE
         process = await self._connections[-1].create_process(words, encoding=None, stdin=stdin)

@@ -20,7 +20,10 @@ PORTS: dict[Protocol, int] = {"ssh": 22, "netconf": 830, "eapi": 443, "restconf"
 
 @dataclass(frozen=True, slots=True)
 class Password:
-    """The source of a password: an environment variable, or a file that only its owner can read. The password is never printed."""
+    """The source of a password: an environment variable, or a file that only its owner can read.
+
+    ``kind`` says which of the two, and ``name`` is the variable or the path. The password is never printed.
+    """
 
     kind: str
     name: str
@@ -87,7 +90,10 @@ class MachineLogin:
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A device to query: its name in the design, the protocols in the order in which they are tried, and its login."""
+    """A device to query: its name in the design, the protocols in the order in which they are tried, and its login (``way``).
+
+    ``connect_s`` and ``answer_s`` are the time limits for the login and for each answer, in seconds.
+    """
 
     name: str
     protocols: tuple[Protocol, ...]

@@ -1,7 +1,7 @@
 """eAPI and RESTCONF by httpx: commands of EOS as JSON-RPC, and RESTCONF data by ``GET`` only (RFC 8040).
 
-``Eapi.ask`` runs only commands that are known to be read-only. ``Eapi.ran`` runs any command; ``telling`` uses it to
-change configurations.
+``Eapi.ask`` runs only commands that are known to be read-only. ``Eapi.ran`` runs any command; ``change_session`` uses it
+to change configurations.
 
 A certificate without a trusted authority is refused. Plain HTTP is allowed only for servers on this machine, because it
 exposes the password.
@@ -53,7 +53,10 @@ class _Web:
 
     @classmethod
     async def opened(cls, target: Target) -> Self:
-        """Return a client for a device. The connection is opened by the first query. Raises ``ReachError`` if plain HTTP would expose the password, or if the login or the jump host cannot be used."""
+        """Return a client for a device. The first query opens the connection.
+
+        Raises ``ReachError`` if plain HTTP would expose the password, or if the login or the jump host cannot be used.
+        """
         way, port = target.way, target.way.ports[cls.protocol]
         connections: list[asyncssh.SSHClientConnection] = []
         host = f"[{way.address}]" if ":" in way.address else way.address
@@ -123,7 +126,7 @@ def _this_machine(address: str) -> bool:
 
 @cache
 def _of_this_machine() -> ssl.SSLContext:
-    """Return the TLS context with the authorities that this machine trusts.
+    """Return the TLS context with the certificate authorities that this machine trusts.
 
     The authorities are read only once, because reading them takes 20 ms. Connections without TLS use the same context;
     otherwise httpx would read the authorities for each connection.
@@ -150,7 +153,7 @@ def _is_address(text: str) -> bool:
 
 
 class Eapi(_Web):
-    """EOS by eAPI: JSON-RPC 2.0 with the method ``runCmds``."""
+    """A connection to an EOS switch by eAPI: JSON-RPC 2.0 with the method ``runCmds``."""
 
     protocol = "eapi"
 
@@ -174,7 +177,7 @@ class Eapi(_Web):
     async def ran(self, commands: Sequence[object], form: str, words: str) -> list[object]:
         """Run commands in one session, and return the answer to each.
 
-        ``form`` is text or json. ``words`` is the description of the commands in errors. Raises ``ReachError`` if a
+        ``form`` is ``text`` or ``json``. ``words`` describes the commands in errors. Raises ``ReachError`` if a
         command fails; the commands before it have been carried out.
         """
         body = {
@@ -200,13 +203,16 @@ class Eapi(_Web):
 
 
 def shown(result: object) -> str | None:
-    """Return the text that a command printed, from its result in ``text`` form; None if there is none."""
+    """Return the text that a command printed, from its result in text format; None if the result has no text."""
     output: object = cast("dict[str, object]", result).get("output") if isinstance(result, dict) else None
     return output if isinstance(output, str) else None
 
 
 class Restconf(_Web):
-    """A connection by RESTCONF. It uses only ``GET`` of paths below ``/restconf/data``. If the requested data is not configured, the answer is empty; this is not an error."""
+    """A connection by RESTCONF. It uses only ``GET`` of paths below ``/restconf/data``.
+
+    If the requested data is not configured, the answer is empty; this is not an error.
+    """
 
     protocol = "restconf"
 

@@ -1,4 +1,4 @@
-"""The running lab of a fabric file as a site."""
+"""The running lab of a fabric file, as a site: a network whose devices can be queried and changed."""
 
 from __future__ import annotations
 
@@ -58,13 +58,13 @@ _END_S = 20.0
 
 @dataclass(frozen=True)
 class Router:
-    """A router of a lab as a machine that can be upgraded (``operations.deploy.upgrading``)."""
+    """A router of a lab, as a device whose release can be changed (``operations.deploy.upgrading``)."""
 
     lab: Running
     device: str
 
     async def boot(self) -> str:
-        """Return the process id and the start time of the router's zebra. Raises ``ReachError`` if zebra does not run."""
+        """Return a text that changes at each start: process id and start time of zebra. Raises ``ReachError`` if zebra does not run."""
         pid = routers.daemon_pid(self.lab.place, self.device, "zebra")
         if pid is None:
             raise ReachError("unreachable", f"no zebra of {self.device} runs")
@@ -72,7 +72,7 @@ class Router:
         return f"zebra {pid} {began}"
 
     async def install(self, image: Image) -> None:
-        """Record the root folder for the next start of the router's daemons.
+        """Record the root folder ``image`` from which the router's daemons start next time.
 
         Raises ``RefusedError`` if the folder does not hold FRRouting of the image's release.
         """
@@ -113,11 +113,11 @@ def again(lab: Running, device: str) -> None:
 
 
 FLOWS = 128
-"""The largest number of queue pairs that send packets. They are selected evenly from all queue pairs."""
+"""The largest number of queue pairs that send packets. They are selected at equal distances from all queue pairs."""
 
 
 class LabTraffic:
-    """A sender of packets between the servers of a lab, on queue pairs. It can also start faults in the lab."""
+    """A sender of test packets between the servers of a lab, as packets of queue pairs. It can also start faults in the lab."""
 
     def __init__(self, lab: Running) -> None:
         self._lab = lab
@@ -125,7 +125,7 @@ class LabTraffic:
         self._prober: Prober | None = None
 
     def start(self, seconds: float) -> None:
-        """Start sending packets, in a separate process."""
+        """Start sending packets, in a separate process, until ``stop`` is called. ``seconds`` is ignored."""
         del seconds
         pairs, _ = queue_pairs(self._lab, self._lab.control_plane.routes())
         self._prober = self._open.enter_context(Prober(self._lab, spread(pairs, FLOWS)))
@@ -153,9 +153,9 @@ class LabTraffic:
         return made.end
 
     def released(self, seconds: float) -> str:
-        """Wait at most ``seconds`` seconds until every kernel forwards as designed, and release sessions that FRR does not restore.
+        """Wait at most ``seconds`` until every kernel forwards as designed, and release sessions that FRR does not restore.
 
-        Return a text with the number of released sessions; empty if there were none.
+        Return a sentence with the number of released sessions; empty if there were none.
         """
         before = len(self._lab.released)
         held_sessions.wait_and_release(self._lab, self._lab.control_plane.routes(), seconds)
@@ -168,7 +168,7 @@ class LabTraffic:
 
 
 RARELY_S = 10.0
-"""The seconds between rare queries to a router of a lab. The interval is short, because queries to a lab have no cost."""
+"""The seconds between queries that a watch sends rarely to a router of a lab. The interval is short, because lab queries are cheap."""
 
 
 def lab_devices(fabric: Path, *, only: Collection[str] = (), servers: bool | None = None) -> RunningDevices:
@@ -189,7 +189,7 @@ def lab_devices(fabric: Path, *, only: Collection[str] = (), servers: bool | Non
 
 
 class LabServer:
-    """A server of a running lab as a machine to run ``railweave host`` on: commands run in its namespace."""
+    """A server of a running lab, as a machine on which ``railweave host`` can run. Commands run in the server's namespace."""
 
     def __init__(self, lab: Running, name: str, limit_s: float) -> None:
         # Unlike nsenter, this mounts /sys of the namespace, which has the server's NICs (ip-netns(8)).
@@ -200,20 +200,23 @@ class LabServer:
         return await self._command.ran(f"sh -c {shlex.quote(line)}")
 
     async def put(self, files: Mapping[str, bytes]) -> None:
-        """Write files on the server. The keys of ``files`` are their paths. All servers of a lab have the file system of this machine."""
+        """Write files on the server: content by path. All servers of a lab have the file system of this machine."""
         for path, content in files.items():
             await asyncio.to_thread(Path(path).write_bytes, content)
 
 
 LAB_CHECKS = ("network", "link-carrier", "link-mtu")
-"""The checks that a server of a lab can pass. Such a server has links, addresses, tables and a firewall, but no RDMA devices, and its ports have no speed."""
+"""The checks that a server of a lab can pass.
+
+Such a server has links, addresses, tables and a firewall, but no RDMA devices, and its ports have no speed.
+"""
 
 
 def fleet(fabric: Path, hosts: str | None) -> Fleet:
-    """Return the servers of a running lab as machines that ``railweave host`` can run on.
+    """Return the servers of a running lab as machines on which ``railweave host`` can run.
 
-    ``hosts`` has the servers as a host list; None means all servers that the lab has. Raises ``LabError`` if the lab is
-    not running, and ``InputError`` for an unknown server or an invalid list.
+    ``hosts`` selects servers as a list such as ``H100-[01-04]``; None means all servers of the lab. Raises ``LabError`` if the
+    lab is not running, and ``InputError`` for an unknown server or an invalid list.
     """
     running = life.attach(fabric)[1]
 
@@ -229,9 +232,10 @@ _LACKING = "the lab was brought up without it, so its cables and its ports of le
 
 
 def site(fabric: Path, network: Network, access: AccessFile | None = None) -> Site:
-    """Return the network's lab as a site, without the servers that the lab lacks. If ``access`` is given, its devices are reached by SSH.
+    """Return the network's lab as a site, without the servers that the lab lacks.
 
-    Raises ``LabError`` if the lab is not running, or lacks switches of the network.
+    If ``access`` is given, the devices in it are reached by SSH. Raises ``LabError`` if the lab is not running, or lacks
+    switches of the network.
     """
     record, running = life.attach(fabric)
     whole = present(reachable(network))

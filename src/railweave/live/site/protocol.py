@@ -1,4 +1,4 @@
-"""Interfaces that a site may provide: the machine of a device (for upgrades), and the emulation (for failure campaigns)."""
+"""Interfaces that a site may provide: the device that can be upgraded, and the emulated network (for failure campaigns)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class PacketLoss:
-    """The packets lost between servers.
+    """The packets lost between servers during a measurement.
 
     ``longest_s`` is the longest interruption of one path, in seconds. ``why`` is the reason if nothing was measured.
     """
@@ -25,7 +25,7 @@ class PacketLoss:
     why: str = ""
 
     def line(self) -> str:
-        """Return the packet loss as text for a table cell."""
+        """Return the packet loss for a table cell, such as ``3 of 1,000 lost, 0.20 s at most``."""
         return self.why or f"{self.lost:,} of {self.sent:,} lost, {self.longest_s:.2f} s at most"
 
 
@@ -73,9 +73,9 @@ class Emulation(Packets, Protocol):
         ...
 
     def released(self, seconds: float) -> str:
-        """Wait at most ``seconds`` seconds until devices forward as designed, and repair sessions that stay down.
+        """Wait at most ``seconds`` until devices forward as designed, and repair sessions that stay down.
 
-        Return a text about the repairs; empty if there were none.
+        Return a sentence about the repairs; empty if there were none.
         """
         ...
 

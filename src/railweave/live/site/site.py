@@ -35,12 +35,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class RunningDevices:
-    """The devices of a running network, and the functions that open connections to query them.
+    """The devices of a running network, and the function that opens connections to query them.
 
     - ``configs``: the configurations that the switches should run.
     - ``asked``: the queries to each device and its login, by name.
     - ``ask_by``: a function that opens a connection for queries only.
-    - ``visible``: the part of their state that the devices can show.
+    - ``visible``: the states that the devices can show; a lab, for example, has no port speeds.
     """
 
     network: Network
@@ -49,12 +49,12 @@ class RunningDevices:
     ask_by: Open
     visible: Visibility = EVERYTHING
     addresses: Mapping[str, str] = field(default_factory=dict[str, str])
-    """The address of each device, by name. It identifies the sender of a received message, such as a syslog message.
+    """The address of each device, by name. Railweave identifies the sender of a received message, such as syslog, by this address.
 
     Empty if addresses do not identify senders.
     """
     rarely_s: float = 60.0
-    """The seconds between rare queries to a watched device: queries that are not sent at every interval."""
+    """The seconds between two rounds of those queries to a watched device that are not sent at every interval."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,8 +66,7 @@ class Site(RunningDevices):
     - ``attempts``: the largest number of attempts for each device.
     - ``servers``: the login of each server.
     - ``host_file``: a function that returns the ``host.json`` that a server should have.
-    - ``former``: a function that returns the login of a device that is no longer in the design, or None if it is
-      unknown.
+    - ``former``: a function that returns the login of a device that was removed from the design; None if it is unknown.
     """
 
     change_by: Callable[[Target, Spoken], Awaitable[Session]]
@@ -77,14 +76,14 @@ class Site(RunningDevices):
     host_file: Callable[[str], str]
     former: Callable[[str, Spoken], Target | None]
     remember: Callable[[], None] | None = None
-    """A function to call when every switch of a lab runs this design. The function records this design as the design of the lab."""
+    """A function that records this design as the design of the lab. It is called when every switch of the lab runs the design."""
     machine: Callable[[str], Machine] | None = None
-    """A function that returns the machine of a device, for upgrades that the device's own commands cannot perform.
+    """A function that returns an object which upgrades a device, if the device's own commands cannot upgrade it.
 
-    None if the site has no such machines.
+    None if the site has no such devices.
     """
     lacking: Mapping[str, str] = field(default_factory=dict[str, str])
-    """The servers of the fabric file that a lab does not have, each with the reason and the remedy. ``network`` has none of them."""
+    """The servers of the fabric file that a lab does not have, each with the reason and the remedy. ``network`` excludes them."""
     emulation: Emulation | None = None
     """The emulation, if the site is a lab; None otherwise."""
 
@@ -101,9 +100,9 @@ class Site(RunningDevices):
     def running(
         self, names: Collection[str], done: Callable[[Outcome], None]
     ) -> tuple[dict[str, dict[str, str]], dict[str, str]]:
-        """Return the running configurations by device and file name, and the devices that did not answer, with the reason.
+        """Return two results: running configurations by device and file name, and devices that did not answer, with the reason.
 
-        Nothing is changed on the devices. ``done`` is called with the outcome of each device.
+        Nothing is changed on the devices. ``done`` is called with the outcome of each device in ``names``.
         """
         texts: dict[str, dict[str, str]] = {}
 
@@ -136,8 +135,8 @@ def network_devices(
 ) -> RunningDevices:
     """Return the devices of a network with the logins of access.yaml.
 
-    ``only`` names the devices to keep; empty keeps all. ``servers`` is explained at ``live.collect.plan.plan``, whose
-    errors are raised.
+    ``only`` names the devices to keep; empty keeps all. ``servers`` is True to include the servers, False not to; None
+    includes them if access.yaml has a login for them. Raises the errors of ``live.collect.plan.plan``.
     """
     asked = {device.target.name: device for device in plan(network, access, only=only, servers=servers)}
     if asked:

@@ -72,7 +72,7 @@ def packaged() -> Catalog:
 
 
 def _add(known: dict[str, Any], more: dict[str, Any], path: Path) -> None:
-    """Add the models of a file to ``known``.
+    """Add the hardware models of a file to ``known``. ``more`` are the file's models, and ``path`` is the path of the file.
 
     Raises ``ValueError`` with the path of the file if ``known`` already has a model of the same name.
     """

@@ -1,7 +1,7 @@
 """The data models of hardware: switches, NICs, servers and optics, each value with its source.
 
 A ``source`` that begins with ``assumed:`` means that no document gives the value. Findings that depend on such a value
-say so. Users' own hardware files have the same form (docs/hardware.md).
+say so. Users' own hardware files have the same fields (docs/hardware.md).
 """
 
 from __future__ import annotations
@@ -48,9 +48,9 @@ class PortGroup(Model):
 
 
 def _number(key: object) -> object:
-    """Return a key of digits as an integer. Return other keys unchanged.
+    """Return a key that consists of digits as an integer, because JSON and ``hardware show`` have only string keys.
 
-    JSON and ``hardware show`` have only string keys.
+    Return other keys unchanged.
     """
     return int(key) if isinstance(key, str) and key.isdecimal() else key
 
@@ -59,9 +59,9 @@ _Number = Annotated[int, BeforeValidator(_number)]
 
 
 class HeadroomTable(Model):
-    """The PFC headroom table that a switch platform ships.
+    """The PFC headroom table of a switch platform.
 
-    ``rows`` maps speed in Gb/s to cable length in metres to headroom in bytes (``xoff``).
+    ``rows`` has the headroom in bytes (``xoff``), by speed in Gb/s and cable length in metres.
     """
 
     rows: dict[_Number, dict[_Number, int]]
@@ -71,7 +71,7 @@ class HeadroomTable(Model):
         """Return the headroom in bytes for a cable length, interpolated linearly between table rows.
 
         A length below the shortest row has that row's value. Lengths above the longest row are extrapolated from the last two rows.
-        Returns None if the table does not list the speed, or if its only row is shorter than the cable.
+        Return None if the table does not list the speed, or if its only row is shorter than the cable.
         """
         row = sorted(self.rows.get(speed_gbps, {}).items())
         if len(row) <= 1:
@@ -178,7 +178,7 @@ Ability = Literal["random-spray", "payload-filter", "macsec"]
 
 
 class Platform(Model):
-    """The differences between a Junos switch model and the usual QFX switch. The rest of the catalog assumes the usual switch.
+    """The differences between a Junos switch model and the usual QFX switch, which the rest of the catalog describes.
 
     - ``ecn_min_fill``: the queue fill level, in percent, above which the model marks packets with ECN if the fabric
       file sets no fill level.
@@ -236,7 +236,7 @@ class SwitchModel(Model):
     dedicated: DedicatedBuffer | None = None
 
     def group_of(self, port: int) -> PortGroup | None:
-        """Return the port group that contains a physical port, or None."""
+        """Return the port group that contains the physical port number ``port``, or None."""
         return next((group for group in self.ports if group.first <= port <= group.last), None)
 
 
@@ -404,18 +404,18 @@ class ServerModel(Model):
     source: str
 
     def has_gpu(self, name: str) -> bool:
-        """Return False if ``name``, as a driver or NCCL prints it (``NVIDIA H100 80GB HBM3``), is a different GPU than this model's.
+        """Return True if ``name`` can be this model's GPU, as a driver or NCCL prints it (``NVIDIA H100 80GB HBM3``).
 
-        A name without a model, such as ``AMD Radeon Graphics``, contradicts no model of its vendor.
+        AMD drivers may print a name without a model, such as ``AMD Radeon Graphics``. It can be any GPU of AMD.
         """
         if re.search(rf"(?<![A-Z0-9]){re.escape(self.gpu)}(?![A-Z0-9])", name, re.IGNORECASE):
             return True
         return self.gpu_vendor == "AMD" and re.search(r"AMD Radeon Graphics|\bgfx\d", name) is not None
 
     def card(self, kind: str, rail: int) -> tuple[str, int]:
-        """Return the card of a NIC or port of set ``kind`` on a rail: (the set that has the card's first ports, index of the card from 0).
+        """Return the card of a NIC or port: (NIC set with the card's first ports, index of the card from 0).
 
-        ``rail`` counts from 1.
+        ``kind`` is the NIC set that the port belongs to. ``rail`` counts from 1.
         """
         group = self.nics[kind]
         return group.further_ports_of or kind, (rail - 1) % group.adapters
@@ -492,7 +492,7 @@ class Hardware(Model):
         return not (self.switches or self.nics or self.servers or self.optics)
 
     def with_more(self, other: Hardware) -> Hardware:
-        """Return the models of this value and of ``other``.
+        """Return the models of both objects.
 
         If both have a model of the same name, ``other`` has precedence.
         """

@@ -1,7 +1,7 @@
-"""Hardware files: users' own models in the catalog's form.
+"""Hardware files: users' own hardware models, with the same fields as the catalog's models.
 
 A hardware file has the sections ``switches``, ``nics``, ``servers`` and ``optics``, each with models by name. The
-section ``hardware:`` of a fabric file has the same form. A model with a known name replaces the known model. A model
+section ``hardware:`` of a fabric file has the same sections. A model with a known name replaces the known model. A model
 with ``extends: MODEL`` takes the fields that it does not set from that model.
 
 This module reads the files, reports every error with file and line, and makes their JSON Schema.
@@ -114,7 +114,7 @@ def _of_nics(at: tuple[str | int, ...], group: NicGroup, known: Catalog) -> Iter
 def _of_further_ports(at: tuple[str | int, ...], server: ServerModel, kind: str) -> Iterator[Contradiction]:
     """Yield the contradictions in a NIC set that has ``further_ports_of``.
 
-    Such a set consists of the remaining ports on the cards of another set. ``at`` is the place to report.
+    Such a set consists of the remaining ports on the cards of another set. ``at`` is the key path to report.
     """
     group = server.nics[kind]
     first = server.nics.get(group.further_ports_of)
@@ -141,7 +141,7 @@ def _of_further_ports(at: tuple[str | int, ...], server: ServerModel, kind: str)
 def hardware_schema() -> dict[str, Any]:
     """Return the JSON Schema (draft 2020-12) of a hardware file.
 
-    A model with ``extends`` has no required fields, because it takes them from the other model.
+    A model with ``extends`` has no required fields, because it takes missing fields from the model that it extends.
     """
     schema = Hardware.model_json_schema()
     definitions = cast("dict[str, dict[str, Any]]", schema["$defs"])
@@ -171,7 +171,7 @@ MODELS: dict[str, type[Model]] = {
 
 @dataclass(frozen=True)
 class OwnHardware:
-    """A user's own models. ``places`` gives the file and line of each model by (section, name)."""
+    """A user's own models. ``places`` has the file and line of each model, by (section, name)."""
 
     hardware: Hardware = field(default_factory=Hardware)
     places: dict[tuple[str, str], FileLine] = field(default_factory=dict[tuple[str, str], FileLine])
@@ -179,7 +179,10 @@ class OwnHardware:
 
 @dataclass(frozen=True)
 class Layer:
-    """Files whose models can extend each other. ``at`` is the key path to the sections in each file, for example ``("hardware",)``."""
+    """Hardware files whose models can extend each other, for example all files of a folder.
+
+    ``at`` is the key path to the sections in each file, for example ``("hardware",)``.
+    """
 
     documents: tuple[Document, ...]
     at: tuple[Key, ...] = ()
@@ -187,7 +190,7 @@ class Layer:
 
 @dataclass
 class _Entry:
-    """A model as written in a file, before the fields of the model named in ``extends`` are added."""
+    """A model as written in a file (``given``), before the fields of the model named in ``extends`` are added."""
 
     document: Document
     at: tuple[Key, ...]
@@ -206,7 +209,7 @@ def user_folder() -> Path:
 def own_hardware(folder: Path | None = None, fabric: Document | None = None) -> OwnHardware:
     """Return a user's own models: first those in the user's folder, then those in ``folder``, then those in the fabric file.
 
-    A later model replaces an earlier one of the same name. Raises ``SpecError`` with file and line of every error, and ``InputError``
+    A later model replaces an earlier model of the same name. Raises ``SpecError`` with file and line of every error, and ``InputError``
     if ``folder`` is not a folder.
     """
     layers = [_folder_layer(user_folder())]
@@ -225,7 +228,7 @@ def own_hardware(folder: Path | None = None, fabric: Document | None = None) -> 
 
 
 def _folder_layer(folder: Path) -> Layer:
-    """Return the layer of a folder's hardware files, sorted by name. The layer is empty if the folder does not exist.
+    """Return a folder's hardware files, sorted by name; empty if the folder does not exist.
 
     Raises ``SpecError`` if the folder cannot be read.
     """
@@ -245,9 +248,9 @@ def _folder_layer(folder: Path) -> Layer:
 
 
 def _read(layer: Layer, known: Catalog, places: dict[tuple[str, str], FileLine]) -> Hardware:
-    """Return the models of a layer, and add the file and line of each to ``places`` under (section, name).
+    """Return the models of a layer (files whose models can extend each other), and add their files and lines to ``places``.
 
-    Raises ``SpecError`` with all errors.
+    ``known`` are the models that they may also extend. Raises ``SpecError`` with all errors.
     """
     problems: list[Problem] = []
     entries: dict[str, dict[str, _Entry]] = {section: {} for section in MODELS}
@@ -277,7 +280,7 @@ def _collect(
 ) -> None:
     """Add the models of a file to ``entries``, by section and name. ``at`` is the key path to the sections.
 
-    Each unknown section, and each model that another file of the layer also defines, is added to ``problems``.
+    Each unknown section, and each model that an earlier file also defines, is added to ``problems``.
     """
     value: Any = document.value
     for key in at:
@@ -327,10 +330,10 @@ def _whole(
     problems: list[Problem],
     around: tuple[str, ...] = (),
 ) -> dict[str, Any] | None:
-    """Return the fields of an entry. Missing fields are taken from the model that the entry extends.
+    """Return the fields of a model as written. Missing fields are taken from the model that it extends.
 
-    Return None if that model does not exist. ``named`` holds the other entries of the section. ``around`` lists the
-    entries that are already being resolved; it serves to detect a cycle.
+    Return None if that model does not exist. ``named`` holds the written models of the section. ``around`` lists the
+    models that are already being resolved, to detect a cycle.
     """
     entry = named[name]
     parent = entry.given.get("extends")
@@ -358,7 +361,7 @@ def _nearest(word: str, known: list[str]) -> str:
 
 
 def _model(section: str, entry: _Entry, whole: dict[str, Any], problems: list[Problem]) -> Model | None:
-    """Return the validated model of an entry, or None if the entry is not valid.
+    """Return a validated model, or None if its fields are not valid. ``whole`` has all its fields.
 
     Each error is added to ``problems`` with its line.
     """

@@ -39,7 +39,7 @@ SMALLEST_BYTES = 64
 class PortHeadroom:
     """The headroom that one port needs for one priority after the port sends PFC XOFF.
 
-    - ``response_bytes`` and ``pipeline_bytes``: bytes on the wire, arriving at line rate.
+    - ``response_bytes``, ``pipeline_bytes``: bytes that arrive at line rate during the peer's response and the switch's pipeline delay.
     - ``table_bytes``: the value of the platform's own table for this speed and length; None if no table is public.
     """
 
@@ -62,7 +62,7 @@ class PortHeadroom:
     def wire_bytes(self) -> float:
         """Bytes that arrive at line rate after XOFF is sent, until the peer is silent.
 
-        The sum of the bytes on the cable, those of the peer's response and those of the pipeline.
+        They are the bytes on the cable, those during the peer's response, and those during the pipeline delay.
         """
         return self.flight_bytes + self.response_bytes + self.pipeline_bytes
 
@@ -103,7 +103,7 @@ class PortHeadroom:
 
     @cached_property
     def limit_bytes(self) -> int:
-        """The headroom limit of the port in bytes: the largest of the two calculated needs and the table's value."""
+        """The headroom limit of the port in bytes: the largest of both calculated needs and the platform table's value."""
         need = (
             -(-self.need_bytes // self.cell_bytes) * self.cell_bytes
         )  # more than small packets, if a cell holds just one
@@ -124,10 +124,10 @@ class PortHeadroom:
 def port_headroom(
     catalog: Catalog, model: SwitchModel, length_m: float, speed_gbps: int, mtu_bytes: int
 ) -> PortHeadroom:
-    """Return the headroom of a port.
+    """Return the headroom of a port of a switch model.
 
     It is calculated from the speed, cable length and MTU, and from the chip's cell size, pipeline delay and public
-    table.
+    headroom table.
     """
     physics, buffer = catalog.physics, model.buffer
     per_s = speed_gbps * 1e9 / 8

@@ -32,8 +32,9 @@ class Kernel(Model):
 class Physics(Model):
     """Constants for headroom arithmetic: propagation delay and pause response times.
 
+    - ``velocity_factor``: the speed of the signal in the cable, as a fraction of the speed of light.
     - ``response_quanta``: by speed in Gb/s, the pause quanta (512 bit times) within which a peer must stop.
-    - ``pipeline_ns``: the default for chips whose own value is not documented.
+    - ``pipeline_ns``: the pipeline delay in ns of chips whose own delay is not documented.
     """
 
     velocity_factor: float
@@ -56,7 +57,7 @@ class Physics(Model):
 class Catalog(Model):
     """The whole catalog.
 
-    Each field maps names to models. ``own_hardware`` holds the models that users describe in their own files.
+    The first fields have models by name. ``own_hardware`` holds the models that users describe in their own files.
     """
 
     switches: dict[str, SwitchModel]
@@ -95,7 +96,7 @@ class Catalog(Model):
 
     @model_validator(mode="after")
     def _runs_on(self) -> Catalog:
-        """Add each operating system to the switch models that it lists in ``runs_on``."""
+        """Add to each switch model the operating systems whose field ``runs_on`` lists the model."""
         for name, model in self.switches.items():
             more = [nos for nos, system in self.systems.items() if name in system.runs_on and nos not in model.systems]
             if more:

@@ -24,10 +24,10 @@ def parse_breakout(text: str) -> tuple[int, int] | None:
 
 
 def breakout_of(model: SwitchModel, ports: PortRange, speed_gbps: int) -> Breakout | None:
-    """Return the breakout that gives the ports of a range a speed, or None if no breakout does.
+    """Return the breakout that gives a range of ports the speed ``speed_gbps``, or None if no breakout does.
 
-    If the range names a breakout, only that breakout is considered. Otherwise the mode with the fewest channels is
-    returned.
+    If the range names a breakout, only that breakout is considered. Otherwise the first suitable mode is returned; a port
+    without a breakout comes first.
     """
     group = model.group_of(ports.first or model.ports[0].first)
     modes = group.modes() if group else []
@@ -40,8 +40,8 @@ def breakout_of(model: SwitchModel, ports: PortRange, speed_gbps: int) -> Breako
 def link_breakout(model: SwitchModel, ports: PortRange, speed_gbps: int) -> Breakout | None:
     """Return the breakout for links of a speed, or None.
 
-    If no breakout gives this speed, the breakout for the port's next lower speed is returned. If the range names a
-    breakout, no lower speed is tried: it is an error if the named breakout does not give the speed.
+    If no breakout gives this speed, return the breakout for the port's next lower speed. If the range ``ports`` names a
+    breakout, no lower speed is tried, because the named breakout must give the speed.
     """
     mode = breakout_of(model, ports, speed_gbps)
     if mode is not None or ports.breakout is not None:
@@ -56,7 +56,10 @@ Module = tuple[str, str | int]
 
 
 class OpticRequirement(NamedTuple):
-    """The requirements on the optic at one end of a link. ``asked`` is the optic that the fabric file names, or None."""
+    """The requirements on the optic at one end of a link. ``asked`` is the optic that the fabric file names, or None.
+
+    ``channels`` and ``speed_gbps`` are the breakout of the port: the number of links, and the speed of each.
+    """
 
     cage: str
     channels: int
@@ -86,7 +89,7 @@ def _fits(optic: Optic, cage: str, channels: int, speed_gbps: int) -> bool:
 def joins(optic: Optic | None, other: Optic | None) -> bool:
     """Return True if a link can have these optics at its two ends.
 
-    Return True also if an optic is None, that is, not in the catalog.
+    Also return True if an optic is None, which means that the catalog does not have it.
     """
     if optic is None or other is None:
         return True
@@ -94,9 +97,10 @@ def joins(optic: Optic | None, other: Optic | None) -> bool:
 
 
 def of_one_kind(catalog: Catalog, ends: Iterable[tuple[Module, OpticRequirement]]) -> dict[Module, str]:
-    """Return one optic for each module, all of the same kind (PMD or media). The result is empty if no kind fits all modules.
+    """Return one optic for each module, all of the same kind (PMD or media); empty if no kind fits all modules.
 
-    If several kinds fit, the kind whose optics have the smallest sum of reaches is used.
+    ``ends`` has the modules with the requirements of each link. If several kinds fit, the kind whose optics have the smallest
+    sum of reaches is used.
     """
     known = catalog.optics
     by_module: dict[Module, dict[str, list[tuple[float, str]]]] = {}

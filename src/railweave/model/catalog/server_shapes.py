@@ -1,4 +1,4 @@
-"""Server models with the GPU and NIC counts that a fabric file gives, and NVLink domains wider than a server."""
+"""Variants of server models with the GPU and NIC counts that a fabric file gives, and NVLink domains wider than a server."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 DOMAIN = 72
-"""The number of GPUs in a rack that is one NVLink domain. It applies if the rack's name has no number (NVL36 has one)."""
+"""The number of GPUs in a rack that is one NVLink domain, if the rack's name has no number such as the 36 of NVL36."""
 
 _RACKS = re.compile(r"(?<![a-z0-9])(gb200|gb300|vr200|rubin)(?![0-9])", re.IGNORECASE)
 _NUMBER = re.compile(r"nvl[ -]?(\d+)", re.IGNORECASE)
@@ -23,7 +23,7 @@ _DIES = re.compile(r"(?<![a-z0-9])(hgx|dgx)[ -]?b300", re.IGNORECASE)
 """A pattern of HGX and DGX B300 names. An HGX B300 NVL16 is one board with 8 GPUs: the 16 counts dies."""
 
 BOARDS = {"B200": 8, "B300": 8}
-"""The number of GPUs per board, by GPU model. The same GPUs are also sold in the trays of a rack."""
+"""The number of GPUs per HGX board, by GPU model. The same GPUs are also sold in trays of an NVLink rack, with fewer GPUs per tray."""
 
 NOT_MODELLED = "NVLink between its servers is not counted: predictions send this traffic over NICs"
 THE_FIELD = "domain_gpus"
@@ -31,7 +31,7 @@ THE_FIELD = "domain_gpus"
 
 
 def wider_domain(name: str, model: ServerModel) -> str:
-    """Return the reason why the NVLink domain of a server's GPUs is, or may be, wider than its model says. Return "" if it is not.
+    """Return the reason why a server's NVLink domain is, or may be, wider than its model says; empty if it is not.
 
     ``name`` is the model's name. A model without the field ``domain_gpus`` is recognized by its name and description.
     """
@@ -67,18 +67,19 @@ def wider_domains(known: Catalog, servers: Iterable[str]) -> dict[str, str]:
 
 
 def domain_remarks(known: Catalog, servers: Iterable[str]) -> list[str]:
-    """Return a remark, to be shown with a prediction, for each server model whose NVLink domain is or may be wider than the server."""
+    """Return a remark, shown with predictions, for each server model whose NVLink domain is or may be wider than the server."""
     return [f"{name}: {why}; {NOT_MODELLED}" for name, why in wider_domains(known, servers).items()]
 
 
 GROUP = "gpu"
-"""The name of the NIC set of a server model that belongs to its GPUs."""
+"""The name of the NIC set that serves the GPUs. It is the same in all server models."""
 
 
 def shaped(spec: FabricFile, known: Catalog) -> tuple[FabricFile, Hardware]:
-    """Return (the fabric file with a new model for each group that sets ``gpus`` or ``gpu_nics``, these new models).
+    """Return (changed fabric file, new server models) for server groups that set ``gpus`` or ``gpu_nics``.
 
-    A group whose model is unknown or has no GPU NICs stays unchanged; the design reports it.
+    Each such group gets a new model with these numbers. A group whose model is unknown or has no GPU NICs stays unchanged; the
+    design reports it.
     """
     made: dict[str, ServerModel] = {}
     groups = list(spec.servers)

@@ -1,7 +1,4 @@
-"""Shares of a switch's packet buffer.
-
-One is the share of a port. The other is the share that queues or ports with dynamic thresholds can occupy together.
-"""
+"""Shares of a switch's packet buffer: the share of a port, and the share of queues or ports with dynamic thresholds together."""
 
 from __future__ import annotations
 
@@ -19,7 +16,7 @@ MOST_THRESHOLD = 10
 
 
 def alpha(index: int) -> float:
-    """Return alpha of a dynamic threshold, 2^(index-7): 1/128 to 8 for an index of 0 to 10 (Broadcom).
+    """Return alpha of a dynamic threshold from its index, 2^(index-7): 1/128 to 8 for an index of 0 to 10 (Broadcom).
 
     A configuration may contain an index outside this range, which no chip supports. The nearest valid index is then
     used, and the check ``incomplete-config`` reports the invalid index.
@@ -28,7 +25,7 @@ def alpha(index: int) -> float:
 
 
 def port_share_bytes(model: SwitchModel, percent: int, speed_gbps: int) -> int:
-    """Return the size in bytes of one port's part of an egress pool. It corresponds to a fill level of 100 percent.
+    """Return the size in bytes of one port's part of an egress pool. This size is the base (100 percent) of queue fill levels.
 
     The pool is ``percent`` of the buffer, divided equally among all ports at ``speed_gbps``, the speed of the switch's
     fastest cables. No vendor documents the base of the fill-level percentage. This base matches a published measurement
@@ -38,13 +35,13 @@ def port_share_bytes(model: SwitchModel, percent: int, speed_gbps: int) -> int:
 
 
 def ports_at(model: SwitchModel, speed_gbps: int) -> int:
-    """Return the number of ports that a switch has at a given speed."""
+    """Return the number of ports of a speed that a switch has if all its ports are split to this speed."""
     return max(1, sum(group.count * max(1, group.speed_gbps // max(1, speed_gbps)) for group in model.ports))
 
 
 def held_share(index: int, users: int = 1) -> float:
-    """Return the share (0 to 1) of a pool that ``users`` queues or ports occupy together when each has reached its dynamic threshold.
+    """Return the share (0 to 1) of a pool that ``users`` queues or ports hold together when each has reached its dynamic threshold.
 
-    Each threshold is ``alpha`` times the free part of the pool.
+    ``index`` is the index of the threshold, which is ``alpha`` times the free part of the pool.
     """
     return 1 / (1 + 1 / alpha(index) / users)

@@ -11,9 +11,10 @@ from railweave.model.intent.base import Model
 
 
 class Capability(Model):
-    """A feature of an operating system, and its first release. An empty release means that every release has the feature.
+    """A feature of an operating system.
 
-    ``mapped`` explains how the system reaches the same result by other means; empty if it has the feature itself.
+    ``since`` is the first release with the feature; None if every release has it. ``mapped`` explains how the system reaches
+    the same result by other means; empty if it has the feature itself.
     """
 
     since: str | None = None
@@ -58,7 +59,7 @@ class Range(Model):
 
 
 class UnprintedBehavior(Model):
-    """A system's default for a ``DeviceConfig`` field whose default the configuration text does not show."""
+    """A system's default for a field of ``DeviceConfig``, if the system's configuration text does not show this default."""
 
     value: str | int | float | bool | None
     source: str
@@ -77,7 +78,10 @@ class ReadingTrial(Model):
 
 
 class TakenBack(Model):
-    """Statements that earlier readers understood or passed over as irrelevant, and that are unknown now."""
+    """Statements that earlier versions of the reader understood or passed over as irrelevant, and that are now unknown.
+
+    ``form`` is the pattern of these statements, and ``because`` the reason.
+    """
 
     form: str
     number: int = Field(description="statements of the configurations that were tried")
@@ -96,10 +100,10 @@ class Faults(Model):
 
 
 class Reads(Model):
-    """The parts of a system's configuration text that are read, and the parts that cannot be.
+    """The fields that a system's configuration text shows, and those that it cannot show.
 
-    Parts are named by fields of ``DeviceConfig`` (docs/folder.md). Dots separate levels, without the names of list
-    entries, for example ``bgp.groups.sessions.peer``.
+    Fields are named as in ``DeviceConfig`` (docs/folder.md). Dots separate levels, and names of list
+    members are left out, for example ``bgp.groups.sessions.peer``.
     """
 
     unsaid: dict[str, str] = Field(
@@ -143,7 +147,7 @@ class NotRendered(Model):
     but: tuple[str | int | bool, ...] = ()
 
     def concerns(self, value: object) -> bool:
-        """Return True if the entry applies to this value of the field: the system's configuration cannot express the value."""
+        """Return True if the system's configuration cannot express this value of the field."""
         return (not self.only or value in self.only) and value not in self.but
 
 
@@ -158,7 +162,7 @@ class Login(Model):
 
 
 class Lint(Model):
-    """A finding of a system's own configuration lint: its id, and the condition that must hold.
+    """The lint that railweave runs on a system's configuration folder: the id of its finding, and the condition that must hold.
 
     ``slow`` is True if only ``verify`` runs the lint, because the lint takes long.
     """
@@ -309,7 +313,7 @@ class System(Model):
     source: str
 
     def has(self, capability: str, release: str | None = None) -> bool:
-        """Return whether a release has a feature; None: the default release."""
+        """Return True if a release has a feature. ``release`` None means the system's default release."""
         entry = self.capabilities.get(capability)
         if entry is None:
             return False
@@ -321,7 +325,7 @@ class System(Model):
         return "qos.buffers.egress_lossless" not in self.reads.unsaid
 
     def vlan_called(self, name: str, vlan: int | None) -> str:
-        """Return the name of a VLAN on the system, from the designed name and VLAN ID. Return the name unchanged if ``vlan`` is None."""
+        """Return the name that a VLAN has on the system, from its designed name and VLAN ID. Without a VLAN ID, the name is unchanged."""
         return self.vlan_name.format(name=name, vlan=vlan) if name and vlan else name
 
     def name_of(self, port: int, channel: int | None, lane: int = 1, lanes: int = 8, cards: int | None = None) -> str:

@@ -1,4 +1,4 @@
-"""Search of hardware models by words of the fabric file and the command line, and catalog models as text."""
+"""Search of hardware models by names that the fabric file or the command line gives, and models as lines of text or YAML."""
 
 from __future__ import annotations
 
@@ -21,12 +21,15 @@ SECTIONS = ("switches", "nics", "servers", "optics")
 """Kinds of hardware, in the order in which they are listed."""
 
 ASSUMED = "assumed"
-"""The beginning of a source for a value that no document gives."""
+"""The first word of a ``source`` if no document gives the value."""
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A one-line summary of a model. ``origin`` is ``package``, or the file and line that describes the model."""
+    """A one-line summary of a hardware model.
+
+    ``origin`` is ``package``, or the file and line where a user describes the model.
+    """
 
     section: str
     name: str
@@ -35,7 +38,7 @@ class Row:
 
 
 def rows(catalog: Catalog, places: Mapping[tuple[str, str], FileLine]) -> list[Row]:
-    """Return one row for every model of the catalog."""
+    """Return a one-line summary of every model of the catalog. ``places`` has the file and line of users' own models."""
     return [
         Row(section, name, _in_a_line(catalog, section, model), _origin(section, name, places))
         for section in SECTIONS
@@ -70,7 +73,7 @@ def _in_a_line(catalog: Catalog, section: str, model: object) -> str:
 
 @dataclass(frozen=True)
 class ShownModel:
-    """A model in the form of a hardware file: as values, without fields that have their default value, and as YAML text."""
+    """A model as a hardware file writes it, without fields that have their default value: as data, and as YAML text."""
 
     section: str
     values: dict[str, Any]
@@ -78,7 +81,7 @@ class ShownModel:
 
 
 def shown(catalog: Catalog, name: str, places: Mapping[tuple[str, str], FileLine]) -> list[ShownModel]:
-    """Return the models with a name, one for each section that has such a model."""
+    """Return the models with a name, from each section that has such a model. ``places`` has the file and line of users' own models."""
     return [
         ShownModel(section, to_json(catalog, section, name), text(catalog, section, name, places))
         for section in SECTIONS
@@ -87,13 +90,16 @@ def shown(catalog: Catalog, name: str, places: Mapping[tuple[str, str], FileLine
 
 
 def to_json(catalog: Catalog, section: str, name: str) -> dict[str, Any]:
-    """Return a model in the form of a hardware file, without fields that have their default value."""
+    """Return a model as data for a hardware file, without fields that have their default value."""
     model = getattr(catalog, section)[name]
     return cast("dict[str, Any]", model.model_dump(mode="json", exclude_defaults=True))
 
 
 def text(catalog: Catalog, section: str, name: str, places: Mapping[tuple[str, str], FileLine]) -> str:
-    """Return a model as YAML of a hardware file. A header gives the model's origin and its assumed values."""
+    """Return a model as YAML of a hardware file. A header names the model's origin and its assumed values.
+
+    ``places`` has the file and line of users' own models.
+    """
     value = to_json(catalog, section, name)
     assumed = list(_assumed(value))
     lines = [f"# {name}: {_origin(section, name, places)}"]
@@ -103,7 +109,7 @@ def text(catalog: Catalog, section: str, name: str, places: Mapping[tuple[str, s
 
 
 def _assumed(value: object, at: str = "") -> Iterator[str]:
-    """Yield ``PATH: SOURCE`` for each value whose source is marked as assumed."""
+    """Yield ``PATH: SOURCE`` for each value whose source is marked as assumed. PATH is the value's key path in the model."""
     if isinstance(value, dict):
         for key, inner in cast("dict[str, object]", value).items():
             yield from _assumed(inner, f"{at}.{key}" if at else key)
@@ -121,10 +127,13 @@ HOW_TO_ADD = (
 
 
 def servers_named(catalog: Catalog, word: str) -> list[str]:
-    """Return the server models that match a word.
+    """Return the server models that match a word. The first of these searches that finds a model decides:
 
-    An exact match with the name of a server or of its GPU NIC comes first, then one with the name of its GPU. Otherwise, the word may be any part
-    of the server's or the NIC's name. Case, spaces, hyphens and underscores do not matter: "ConnectX7" is ``connectx-7``.
+    - models with this name, or with a GPU NIC of this name;
+    - models with this GPU;
+    - models whose names contain the word, or whose GPU NIC's name does.
+
+    Case, spaces, hyphens and underscores do not matter: "ConnectX7" is ``connectx-7``.
     """
     nics = {name: model.nics["gpu"].nic for name, model in catalog.servers.items() if "gpu" in model.nics}
     plain = _plain(word)
@@ -154,12 +163,12 @@ def switches_named(catalog: Catalog, word: str) -> list[str]:
 
 
 def system_named(catalog: Catalog, word: str) -> str:
-    """Return the operating system with this name, or an empty string. Spelling is compared as for models: "SONiC" is ``sonic``."""
+    """Return the operating system with this name, or an empty string. Case and hyphens do not matter: "SONiC" is ``sonic``."""
     return next((name for name in catalog.systems if _plain(name) == _plain(word)), "")
 
 
 def switches_running(catalog: Catalog, system: str) -> list[str]:
-    """Return the switch models that run a system. Models whose first system it is come first."""
+    """Return the switch models that run a system. Models that list this system first come first."""
     names = [name for name, model in catalog.switches.items() if system in model.systems]
     return sorted(names, key=lambda name: catalog.switches[name].systems[0] != system)
 
@@ -170,7 +179,7 @@ def _plain(word: str) -> str:
 
 
 def unknown_switch(catalog: Catalog, word: str) -> tuple[str, str]:
-    """Return the error and the fix for a word that matches no switch model."""
+    """Return (error, fix) for a word that matches no switch model."""
     if system := system_named(catalog, word):
         running = ", ".join(switches_running(catalog, system))
         return f"{word!r} is an operating system, not a switch model", f"models that run it: {running}"
@@ -178,7 +187,7 @@ def unknown_switch(catalog: Catalog, word: str) -> tuple[str, str]:
 
 
 def unknown_server(catalog: Catalog, word: str) -> tuple[str, str]:
-    """Return the error and the fix for a word that matches no server model."""
+    """Return (error, fix) for a word that matches no server model."""
     nics = {model.nics["gpu"].nic for model in catalog.servers.values() if "gpu" in model.nics}
     gpus = {model.gpu for model in catalog.servers.values() if "gpu" in model.nics and model.gpu}
     names = {*catalog.servers, *nics, *gpus}
@@ -186,7 +195,7 @@ def unknown_server(catalog: Catalog, word: str) -> tuple[str, str]:
 
 
 def sized_servers(catalog: Catalog) -> list[tuple[str, str, str]]:
-    """Return the models that ``init --nic`` takes: (server, its GPUs, its NICs for GPU traffic) with their numbers."""
+    """Return the models that ``init --nic`` accepts, as (server, ``8 x GPU``, ``8 x NIC``) with numbers and names."""
     return [
         (name, f"{model.gpus} x {model.gpu or 'GPU'}", f"{len(model.nics['gpu'].names)} x {model.nics['gpu'].nic}")
         for name, model in catalog.servers.items()

@@ -1,1 +1,1 @@
-"""Configuration trees of every operating system: their comparison, and the representation of a change."""
+"""Configurations of every operating system as trees of statements: their comparison, and the representation of a change."""

@@ -1,6 +1,6 @@
-"""Addresses and prefixes as values: canonical text, with the address family as an attribute.
+"""Addresses and prefixes as strings in canonical form, with the address family as an attribute.
 
-The values are strings (RFC 5952 for IPv6), so they print, sort and look up as strings. Use ``read`` for text from outside.
+They print, sort and look up as strings (RFC 5952 for IPv6). Use ``read`` for text from outside.
 Calling the class directly assumes that the text is already canonical.
 """
 
@@ -20,11 +20,11 @@ Family = Literal["ipv4", "ipv6"]
 FAMILIES: tuple[Family, ...] = ("ipv4", "ipv6")
 
 WORDS: dict[Family, str] = {"ipv4": "IPv4", "ipv6": "IPv6"}
-"""The names of the address families, as people write them."""
+"""The names of the address families in text for users."""
 
 
 def family_of(text: str | None) -> Family | None:
-    """Return the address family that an option names; None if there is no text. Raises ``InputError`` for other text."""
+    """Return the address family that an option names; None if the option is absent. Raises ``InputError`` for any other text."""
     families: dict[str | None, Family | None] = {None: None, "4": "ipv4", "6": "ipv6", "ipv4": "ipv4", "ipv6": "ipv6"}
     if text not in families:
         raise InputError([Problem(Option("--family"), f"{text!r} is not an address family", "give 4 or 6")])
@@ -32,7 +32,7 @@ def family_of(text: str | None) -> Family | None:
 
 
 BITS: dict[Family, int] = {"ipv4": 32, "ipv6": 128}
-"""Bits of an address, by family."""
+"""The number of bits of an address, by family."""
 
 
 class _Value(str):
@@ -48,7 +48,7 @@ class _Value(str):
 
     @classmethod
     def read(cls, text: str) -> Self:
-        """Return the value in canonical form. Raises ``ValueError`` if the text is not valid."""
+        """Return the text in canonical form, as an object of this class. Raises ``ValueError`` if the text is not valid."""
         return cls(cls._form(text))
 
     @classmethod
@@ -113,7 +113,7 @@ class Prefix(_WithLength):
         return str(ipaddress.ip_network(cls._checked(text)))
 
     def holds(self, address: Address) -> bool:
-        """Return whether an address is in the prefix."""
+        """Return True if an address is in the prefix."""
         return address.family == self.family and InterfaceAddress(f"{address}/{self.length}").prefix == self
 
 

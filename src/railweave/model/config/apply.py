@@ -1,4 +1,4 @@
-"""Functions on configuration trees: apply a change, extract single statements, and merge such statements into a tree."""
+"""Functions on configuration trees: apply a change, extract a single statement, and merge single statements into a tree."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def alone(node: Node, above: Sequence[Name], nodes: Sequence[Node]) -> Node:
 
 
 def merged(nodes: Iterable[Node]) -> list[Node]:
-    """Merge trees of single statements, as ``alone`` returns them, into one tree. Common parents are joined."""
+    """Merge trees that each contain one statement (results of ``alone``) into one tree. Common parents are joined."""
     by_name: dict[Name, Node] = {}
     for node in nodes:
         there = by_name.get(node.name)

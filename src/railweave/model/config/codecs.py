@@ -1,4 +1,7 @@
-"""Codecs that several systems use, for numbers with limits, keywords and names. A codec reads one value from text and writes the value as text."""
+"""Codecs that several systems use, for numbers with limits, keywords and names.
+
+A codec reads one value from configuration text and writes the value as text.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +31,7 @@ def in_range(low: int, high: int) -> str:
 
 
 def _of_length(length: int, low: int, high: int) -> list[str]:
-    """Return regular expressions for the numbers from ``low`` to ``high`` that have ``length`` digits."""
+    """Return regular expressions that together match the numbers from ``low`` to ``high`` that have ``length`` digits."""
     first, last = max(low, 10 ** (length - 1)), min(high, 10**length - 1)
     patterns: list[str] = ["0"] if low == 0 and length == 1 else []
     while first <= last:
@@ -41,7 +44,7 @@ def _of_length(length: int, low: int, high: int) -> list[str]:
 
 
 def number(low: int, high: int, *, unit: int = 1) -> Codec:
-    """Return the codec of a whole number that is ``low`` to ``high`` in the text. The value is the number in the text times ``unit``."""
+    """Return the codec of a whole number that is ``low`` to ``high`` in the text. The value is the number in the text divided by ``unit``."""
     return Codec(in_range(low, high), partial(whole, unit=unit), partial(_times, unit=unit), shown_as=f"{low}-{high}")
 
 
@@ -70,7 +73,7 @@ def _times(value: int, unit: int) -> str:
 def choice(spelled: Mapping[Any, str], **also: object) -> Codec:
     """Return the codec of a value that is written as a keyword.
 
-    ``spelled`` maps each value to its keyword. ``also`` maps further keywords to their values; these are read but never written.
+    ``spelled`` has the keyword of each value. ``also`` has the values of further keywords, which are read but never written.
     """
     back: dict[str, Any] = dict(also)
     for value, word in spelled.items():

@@ -14,11 +14,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Change:
-    """The steps that turn one tree into another, in order: first removals, then settings, then moves.
+    """The steps that turn one configuration tree into another, in order: first removals, then settings, then moves.
 
     - ``back``: the steps that undo the change.
     - ``not_compared``: paths of statements that hold a secret's value in one tree and a reference to it in the other. They cannot
-      be compared, so no step touches them.
+      be compared, so no step changes them.
     """
 
     tree: ConfigTree
@@ -46,13 +46,13 @@ class Change:
     def refused(self) -> Sequence[Refusal]:
         """The steps that the system would reject as commands, each with an alternative.
 
-        The rules that apply are those of the system before the change.
+        The system's rules from before the change apply.
         """
         return (self.before or self.tree).refused(self.steps)
 
     @property
     def disrupts(self) -> list[tuple[Step, Disruption]]:
-        """Each step that disrupts something, with its disruption.
+        """The steps that disrupt something, each with its disruption.
 
         A refused step disrupts everything, because it requires a restart.
         """
@@ -128,8 +128,8 @@ class _Walk:
     ) -> bool:
         """Compare the old and the new version of a statement, and record the steps from one to the other.
 
-        ``above`` and ``places`` are those of ``siblings``, but ``places`` ends with the statement's own indexes. Return
-        True if the statement is removed and set again instead of being changed.
+        ``above`` names the parents from the top down. ``places`` holds the statement's indexes from the top, in the old tree and
+        in the new tree. Return True if the statement is removed and set again instead of being changed.
         """
         if old == new:
             return False
@@ -164,9 +164,10 @@ class _Walk:
     def _pair_by_secret(
         self, gone: list[tuple[int, Node]], come: list[tuple[int, Node]], above: tuple[Name, ...]
     ) -> None:
-        """Remove pairs of statements that differ only in a secret's value from ``gone`` and ``come``, and record them as not compared.
+        """Find removed and added statements that differ only in a secret's value, and record them as not compared.
 
-        Each entry is (index among its siblings, statement).
+        ``gone`` and ``come`` have the removed and the added statements below ``above``, as (index among its siblings, statement).
+        The paired statements are taken out of both lists.
         """
         for left in list(gone):
             for right in list(come):
@@ -182,9 +183,9 @@ def _unknown(name: Name, other: Name) -> bool:
 
 
 def _moves(old: Sequence[Node], new: Sequence[Node], anew: set[Name]) -> list[tuple[Name, Name]]:
-    """Return the moves as (statement to move, sibling that it must precede), in order.
+    """Return the moves that bring ordered statements into their new order, as (statement, sibling that it must precede).
 
-    ``anew`` names the statements that are removed and set again. Before the first move, these and the new statements
+    ``anew`` names the statements that are removed and set again. Before the first move, these and the added statements
     are at the end.
     """
     wanted = [node.name for node in new if node.ordered]

@@ -1,9 +1,9 @@
 """The gate that replaces secrets in device text. All text from devices passes this gate before it enters a file that is shared.
 
 A device's text is a JSON or XML document, statements in braces, or plain lines. ``secret_words`` finds the secret words
-of a statement. Each secret is replaced by ``<hidden>`` or ``<hidden:NAME>``; equal secrets get equal names. No reader
-accepts either form as a value. ``named`` turns ``<hidden:NAME>`` into a reference when a statement enters the fabric
-file. All other text stays unchanged and on its line.
+of a statement. Each secret is replaced by ``<hidden>`` or ``<hidden:NAME>``; equal secrets get equal names. No
+configuration reader accepts either placeholder. ``named`` turns ``<hidden:NAME>`` into a reference when a statement
+enters the fabric file. All other text stays unchanged and on its line.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 _HIDDEN_NAME = re.compile(r"<hidden:([^<>\s]+)>")
 _STANDS_FOR = re.compile(r'"?(?:<secret:[^<>]*>|<hidden(?:[-:][^<>\s]*)?>|&lt;(?:secret|hidden)[^<>]*&gt;)"?')
-"""A pattern of the placeholders that replace secrets. Text with a placeholder has passed the gate before."""
+"""A pattern of the placeholders that replace secrets. Text with a placeholder has already passed the gate."""
 _UNNAMED = re.compile(r'"?<hidden(?:-\d+)?>"?')
 _KEY_MATERIAL = re.compile(
     r"(?:-----BEGIN (?!(?:[A-Z0-9]+ )*PUBLIC KEY)[A-Z0-9 ]{1,40}-----(?:(?!-----BEGIN )[\s\S])*?(?:-----END [A-Z0-9 ]{1,40}-----(?:\s|\\n)*|\Z))+"
@@ -54,7 +54,7 @@ _COMMUNITIES = "SNMP_COMMUNITY"
 
 
 class _Secret(NamedTuple):
-    """A secret in a text."""
+    """A secret in a text, from offset ``start`` to ``end``."""
 
     start: int
     end: int
@@ -62,11 +62,14 @@ class _Secret(NamedTuple):
     """The words before the secret, from which its name is made."""
     value: str
     written: Callable[[str], str] = str
-    """The form of its replacement in the text."""
+    """A function that writes the replacement in the notation of the text, for example quoted."""
 
 
 def gated(text: str, replace: Replace) -> str:
-    """Return the text with each secret replaced. ``replace`` gets the words before the secret and its value, and returns the new value."""
+    """Return the text with each secret replaced.
+
+    ``replace`` gets the words before the secret and the secret itself, and returns the replacement.
+    """
     if not (STEMS.search(text) or "-----BEGIN " in text):
         return text
     begun = text.lstrip()[:1]
@@ -90,7 +93,10 @@ def gated(text: str, replace: Replace) -> str:
 
 
 def redacted(text: str) -> str:
-    """Return the text with ``<hidden>`` in place of each secret. Table keys that would become equal are numbered."""
+    """Return the text with ``<hidden>`` in place of each secret.
+
+    Secrets that are keys of a table get numbers (``<hidden-1>``) if there are several, so that the keys stay different.
+    """
     communities: dict[str, str] = {}
 
     def replace(place: Sequence[str], value: str) -> str:
@@ -103,7 +109,7 @@ def redacted(text: str) -> str:
 
 
 def hidden(statement: str) -> str:
-    """Return statements for display without the values of secrets. Each line must start with the names of its parent statements."""
+    """Return statements for display, with secrets hidden. Each line must begin with the names of its parent statements."""
 
     def replace(_place: Sequence[str], value: str) -> str:
         return value if _STANDS_FOR.fullmatch(value) else HIDDEN
@@ -116,9 +122,9 @@ def hidden(statement: str) -> str:
 
 @dataclass
 class Gate:
-    """The gate for the devices of one network. Equal secrets in the same place of their configurations get the same name on all devices.
+    """The gate for the devices of one network. Equal secrets at the same place of their configurations get the same name on all devices.
 
-    A capture may already have hidden a secret. Such a secret is assumed to have the same value on every device. The
+    A capture may already have hidden a secret without a name. Railweave then assumes the same secret on every device. The
     operator sees its name and supplies its value.
     """
 
@@ -156,7 +162,7 @@ class Gate:
 
 
 def named(text: str) -> str:
-    """Return a text whose secrets ``Gate.text`` has hidden with references for the fabric file: ``<hidden:NAME>`` becomes ``<secret:NAME>``."""
+    """Return a text with references for the fabric file: ``<hidden:NAME>`` from ``Gate.text`` becomes ``<secret:NAME>``."""
     return _HIDDEN_NAME.sub(r"<secret:\1>", text)
 
 
@@ -167,7 +173,7 @@ def _slug(place: Sequence[str]) -> str:
 
 @lru_cache(maxsize=64)
 def _secrets(text: str, find: Find) -> tuple[_Secret, ...]:
-    """Return the secrets of a text.
+    """Return the secrets of a text, as the function ``find`` finds them.
 
     The result is cached: a change reads the texts of its devices again after each step, and most texts are unchanged.
     """
@@ -232,7 +238,10 @@ def _words(spans: Sequence[tuple[str, int, int]], above: Sequence[str], *, lines
 
 
 def _inside(word: str, *, bearer: bool) -> list[tuple[int, int]]:
-    """Return the spans (start, end) inside a word that look like secrets. After ``bearer``, the whole word is a secret."""
+    """Return the spans (start, end) inside a word that look like secrets. If ``bearer`` is True, the whole word is a secret.
+
+    ``bearer`` is True after the word ``bearer`` of an HTTP login.
+    """
     bare = word.strip("\"'")
     start = word.find(bare)
     if bearer:
@@ -265,7 +274,7 @@ def _cleaned(words: Iterable[str]) -> list[str]:
 
 
 def _lines(text: str) -> Iterator[_Secret]:
-    """Yield the secrets of a text of indented lines. Lines above with less indentation are the parents of a line."""
+    """Yield the secrets of a text of indented lines. The parents of a line are the earlier lines with less indentation."""
     above: list[tuple[int, list[str]]] = []
     place, banner = 0, False
     for line in text.split("\n"):
@@ -290,7 +299,7 @@ def _lines(text: str) -> Iterator[_Secret]:
 
 
 def _shapes(text: str, at: int) -> Iterator[_Secret]:
-    """Yield the secrets of free text: only those that are recognized by their form, such as password hashes."""
+    """Yield the secrets in free text that are recognized by their form, such as password hashes. ``at`` is the text's offset."""
     for match in SHAPE.finditer(text):
         yield _Secret(at + match.start(), at + match.end(), ("text",), match[0])
 
@@ -298,7 +307,7 @@ def _shapes(text: str, at: int) -> Iterator[_Secret]:
 def _marked(spans: Sequence[tuple[str, int, int]], above: Sequence[str], *, lines: bool = False) -> Iterator[_Secret]:
     """Yield the secrets of a statement that the system itself marks as secret.
 
-    If no secret is recognized, yield the last word.
+    If no secret is recognized, yield the last word. ``spans`` has the statement's words, ``above`` the words of its parents.
     """
     secrets = list(_words(spans, above, lines=lines))
     if not secrets and spans:
@@ -382,7 +391,7 @@ def _escaped(text: str) -> str:
 
 
 def _json(text: str) -> Iterator[_Secret]:
-    """Yield the secrets of a JSON document: values of secret keys, keys of tables that are secrets, and secrets inside strings."""
+    """Yield the secrets of a JSON document: values of secret keys, table keys that are secrets, and secrets inside strings."""
     path: list[str | None] = []
     key: str | None = None
     tokens = list(_JSON_TOKEN.finditer(text))
@@ -432,7 +441,10 @@ def _value_of_json(token: re.Match[str], path: Sequence[str | None], key: str | 
 
 
 def _text_of_json(text: str, at: int, above: Sequence[str]) -> Iterator[_Secret]:
-    """Yield the secrets of a JSON string that may contain configuration lines. An escaped newline ends each line."""
+    """Yield the secrets of a JSON string that may contain configuration lines, separated by escaped newlines.
+
+    ``at`` is the offset of the string; ``above`` has the keys that lead to it.
+    """
     if not STEMS.search(text) and "-----BEGIN " not in text:
         return
     if "-----BEGIN " in text and _KEY_MATERIAL.search(text):

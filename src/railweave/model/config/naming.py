@@ -1,4 +1,4 @@
-"""Names made from patterns with fields in braces, where a field can also be a sum, and the common form of route targets."""
+"""Names made from patterns with fields in braces, where a field can also be a sum, and route targets without a vendor's prefix."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ _SUM = re.compile(rf"-?{_TERM}(?:[+-]{_TERM})*")
 
 
 def named(pattern: str, **fields: str | int) -> str:
-    """Return the name that a pattern gives when its fields have these values.
+    """Return the name that ``pattern`` gives when the fields in its braces are replaced by their values.
 
-    Braces contain a field or a sum, for example ``leaf{stripe_number*2+leaf-2:02d}``.
+    Braces contain a field name or a sum, for example ``leaf{stripe_number*2+leaf-2:02d}``.
 
     Raises ``KeyError`` for an unknown field, and ``ValueError`` for an expression that is neither a field nor a sum.
     """

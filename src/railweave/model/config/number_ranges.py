@@ -12,13 +12,14 @@ if TYPE_CHECKING:
 
 
 Lengths = tuple[int, int]
-"""The minimum and maximum length of a prefix."""
+"""The minimum and maximum prefix length in bits."""
 
 
 def lengths(prefix: Prefix, words: Sequence[str]) -> Lengths | None:
-    """Return the range of prefix lengths that a prefix-list entry matches. ``words`` are ``ge``, ``le`` and ``eq`` with their numbers.
+    """Return the minimum and maximum prefix length that a prefix-list entry matches, or None if a word is unknown.
 
-    Without words, the entry matches only the length of its prefix. Return None if a word is unknown.
+    ``words`` are the words after the prefix: ``ge``, ``le`` or ``eq``, each with its number. Without them, the entry
+    matches only the length of its prefix.
     """
     given = dict(zip(words[::2], words[1::2], strict=False))
     numbers = {word: int(text) for word, text in given.items() if text.isascii() and text.isdigit() and len(text) < 4}
@@ -31,11 +32,11 @@ def lengths(prefix: Prefix, words: Sequence[str]) -> Lengths | None:
 
 
 def of_list(entries: Iterable[tuple[Prefix, Lengths, bool]]) -> tuple[bool, Lengths | None] | None:
-    """Return the matching rule that all entries of a prefix list share, or None if the rules differ.
+    """Return the rule by which all entries of a prefix list match, or None if the rules differ.
 
-    The rule is (True if longer prefixes match, their lengths or None for any length). Each entry is (prefix, its
-    lengths, True if words such as ``ge`` follow the prefix). A host prefix without such words is compatible with any
-    other entry.
+    A rule is (True if longer prefixes match, their minimum and maximum length or None for any length). Each entry is
+    (prefix, minimum and maximum length, True if words such as ``ge`` follow the prefix). A host prefix without such words
+    fits any rule.
     """
     known = list(entries)
     shapes = {
@@ -55,7 +56,7 @@ _EXACT = (-1, -1)
 
 
 def _shape(prefix: Prefix, each: Lengths, *, has_words: bool) -> Lengths:
-    """Return the prefix lengths that a prefix-list entry matches in a normal form: equivalent entries get equal lengths.
+    """Return the lengths that a prefix-list entry matches, in a form that is equal for entries that match alike.
 
     ``each`` holds the minimum and the maximum length. ``has_words`` is True if the entry has ``ge``, ``le`` or ``eq``.
     In the result, a minimum of 0 means the prefix's own length, and a maximum of 0 means 32 bits (IPv4) or 128 (IPv6).
@@ -68,7 +69,7 @@ def _shape(prefix: Prefix, each: Lengths, *, has_words: bool) -> Lengths:
 
 
 def ranges(numbers: Iterable[int]) -> str:
-    """Return the numbers in order, with consecutive ones joined: ``10,20-29``."""
+    """Return the numbers in ascending order as a text such as ``10,20-29``, with consecutive numbers joined."""
     spans: list[list[int]] = []
     for number in sorted(set(numbers)):
         if spans and spans[-1][-1] == number - 1:
@@ -79,5 +80,5 @@ def ranges(numbers: Iterable[int]) -> str:
 
 
 def numbers(name: str) -> tuple[int, ...]:
-    """Return the numbers in a port's name as a sort key: Eth1/2 comes before Eth1/16, and channels are in order."""
+    """Return the numbers in a port's name, for use as a sort key: (1, 2) for Eth1/2, so that it comes before Eth1/16."""
     return tuple(map(int, re.findall(r"[0-9]+", name)))

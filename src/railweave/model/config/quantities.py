@@ -1,8 +1,8 @@
 """Quantities as text, parsed the same way everywhere: ``400G``, ``30m``, ``128us``, ``8M``.
 
 A quantity is a number with a unit; blanks may surround either. A ``Quantity`` object defines the units of one kind of
-quantity and their factors; this module defines all kinds that railweave uses. If a number without a unit is accepted,
-``factors`` has the empty unit. The limits of a number are checked by the reader of its option, file or cell.
+quantity and their factors. This module defines all kinds that railweave uses. A kind that accepts a number without a
+unit lists the empty unit in ``factors``. The code that reads an option, a file or a table cell checks the limits of the number.
 """
 
 from __future__ import annotations
@@ -24,18 +24,18 @@ The MTU of a port includes them; the IP MTU does not.
 
 _FORM = re.compile(r"\s{0,9}(-?)(\d{1,40}(?:\.\d{0,40})?|\.\d{1,40})\s{0,9}([A-Za-z]{0,9}|%)\s{0,9}")
 _NEARLY = 1e-6
-"""The tolerance for whole numbers: a product within this distance of a whole number counts as whole.
+"""The tolerance for whole numbers: a number that is this close to a whole number counts as whole.
 
-For example, 1.1 x 10^6 is not exact in binary.
+A product of a decimal number and a unit factor may be inexact, because 1.1, for example, has no exact binary form.
 """
 
 
 @dataclass(frozen=True)
 class Quantity(Generic[N]):
-    """A kind of quantity.
+    """A kind of quantity, such as a link speed.
 
     - ``unit``: the base unit of the numbers, in words.
-    - ``factors``: the factor of each unit to the base unit.
+    - ``factors``: by unit, the number of base units in one such unit.
     - ``example``: a valid quantity as text.
     - ``kind``: ``int`` if only whole numbers make sense, else ``float``.
     """
@@ -45,16 +45,16 @@ class Quantity(Generic[N]):
     example: str
     kind: type[N]
     counts: str = ""
-    """The noun for error messages, such as ``a size``, if ``unit`` is not such a noun."""
+    """The noun for error messages, such as ``a size``. If empty, messages use ``unit``."""
     also: Mapping[str, float] = field(default_factory=dict[str, float])
-    """Further spellings of units, which error messages do not list."""
+    """Further spellings of units and their factors. They are accepted, but error messages do not list them."""
     any_case: bool = False
-    """True if ``8g`` means ``8G``."""
+    """True if upper and lower case mean the same, for example ``8g`` and ``8G``."""
     signed: bool = False
     """True if the number may be below zero."""
 
     def parse(self, value: str | float) -> N:
-        """Return the number that a text represents. A bare number uses the factor of the empty unit.
+        """Return the number of base units that ``value`` stands for. A number without a unit uses the factor of the empty unit.
 
         Raises ``ValueError`` with the expected form and an example.
         """
@@ -140,15 +140,15 @@ ENGINE_TIME = replace(PICOSECONDS, example="750ns", any_case=True)
 """A time in picoseconds, in the notation of the engines (docs/engine.md)."""
 
 _RATIO = re.compile(r"\s{0,9}([0-9]{1,3}(?:\.[0-9]{1,3})?)(?::1(?:\.0)?)?\s{0,9}")
-"""A pattern of a ratio with at most six digits, because ``design.sizing.fabric_file`` writes no more."""
+"""A pattern of a ratio such as ``3`` or ``1.5:1``: at most six digits, because ``design.sizing.fabric_file`` writes no more."""
 
 RATIO_FIX = "write server bandwidth over uplink bandwidth: 3:1, 3 or 1.5, for example"
 
 
 def ratio(value: str | float) -> float:
-    """Return an oversubscription ratio: server bandwidth over uplink bandwidth of a leaf.
+    """Return an oversubscription ratio as a number, for example 3.0 for ``3:1``.
 
-    Raises ``ValueError`` if the text is not valid.
+    The ratio is the server bandwidth of a leaf divided by its uplink bandwidth. Raises ``ValueError`` if the text is not valid.
     """
     match = _RATIO.fullmatch(str(value))
     if match is None or not float(match[1]):

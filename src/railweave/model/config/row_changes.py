@@ -1,4 +1,7 @@
-"""Rules for changing lines, derived from the rows of statement tables: which lines a new line replaces, and what a change disrupts."""
+"""Rules for changing configuration lines: which lines a new line replaces, and which traffic or sessions a change disrupts.
+
+The rules are derived from statement tables, which describe one statement per row (``model.config.statements``).
+"""
 
 from __future__ import annotations
 
@@ -16,11 +19,14 @@ if TYPE_CHECKING:
     from railweave.model.config.tree import Disruption
 
 PORT = "port"
-"""The codec kind of port names. A changed line below a port's header disrupts only this port."""
+"""The kind of names in statement tables that are port names. A changed line below a port's header disrupts only this port."""
 
 
 def with_rows(rules: LineRules, tables: Sequence[Statements[Any]]) -> LineRules:
-    """Return ``rules`` with the rules of the tables' rows added. The patterns of ``rules`` come first."""
+    """Return ``rules`` with the rules added that follow from statement tables: replaced lines, and disruptions.
+
+    The patterns of ``rules`` come before those of the tables.
+    """
     patterns = dict(pattern for table in tables for pattern in _patterns(table))
     replaced = (pattern for pattern, changed in patterns.items() if changed != "removed")
     cut = (pattern for pattern, changed in patterns.items() if changed == "cut")
@@ -28,13 +34,13 @@ def with_rows(rules: LineRules, tables: Sequence[Statements[Any]]) -> LineRules:
 
 
 def with_disruptions(rules: LineRules, tables: Iterable[Statements[Any]]) -> LineRules:
-    """Return ``rules`` with the disruptions of the tables' rows added."""
+    """Return ``rules`` with the disruptions added that the rows of statement tables cause."""
     rows = (row for table in tables for row in _disruptions(table, rules, "", table.disrupts or ()))
     return replace(rules, disruptions=(*rows, *rules.disruptions))
 
 
 def _patterns(table: Statements[Any]) -> Iterator[tuple[str, Changed]]:
-    """Yield (pattern of ``LineRules``, way to change it) for each statement that has one value."""
+    """Yield (pattern as in ``LineRules``, manner of changing the statement) for each statement that can have only one value."""
     for row, forms, inner in table.statements():
         if inner is not None:
             yield from _patterns(inner)
@@ -63,9 +69,9 @@ def _disruptions(
 
 
 def _names(form: Form, row: Row, rules: LineRules) -> Iterator[str]:
-    """Yield the patterns by which a tree identifies the lines of a form.
+    """Yield regular expressions for the names that lines of this form have in a configuration tree.
 
-    These are the whole line and, if the tree identifies the line by fewer words, the line without its value.
+    These are the whole line and, if the tree names the line by fewer words, the line without its value.
     """
     marks = {slot: f"<{slot}>" for slot in form.slots}
     line = form.filled(marks)

@@ -9,8 +9,8 @@ Sources:
 - FRRouting documentation (BGP, OSPF, IS-IS, key chains, NHRP, VRRP, vty).
 - Enterprise SONiC user guide.
 
-This module knows words, not the syntax of statements. So it finds secrets also in statements that no reader
-understands.
+This module knows only single words, not the syntax of statements. It therefore also finds secrets in statements that
+railweave cannot read.
 """
 
 from __future__ import annotations
@@ -27,25 +27,25 @@ if TYPE_CHECKING:
 REFERENCE = re.compile(r"<secret:([^>]*)>")
 """The pattern of a secret's reference in a configuration. Its group is the secret's name."""
 UNKNOWN_SECRET = "secret:?"  # noqa: S105 - stands for a secret
-"""The reference for a secret whose value a text contains in clear text, hashed or obfuscated.
+"""The name in place of a secret's value that a configuration contains in clear text, hashed or obfuscated.
 
 The value itself is never kept.
 """
 HIDDEN = "<hidden>"
-"""The text that replaces a secret that the gate has removed."""
+"""The text that replaces a secret which the module ``gate`` removes from a text."""
 _QUOTED = r'"(?:[^"\\]|\\.)*"'
-"""A pattern of text in quotation marks; a backslash escapes the next character."""
+"""A pattern of text with its quotation marks; a backslash escapes the next character."""
 _INSIDE = r'(?:[^"\\]|\\.)*'
-"""A pattern of text inside existing quotation marks, for example in JSON."""
+"""A pattern of text between quotation marks that are matched separately, for example in JSON."""
 _WORD = r'[^\s"]+'
 """A pattern of a word without blanks or quotation marks."""
 _WORD_OF_BRACES = r'(?:(?!/\*)[^\s"{}\[\];#|?])+'
-"""A pattern of a word in brace syntax, which also ends at a brace, a semicolon or a comment."""
+"""A pattern of a word in a syntax with braces (Junos). The word also ends at a brace, a semicolon or a comment."""
 
 
 @dataclass(frozen=True)
 class Secret:
-    """A secret, identified by its name. It prints as the reference that replaces the secret in configuration."""
+    """A secret, identified by its name. As text, it is the reference ``<secret:NAME>``, which replaces the secret in configuration."""
 
     name: str
 
@@ -63,14 +63,14 @@ def reference(text: str) -> str:
 
 
 def secrets(text: str) -> tuple[Secret, ...]:
-    """Return the secrets whose references are in a text, in order."""
+    """Return the secrets whose references ``<secret:NAME>`` are in a text, in order."""
     return tuple(Secret(name) for name in REFERENCE.findall(text)) if "<secret:" in text else ()
 
 
 def alike(text: str, other: str) -> bool | None:
-    """Return True if two texts are equal, None if one has a value where the other has a reference, and False otherwise.
+    """Return True if two texts are equal, and False if they differ. Return None if they differ only in secrets.
 
-    None requires that the texts have no other difference.
+    For None, one text has a value where the other text has the reference ``<secret:NAME>``.
     """
     if text == other:
         return True
@@ -78,7 +78,7 @@ def alike(text: str, other: str) -> bool | None:
 
 
 def filled(line: str, text: str) -> bool:
-    """Return whether ``text`` equals ``line`` with any number of its references to secrets replaced by values.
+    """Return True if ``text`` is ``line`` with some or all references ``<secret:NAME>`` replaced by values.
 
     The result is False for a line without references.
     """
@@ -93,7 +93,7 @@ def filled(line: str, text: str) -> bool:
 
 @lru_cache(maxsize=1024)
 def secret_pattern(line: str) -> re.Pattern[str]:
-    """Return the pattern of a line with values in place of its references. Each group is the value of one reference.
+    """Return a pattern that matches ``line`` with a value in place of each reference ``<secret:NAME>``. Each group is one value.
 
     A value is exactly one word or one quoted text, so that it cannot hide anything else. In a line with braces (``key <secret:x>;``)
     and in a ``set`` line, a word also ends at a brace or a semicolon.
@@ -111,21 +111,21 @@ def secret_pattern(line: str) -> re.Pattern[str]:
 
 
 _MARK = re.compile(r'(?<!\\)(?:\\\\)*"')
-"""A pattern of a quotation mark without a backslash that escapes it."""
+"""A pattern of a quotation mark that no backslash escapes."""
 
 
 STEMS = re.compile(
     r"(?i)pass|secret|key|communit|psk|\bcak|token|auth|priv|md5|snmp|bearer|ascii-text|hexadecimal|credential|certificates|bindpw|\$\w{1,6}\$"
     r"|://|eyJ"
 )
-"""Word stems that a line with a secret must contain. Lines without any of them are skipped."""
+"""A pattern of parts of words. A line with a secret contains at least one of them, so all other lines are skipped."""
 _ANNOUNCES = re.compile(
     r"(?:[a-z0-9]+[-_])*(?:password|passwd|pass-?phrase|passkey|secret|psk|cak|bindpw|token|credential|apikey|jwt|ascii-text|hexadecimal"
     r"|(?:auth|authentication|privacy|priv|private|shared|encryption|md5|message-digest|digest|api|access|server|secret|md|master)[-_]key"
     r"|key[-_](?:string|value|data|octet-string))"
     r"(?:[-_](?:hash|hashed|encrypted|value|text))?"
 )
-"""A pattern of words that announce a secret. Words of ``_FORM`` may come between the announcing word and the secret."""
+"""A pattern of words that announce a secret, such as ``password``. Words of ``_FORM`` may come between such a word and the secret."""
 _FORM = re.compile(
     r"\d{1,5}|8a|md5|sha[-\d]*|hmac-[\w-]+|aes[-\w]*|3?des\w*|cmac[-\w]*|clear(?:-?text)?|plain(?:-?text)?|encrypted|hash(?:ed)?|ascii-text|hexadecimal"
     r"|text|string|type|value|key-id|keyid|ietf-md5|algorithm|[xy]"
@@ -142,7 +142,7 @@ _AFTER = frozenset(
     source-address options hello level-1 level-2 authenticate remote localized deadtime key-id mode rounds and / ; | { }
     """.split()  # noqa: SIM905 - one word a line would hide the rest
 )
-"""Words that may follow a secret and are not secret themselves."""
+"""Words that may follow a secret and do not belong to it, such as ``role``."""
 _NO_VALUE = frozenset(
     """
     ckn profile policy format encryption encryption-key minimum-length maximum-length minimum-changes minimum-numerics
@@ -150,7 +150,7 @@ _NO_VALUE = frozenset(
     history expire recovery complexity aging common reversible chain server timeout retry-options
     """.split()  # noqa: SIM905 - one word a line would hide the rest
 )
-"""Words that, after an announcing word, mean that no secret follows."""
+"""Words such as ``policy``. If such a word follows an announcing word, the statement contains no secret."""
 _IN_A_CHAIN = frozenset(
     [
         "secret",
@@ -167,12 +167,12 @@ _NO_KEY_BEFORE = frozenset(["hash", "ssh", "public", "sort", "ssl", "certificate
 _FREE = frozenset(["description", "remark", "banner", "contact", "location", "message", "announcement", "motd"])
 """Words that start free text. Announcing words inside free text are ignored."""
 _FAR = 8
-"""The number of parent words, before a statement, among which an announcing word counts: ``secret { VALUE { … } }``."""
+"""The number of words before a statement that are searched for an announcing word, for example ``secret`` in ``secret { VALUE { … } }``."""
 _COMMUNITY = re.compile(r"(?:[a-z]+[-_])*community(?:[-_](?:name|string))?")
 _TRAP_PAIRS = frozenset(["vrf", "version", "udp-port", "source-interface", "interface", "use-vrf"])
 _TRAP_WORDS = _TRAP_PAIRS | {"traps", "informs", "trap", "inform"}
 _TRAP_GROUP = "railweave"
-"""The name of railweave's own trap group. Every rendered configuration has it, and it is not a secret."""
+"""The name of railweave's own SNMP trap group. Every rendered configuration has it, so it is not treated as a secret."""
 
 SHAPE = re.compile(
     r"\$(?:\d{1,2}|2[aby]|y|gy|8[aA]|sha\d*|md5|apr1)\$[^\s;\"'<>]+"  # crypt(3) and Junos
@@ -187,10 +187,10 @@ INSIDE = re.compile(
 
 
 def secret_words(words: Sequence[str], start: int = 0, *, lines: bool = False) -> Iterator[tuple[int, int]]:
-    """Yield the positions (first, past the last) of secrets among the words of a statement.
+    """Yield (index of the first word, index after the last word) of each secret in a statement.
 
-    The statement begins at ``start``; the words before it are those of the parent statements. ``lines`` is True for a command language
-    in which a secret may contain blanks and extends to the end of its line.
+    ``words`` begin with the words of the parent statements; the statement itself begins at the index ``start``. ``lines`` is True for a
+    command language in which a secret may contain blanks and extends to the end of its line.
     """
     low = [word.strip('"').lower().removeprefix("--") for word in words]
     opens = low[-1:] == ["{"]
@@ -255,9 +255,9 @@ def _past_form(low: list[str], at: int, end: int) -> int:
 
 
 def _is_no_value(low: list[str], at: int, end: int) -> bool:
-    """Return True if the word after an announcing word is not the secret itself.
+    """Return True if the word at ``at``, which follows an announcing word such as ``password``, is not the secret itself.
 
-    Such a word qualifies the next word, or announces a secret.
+    Such a word is a setting of the secret, for example ``minimum-length``, or is itself an announcing word.
     """
     if low[at] in _NO_VALUE:
         return True
@@ -266,9 +266,11 @@ def _is_no_value(low: list[str], at: int, end: int) -> bool:
 
 
 def _of_key(low: list[str], at: int, end: int) -> tuple[int, bool] | None:
-    """Return the secret of ``key SECRET``, ``key 7 SECRET`` or ``key NAME 7 SECRET``, in the form that ``_announced`` returns.
+    """Return (index of the secret, True) for ``key SECRET``, ``key 7 SECRET`` or ``key NAME 7 SECRET``, or None.
 
-    The number of a key in a chain and the path of a key file are not secrets.
+    ``at`` is the index of ``key``; the parameters are those of ``_announced``. The number of a key in a chain and the path of a key file
+    are
+    not secrets.
     """
     first, second, third = at + 1, at + 2, at + 3
     word = low[first]
@@ -293,9 +295,9 @@ def _of_key(low: list[str], at: int, end: int) -> tuple[int, bool] | None:
 
 
 def _of_authentication(low: list[str], at: int, end: int) -> tuple[int, bool] | None:
-    """Return the secret of ``authentication text SECRET``, in the form that ``_announced`` returns.
+    """Return (index of the secret, True) for ``authentication text SECRET``, or None.
 
-    For VRRP and NHRP, the word ``text`` is optional.
+    ``at`` is the index of ``authentication``; the parameters are those of ``_announced``. For VRRP and NHRP, the word ``text`` is optional.
     """
     first = at + 1
     if low[first] in {"text", "string", "plain", "simple", "plaintext", "cleartext"} and first + 1 < end:
@@ -308,7 +310,10 @@ def _of_authentication(low: list[str], at: int, end: int) -> tuple[int, bool] | 
 
 
 def _community(low: list[str], at: int, end: int) -> tuple[int, bool] | None:
-    """Return the community that a word of an SNMP statement announces, in the form that ``_announced`` returns."""
+    """Return (index of the SNMP community, False) if the word at ``at`` announces a community, or None.
+
+    The parameters are those of ``_announced``.
+    """
     word, after = low[at], at + 1
     if word == "snmp_community":  # a table of SONiC, whose keys are communities
         return after, False
@@ -322,10 +327,10 @@ def _community(low: list[str], at: int, end: int) -> tuple[int, bool] | None:
 
 
 def _of_trap_target(low: list[str], at: int, end: int) -> tuple[int, bool] | None:
-    """Return the community in an ``snmp-server host`` line, in the form that ``_announced`` returns.
+    """Return (index of the community, False) for an ``snmp-server host`` line, or None.
 
-    The form of the line is ``snmp-server host ADDRESS [vrf VRF] [traps] [version 2c] COMMUNITY``. Return None for
-    version 3, which has a user in place of the community.
+    ``at`` is the index after the address in ``snmp-server host ADDRESS [vrf VRF] [traps] [version 2c] COMMUNITY``. The
+    result is None for version 3, which has a user in place of the community.
     """
     rest = low[at:end]
     if {"community", "user"} & set(rest) or ("version" in rest and rest[rest.index("version") + 1 :][:1] == ["3"]):

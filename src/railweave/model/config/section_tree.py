@@ -1,4 +1,4 @@
-"""Lines and sections as a tree that can be compared, and the commands of a change with their ``no`` forms.
+"""Configuration lines and sections as a tree that can be compared, and the commands that make a change, including ``no`` lines.
 
 ``LineRules`` describes how lines of a system change: which lines hold one value, which lines ``no`` removes without
 their value, and which lines cannot be removed. Each system's own folder defines its rules. Patterns consist of words:
@@ -27,18 +27,18 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class LineRules:
-    """The rules of a system's lines. Without a rule, a line is changed by ``no LINE`` followed by the new line."""
+    """The rules of a system's lines. A line to which no rule applies is changed by ``no LINE`` followed by the new line."""
 
     replaced: tuple[str, ...]
     """Patterns of lines that a new line replaces without ``no``."""
     cut: tuple[str, ...]
     """Patterns of lines whose ``no`` form has no value, for example ``no mtu``."""
     emptied: tuple[str, ...]
-    """First words of section headers that cannot be removed. Instead, every line in the section is removed."""
+    """First words of section headers that the system does not let a user remove. Every line in the section is removed instead."""
     defined: tuple[str, ...]
-    """Patterns of the first words of definitions that other lines use.
+    """Patterns of the first words of definitions that other lines use, for example route-maps.
 
-    A definition is removed after all other lines are set.
+    A definition is removed after all new lines are set.
     """
     defined_inside: tuple[str, ...] = ()
     """Patterns of whole lines in a section that define a name for other lines of that section.
@@ -46,41 +46,41 @@ class LineRules:
     Such lines are removed last.
     """
     taken_with: tuple[tuple[str, str], ...] = ()
-    """Pairs of patterns of lines in a section.
+    """Pairs of patterns (removed line, line that the system removes with it), both of lines in a section.
 
-    When the first line is removed, the system also removes the second line, which must then be set again.
+    The second line must then be set again.
     """
     ended_by: tuple[tuple[str, str], ...] = ()
-    """Pairs of patterns of lines in a section.
+    """Pairs of patterns (removed line, line that the system removes with it), both of lines in a section.
 
-    When the first line is removed, the system also removes the second line, which therefore needs no command.
+    The second line must go too, so it needs no command.
     """
     released: tuple[str, ...] = ()
     """First words of sections whose lines are removed first, because these lines use resources that other sections define."""
     anew_with: tuple[str, ...] = ()
-    """First words of lines whose change empties their section. The section is removed and set again with the new lines."""
+    """First words of lines inside a section. If such a line changes, the whole section is removed and set again."""
     removed_as: tuple[tuple[str, str], ...] = ()
-    """Pairs of a line's pattern and the words that must follow ``no``.
+    """Pairs (pattern of a line, words to type after ``no`` to remove the line).
 
     They are for lines whose plain ``no`` form would leave a different line in effect.
     """
     removed_by: tuple[tuple[str, str], ...] = ()
-    """First words of lines, each with the word that removes them, for example ``default`` instead of ``no``."""
+    """Pairs (first words of a line, word that removes the line in place of ``no``, for example ``default``)."""
     narrowing: tuple[str, ...] = ("match ",)
-    """First words of lines that restrict an entry. They are removed after new lines are set, or the entry would match everything."""
+    """First words of lines that restrict an entry, such as ``match``. They are removed last, or the entry would match everything for a while."""
     without: tuple[str, ...] = ()
     """Lines that state a default. No command is needed to remove them."""
     texts: tuple[tuple[str, str], ...] = ()
-    """Pairs of the first and the last line of a text of several lines. The whole text is one statement."""
+    """Pairs (first line, last line) of a text that spans several lines, such as a banner. The whole text is one statement."""
     undo_no: str = ""
-    """The word before a line that cancels its ``no`` form. If empty, typing the line itself cancels it."""
+    """The word to type before a line to cancel its ``no`` form. If empty, typing the line itself cancels the ``no`` form."""
     indent: str = " "
     closer: Callable[[str], str] = lambda _: "exit"
     """The function that returns the line that ends a section. Its argument is the first word of the section's header."""
     disruptions: tuple[Disruption, ...] = ()
 
     def definition(self, name: Name) -> Name | None:
-        """Return the words by which other lines refer to this top-level definition.
+        """Return the words by which other lines refer to the definition with this top-level name.
 
         Return None if the line is not a definition.
         """
@@ -94,7 +94,7 @@ class LineRules:
         return None
 
     def defines(self, line: str) -> bool:
-        """Return whether a line of a section defines a name that other lines of the section use."""
+        """Return True if a line in a section defines a name that other lines of the section use."""
         return any(_fitting(pattern, "", line) is not None for pattern in self.defined_inside)
 
     @cached_property
@@ -110,7 +110,7 @@ class LineRules:
 
 @dataclass(frozen=True)
 class SectionTree:
-    """A configuration tree of lines and sections, with a system's rules. For the members see ``ConfigTree``."""
+    """A configuration tree of lines and sections, with a system's rules for changing them. ``ConfigTree`` explains the members."""
 
     nodes: tuple[Node, ...]
     rules: LineRules
@@ -163,12 +163,15 @@ class SectionTree:
         return [line for section in forest for line in _printed(section, rules, 0)]
 
     def refused(self, steps: Sequence[Step]) -> tuple[Refusal, ...]:
-        """Return no refusals, because none can be predicted for this kind of system."""
+        """Return no refusals: for systems with lines and sections, railweave cannot predict which commands are refused."""
         del steps
         return ()
 
     def _ending(self, removed: Sequence[Step]) -> list[Step]:
-        """Return the removals, without the lines that disappear together with another removed line (``ended_by``)."""
+        """Return the steps of ``removed`` that need a command.
+
+        A line that disappears together with another removed line (``ended_by``) needs none.
+        """
         ends = {
             (step.above[0], f"{' '.join(words)} "): step
             for step in removed
@@ -188,9 +191,9 @@ class SectionTree:
         ]
 
     def _taken(self, removed: Sequence[Step], put: Sequence[Step]) -> list[Step]:
-        """Return steps that set again the lines that the system removes together with a removed line (``taken_with``).
+        """Return steps that set lines again after the system removed them together with a removed line (``taken_with``).
 
-        Lines in ``put`` are left out, because the change sets them anyway.
+        ``put`` holds the steps that set lines in this change. Their lines are left out of the result.
         """
         gone = {
             (step.above[0], " ".join(words))
@@ -208,9 +211,9 @@ class SectionTree:
 
 
 def _fitting(pattern: str, wanted: str, line: str) -> list[str] | None:
-    """Return the first words of a line that matches ``pattern``: as many words as ``wanted`` has.
+    """Return the first words of ``line``, as many as ``wanted`` has, if the line matches ``pattern``.
 
-    Return None if the line does not match.
+    Return None if the line does not match. In the pattern, ``*`` matches any word.
     """
     parts, words = pattern.split(), line.split()
     fits = len(parts) == len(words) and all(part in {"*", word} for part, word in zip(parts, words, strict=True))
@@ -218,7 +221,7 @@ def _fitting(pattern: str, wanted: str, line: str) -> list[str] | None:
 
 
 def _lines_below(nodes: Sequence[Node], top: Name, beginning: str) -> Iterator[Step]:
-    """Yield a step for each line that starts with ``beginning`` in the section ``top``. The step sets that line."""
+    """Yield a step that sets the line again, for each line that starts with ``beginning`` in the section ``top``."""
     for at, section in enumerate(nodes):
         if section.name == top:
             yield from _lines(section, (top,), (at,), f"{beginning} ")
@@ -243,7 +246,7 @@ def section_tree(sections: Iterable[Section], rules: LineRules) -> SectionTree:
 
 
 def sections(nodes: Iterable[Node]) -> list[Section]:
-    """Return the nodes of a tree as the lines and sections that are printed."""
+    """Return the nodes of a tree as lines and sections, which can be printed."""
     return [_section(node) for node in nodes]
 
 
@@ -261,7 +264,7 @@ def _nodes(sections: Iterable[Section], rules: LineRules) -> tuple[Node, ...]:
 
 
 def _reopened(sections: Iterable[Section]) -> list[Section]:
-    """Return the sections, with sections of equal headers joined. A joined section takes the place of the first of them."""
+    """Return the sections, with sections of equal headers joined. The joined section keeps the position of the first."""
     joined: list[Section] = []
     first: dict[str, Section] = {}
     for section in sections:
@@ -276,7 +279,7 @@ def _reopened(sections: Iterable[Section]) -> list[Section]:
 
 
 def _with_texts(sections: Iterable[Section], rules: LineRules) -> Iterator[Section]:
-    """Yield the sections, with the lines of each multi-line text joined into one."""
+    """Yield the sections. The lines of a multi-line text (``LineRules.texts``), such as a banner, are joined into one."""
     ends = dict(rules.texts)
     left = iter(sections)
     for section in left:
@@ -290,7 +293,7 @@ def _with_texts(sections: Iterable[Section], rules: LineRules) -> Iterator[Secti
 
 
 def _header(section: Section, rules: LineRules) -> Name:
-    """Return the name of a section: its header, and the inner lines whose change rebuilds the section."""
+    """Return the name of a section in the tree: its header, and the inner lines whose change rebuilds the section (``anew_with``)."""
     inner = [
         child.line for child in section.body or () if child.body is None and child.line.startswith(rules.anew_with)
     ]
@@ -298,7 +301,7 @@ def _header(section: Section, rules: LineRules) -> Name:
 
 
 def name_of_line(line: str, rules: LineRules) -> Name:
-    """Return the words that identify a line among its siblings.
+    """Return the words that distinguish a line from the other lines of its section: usually the line without its value.
 
     ``no LINE`` has the same name as ``LINE``, because it is a different value of the same statement.
     """
@@ -315,9 +318,9 @@ def name_of_line(line: str, rules: LineRules) -> Name:
 
 
 def _matched(pattern: list[str], words: list[str]) -> Name | None:
-    """Return the words that identify a line that matches the pattern, without the words of its value. Return None if it does not match.
+    """Return the words of a line that matches the pattern, without the words of its value. Return None if it does not match.
 
-    An empty word at the end distinguishes this name from the name of a line that has no pattern.
+    An empty word at the end of the result distinguishes it from the name of a line that matches no pattern.
     """
     if "..." in pattern[:-1]:
         at = pattern.index("...")
@@ -363,7 +366,7 @@ def _cut(line: str, rules: LineRules) -> str:
 
 
 def _join(body: list[Section], more: list[Section]) -> None:
-    """Append sections. A section with the same header as the last one is merged into it."""
+    """Append the sections ``more`` to ``body``. A section with the same header as the last one of ``body`` is merged into it."""
     for section in more:
         last = body[-1] if body else None
         if last is not None and last.line == section.line and last.body is not None and section.body is not None:

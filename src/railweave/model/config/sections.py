@@ -1,7 +1,7 @@
 """Configuration as lines and indented sections, as in FRR, EOS and systems with a similar syntax.
 
 The module ``tree`` of a system's folder prints the configuration. ``select`` finds lines by a pattern, which is called
-a form.
+a form. In a form, ``*`` matches text within a word, ``<name>`` matches and captures it, and ``**`` matches any words or levels.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class SelectedLine:
     """A line found by ``select``.
 
     - ``below``: the lines below it.
-    - ``words``: the words in the named slots of the form, by slot, in this line and its parents.
+    - ``words``: the words that the form's slots captured in this line and its parents, by slot name.
     - ``path``: the parent lines and the line, joined by `` / ``.
     - ``chain``: the sections of the parent lines, then the section of the line itself.
     """
@@ -49,7 +49,7 @@ class SelectedLine:
 def select(sections: Iterable[Section], *forms: str) -> Iterator[SelectedLine]:
     """Yield every line that matches the forms, in configuration order.
 
-    There is one form for each level of the tree, from the top down.
+    A form is a pattern of a line (see the module). There is one form for each level of the tree, from the top down.
     """
     return _select(sections, forms, "", {}, ())
 
@@ -79,13 +79,13 @@ def _select(
 
 
 def has(sections: Iterable[Section], *forms: str) -> bool:
-    """Return True if any line matches these forms. There is one form per level, as in ``select``."""
+    """Return True if any line matches these forms. A form is a pattern of a line; there is one per level, as in ``select``."""
     return any(True for _ in select(sections, *forms))
 
 
 @lru_cache(maxsize=1 << 10)
 def _compiled(form: str) -> tuple[tuple[str, ...], re.Pattern[str]]:
-    """Return (possible first words, regular expression) for lines of this form. The first words allow a quick check."""
+    """Return (texts with which a line can begin, regular expression) for a form. The beginnings allow a quick check."""
     words = form.split()
     pattern = ""
     for place, word in enumerate(words):
@@ -134,12 +134,12 @@ class Section:
 
 
 def line(text: str) -> Section:
-    """Return a plain line."""
+    """Return a line without lines below it."""
     return Section(text)
 
 
 def section(header: str, *parts: str | Section | Iterable[str | Section] | None) -> Section:
-    """Return a section whose body has these parts, in order. Parts that are None are left out."""
+    """Return a section with this header. ``parts`` are the lines and sections below it, in order; those that are None are left out."""
     body: list[Section] = []
     for part in parts:
         if part is None:
@@ -179,7 +179,7 @@ def parse(text: str) -> list[Section]:
 
 
 def merge(into: list[Section], extra: Iterable[Section]) -> None:
-    """Merge ``extra`` into ``into``: bodies under the same header are joined, and existing lines stay as they are."""
+    """Merge the sections ``extra`` into ``into``: lines below the same header are joined, and existing lines stay as they are."""
     for block in extra:
         existing = next((other for other in into if other.line == block.line), None)
         if existing is None:
@@ -211,7 +211,7 @@ def printed(sections: Iterable[Section], closer: Callable[[str], str]) -> list[s
 
 
 def flat(sections: Iterable[Section], above: str = "") -> list[str]:
-    """Return every line without children as text: its parent headers and the line, joined by `` / ``.
+    """Return every line that has no lines below it, as its parent headers and the line joined by `` / ``.
 
     ``above`` is put before the top-level headers.
     """
@@ -227,7 +227,7 @@ Known = Literal["understood", "irrelevant", ""]
 
 
 class SectionReader:
-    """A reader of sections that records which lines are understood.
+    """A reader of sections that records which lines railweave understands.
 
     A line that is read is marked as understood, with its parent headers.
     """
@@ -238,7 +238,7 @@ class SectionReader:
         self._irrelevant: set[int] = set()
 
     def each(self, *forms: str, below: SelectedLine | None = None) -> Iterator[SelectedLine]:
-        """Mark as understood and yield every line that matches these forms (see ``select``).
+        """Mark as understood and yield every line that matches these forms (patterns of lines, see ``select``).
 
         The search starts at the top level, or below the line ``below``.
         """
@@ -255,7 +255,7 @@ class SectionReader:
         return lines[-1] if lines else None
 
     def mark_understood(self, *lines: Section) -> None:
-        """Mark single lines as understood without a form, for example the lines of free text."""
+        """Mark lines as understood that no form describes, for example the lines of free text."""
         self._understood.update(map(id, lines))
 
     def mark_irrelevant(self, section: Section) -> None:
@@ -264,7 +264,7 @@ class SectionReader:
         self._irrelevant.add(id(section))
 
     def mark_unknown(self, line: Section | SelectedLine) -> None:
-        """Mark a line as not understood again, after a form matched it. Readers do so if its value has a meaning that they do not support."""
+        """Mark a line as not understood although it was read. Callers do so if railweave does not support the line's value."""
         self._understood.discard(id(line.chain[-1] if isinstance(line, SelectedLine) else line))
 
     def unknown_lines(self, lines: Iterable[Section], above: str, irrelevant: Callable[[str], bool]) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""Statements that a system or a platform spells in several ways, with one effect."""
+"""Statements that a system accepts in several spellings with the same effect."""
 
 from __future__ import annotations
 
@@ -10,7 +10,10 @@ if TYPE_CHECKING:
 
 
 def plainly(text: str, spelled: Collection[str]) -> str:
-    """Return a statement without the parts that have no effect: the groups of the first matching pattern in ``spelled`` (``reads.spelled`` in system.yaml)."""
+    """Return a statement without the words that have no effect.
+
+    ``spelled`` holds regular expressions (``reads.spelled`` in system.yaml). The groups of the first that matches are removed.
+    """
     match = next(filter(None, (re.fullmatch(pattern, text) for pattern in spelled)), None)
     if match is None:
         return text

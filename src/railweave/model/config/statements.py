@@ -1,7 +1,9 @@
 """Statements of a command line as rows of a table. One row prints, reads, checks and explains a statement.
 
-A row has the form of a statement, for example ``username <name> role <role>``, and a codec for each slot. The slots are
-fields of the value that the statements describe. A table (``Statements``) provides:
+A row has the form of a statement, for example ``username <name> role <role>``. The words in angle brackets are slots. A
+codec converts the words in a slot to and from a field of a Python object, which is called the value.
+
+A table (``Statements``) provides:
 
 - ``printed``: the lines of a value, in the order of the rows.
 - ``read``: the value that lines describe. Lines that match no row stay unknown.
@@ -35,25 +37,25 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 REST = "rest_"
-"""The slot for the rest of a flat statement, after the form of its element."""
+"""The name under which the rest of a flat statement is matched: the words after those that name its list element."""
 IT = "it"
-"""The slot whose value is the list element itself, for example an address in a list of addresses."""
+"""The name of the slot that stands for a whole list element, for example an address in a list of addresses."""
 KEPT = 4096
-"""The number of lines for which a table caches the matching row and the slot values."""
+"""The number of lines for which a table remembers the row that matches and the values in the line."""
 SECTION = "section"
-"""The field of an element that holds the configuration section from which the element was read. Only some classes have this field.
+"""The name of the field that holds the configuration section from which a list element was read. Only some classes have this field.
 
-If ``DeviceConfig`` cannot hold an element, a reader can mark its section as not understood
-(``SectionReader.mark_unknown``).
+With the section, a reader can mark it as not understood (``SectionReader.mark_unknown``) if ``DeviceConfig`` cannot
+hold the element.
 """
 
 
 @dataclass(frozen=True)
 class Codec:
-    """The conversion between a value and the words that represent it in a configuration line.
+    """The conversion between the words in a slot of a configuration line and the value that they represent.
 
     - ``accepts``: a regular expression for the words that the device accepts.
-    - ``word``: a regular expression with which the reader finds a slot. It may match more words than the device
+    - ``word``: a regular expression with which the reader finds the words. It may match more words than the device
       accepts.
     - ``read``: a function that returns the value of words; it raises ``ValueError`` or ``KeyError`` for invalid words.
     - ``write``: a function that returns the words of a value.
@@ -69,12 +71,13 @@ class Codec:
     shown_as: str = ""
     """The words or limits to show to people, such as ``1-60``. If empty, the name of the slot is shown."""
     spreads: bool = False
-    """True if the words are several elements of a list. ``read`` then returns all elements."""
+    """True if the words of the slot are several elements of a list. ``read`` then returns all of them."""
 
 
 class Name(NamedTuple):
-    """A name in a line. ``kind`` is the kind of the named object.
+    """A name of an object, such as a route-map, in a configuration line.
 
+    - ``kind``: the kind of the named object.
     - ``refers``: True if the line uses the name, False if the line defines the name.
     - ``path``: the lines above and the line itself, joined by `` / ``.
     """
@@ -86,19 +89,21 @@ class Name(NamedTuple):
 
 
 Changed = Literal["cut", "replaced", "removed"]
-"""The way in which a statement of one value changes.
+"""The way in which the system changes a statement that has one value.
 
 - ``cut``: a new value replaces the old one, and the statement is removed by its words without the value, for example ``no mtu``.
 - ``replaced``: a new value replaces the old one. The statement is removed by the whole line.
-- ``removed``: the whole line is removed before a new value is set, also because no document says that a new value replaces the old one.
+- ``removed``: the whole line is removed before a new value is set. This is also the choice if no document says that a new value replaces
+  the old one.
 """
 
 
 @dataclass(frozen=True)
 class Row:
-    """A row of a statement table. Create rows with ``line``, ``each``, ``part``, ``under``, ``fixed`` or ``ignored``.
+    """A row of a statement table: a statement, and how to print, read, check and explain it.
 
-    The docstrings of these functions explain the fields.
+    Create rows with ``line``, ``each``, ``part``, ``under``, ``fixed`` or ``ignored``. The docstrings of these functions
+    explain the fields.
     """
 
     forms: tuple[str, ...]
@@ -121,7 +126,7 @@ class Row:
     disrupts: tuple[Disruption, ...] | None = None
     """The disruptions that a change of the statement causes. None means the disruptions of the table."""
     changed: Changed = "cut"
-    """The way in which a statement of one value changes."""
+    """The way in which a change of the statement is made, if the statement has one value (see ``Changed``)."""
 
 
 def line(
@@ -140,16 +145,16 @@ def line(
 ) -> Row:
     """Return a row for a statement about fields of the value.
 
-    The statement describes the fields of its slots, and the fields that it ``sets`` to a constant. ``source`` is the
-    public document that describes the statement. Without a source, the statement is only read; ``prints`` overrides
-    this. The statement is printed if all of these hold:
+    The slots of ``form`` name the fields that the statement contains. ``sets`` holds the fields that the statement sets to
+    a constant. ``source`` is the public document that describes the statement. Without a source, the statement is only
+    read; ``prints`` overrides this. The statement is printed if all of these hold:
 
     - Every slot outside brackets has a value other than None and ``usual``.
     - Every field of ``sets`` has the given constant.
     - ``when`` returns true.
 
-    Of several forms, the first whose slots all have values is printed. The forms in ``also`` mean the same, but are
-    only read.
+    If there are several forms, the first whose slots all have values is printed. The forms in ``also`` mean the same, but
+    are only read.
     """
     return Row(
         _forms(form), tuple(also), codecs, source, sets=sets or {}, usual=usual, when=when,
@@ -176,17 +181,18 @@ def each(
     changed: Changed = "cut",
     **codecs: Codec,
 ) -> Row:
-    """Return a row whose statement is printed for each element of ``field``. The statement sets the element's fields in ``sets`` to constants.
+    """Return a row whose statement is printed for each element of ``field``. The statement sets the element's fields in ``sets``.
 
     - ``made``: the class of the elements; None if the element itself is the value of the slot ``it``.
-    - ``rows``: if given, each element is a section that contains these statements. Without ``made``, one of these has
-      the slot ``it``.
-    - ``flat``: with ``rows``, each statement of an element has the form in front of it, such as
-      ``neighbor <name> timers 3 9``, and there is no section.
+    - ``rows``: if given, each element is a section that contains these statements. Without ``made``, one of these
+      statements has the slot ``it``.
+    - ``flat``: the elements have no section. Instead, each statement in ``rows`` follows the form on the same line, for
+      example ``neighbor <name> timers 3 9``.
     - ``by``: if given, the field is a mapping. The first of these slots that a line has is the key; lines with equal
       keys describe one element. Without ``by``, the field is a tuple.
 
-    Slots that are not fields of the element are fields of the value that contains it.
+    A slot that is not a field of the element is a field of the value that contains the element. ``line`` explains the
+    remaining parameters.
     """
     inner = None if rows is None else tuple(rows)
     keys = (by,) if isinstance(by, str) else tuple(by)
@@ -207,11 +213,13 @@ def part(
     when: Callable[[Any], bool] | None = None,
     disrupts: tuple[Disruption, ...] | None = None,
 ) -> Row:
-    """Return a row for the statements of a part of the value.
+    """Return a row for the statements about the object in one field of the value.
 
-    The statements are below the header ``form`` or, without a header, among the other statements.
+    - ``made``: the class of the object.
+    - ``rows``: its statements. They are below the header ``form`` or, if ``form`` is empty, among the other statements.
+    - ``when``: the object is printed if this function returns true for the value that contains the object.
 
-    The part is None if no statement is present. It is printed if ``when`` returns true for the value that contains it.
+    The field is None if no statement is present.
     """
     forms = _forms(form) if form else ()
     return Row(forms, source=source, field=field, made=made, rows=tuple(rows), when=when, disrupts=disrupts)
@@ -220,7 +228,7 @@ def part(
 def under(
     form: str, source: str, *rows: Row, when: Callable[[Any], bool] | None = None, since: str = "", **codecs: Codec
 ) -> Row:
-    """Return a row for a header with statements about the value itself below it.
+    """Return a row for a header. The statements ``rows`` below it describe the same value as the header itself.
 
     The header is printed if ``when`` returns true and all its slots have values. A header without slots is printed if
     one of the statements is printed.
@@ -239,7 +247,7 @@ def fixed(
 
 
 def ignored(form: str, reason: str, source: str = "", **codecs: Codec) -> Row:
-    """Return a row for a statement that is only read, because it does not affect the network. ``reason`` explains why."""
+    """Return a row for a statement that is read but never printed, because it does not affect the network. ``reason`` explains why."""
     return Row((form,), codecs=codecs, source=source, reason=reason, prints=False)
 
 
@@ -251,18 +259,18 @@ _PIECES = re.compile(r"(<\w+>|[\[\]{}|])")
 
 
 _FIRST_WORD = re.compile(r"[^\s<>\[\]{}|]+(?=\s|$|[\[{] )")
-"""A pattern of the first word of a form. It matches if all lines of the form begin with that word."""
+"""A pattern of the first word of a form, if every line of the form begins with the same word."""
 _GROUPS = {"[": "(?:", "]": ")?", "{": "(?:", "|": "|", "}": ")*"}
 
 
 def _shown(piece: str, codecs: Mapping[str, Codec]) -> str:
-    """Return a piece of a form for display. A slot appears as its limits or words, for example ``<1-60>``."""
+    """Return a word or slot of a form as people see it. A slot appears as its limits or words, for example ``<1-60>``."""
     shown_as = codecs[piece[1:-1]].shown_as if piece.startswith("<") else ""
     return f"<{shown_as}>" if shown_as else piece
 
 
 class Form:
-    """A compiled form: its text for printing, and the patterns for reading and checking lines.
+    """A pattern of a statement, for printing, reading and checking lines. Its text consists of words and:
 
     - ``<slot>``: a value. A value whose slot name begins with ``_`` is read and ignored.
     - ``[ port <port>]``: an optional part.
@@ -309,7 +317,7 @@ class Form:
 
     @cached_property
     def accepts(self) -> re.Pattern[str]:
-        """The pattern of lines that the device accepts. Only the grammar uses this pattern, so it is compiled when first used."""
+        """The pattern of lines that the device accepts. It is compiled at the first use, because only the grammar needs it."""
         return re.compile(
             "".join(
                 f"(?:{self.codecs[piece[1:-1]].accepts})"
@@ -324,7 +332,7 @@ class Form:
         return self.printed([texts[slot] for slot in self.slots])
 
     def printed(self, words: Sequence[str | None]) -> str:
-        """Return the line with these words, one per slot. An optional part without a word is left out."""
+        """Return a line of the form. ``words`` holds the text of each slot in order; None leaves out the optional part with this slot."""
         if len(self._groups) == 1:
             return self._groups[0][0] % tuple(words)
         line = ""
@@ -337,10 +345,10 @@ class Form:
 
 @dataclass(frozen=True, eq=False)
 class _Entry:
-    """One form of a row in a table.
+    """One form of a table's row, with the regular expression of its lines and the table for the lines below (``inner``).
 
-    If the row belongs to parts of the value whose statements have no header of their own, ``path`` lists the fields of
-    these parts, the outermost first.
+    A row can describe an object in a field of the value, without a header. Then ``path`` holds the name of this field. If
+    such objects are nested, it holds the names of all fields, the outermost first.
     """
 
     pattern: str
@@ -350,7 +358,7 @@ class _Entry:
 
     @cached_property
     def needed(self) -> frozenset[str]:
-        """The fields without a default, which a line must therefore give. A line that lacks one of them is unknown."""
+        """The names of fields that have no default, so that a line must give them. A line without one of them is unknown."""
         made = self.row.made
         if made is None or not dataclasses.is_dataclass(made):
             return frozenset()
@@ -359,15 +367,14 @@ class _Entry:
 
     @cached_property
     def reads(self) -> re.Pattern[str]:
-        """The pattern of the form's lines. Only reading needs the pattern, so it is compiled when first used."""
+        """The pattern of the form's lines. It is compiled at the first use, because only reading needs it."""
         return re.compile(self.pattern)
 
 
 class Statements(Generic[T]):
     """A table of rows that describe values of the class ``made``.
 
-    ``disrupts`` lists the disruptions of a change, for rows without their own list. None means that the disruptions of
-    these rows are unknown.
+    ``disrupts`` lists what a change of a statement disrupts, for rows without a list. None means that this is unknown.
     """
 
     def __init__(
@@ -401,21 +408,21 @@ class Statements(Generic[T]):
             self._entries.setdefault(form.begins, []).append(_Entry(pattern, row, inner))
 
     def _below(self, row: Row) -> Statements[Any] | None:
-        """Return the table of the statements below a row or, for a flat row, after its form.
+        """Return the table for the lines below a row's statement or, for a flat row, for the words after it on the same line.
 
-        Return None if the row has no such statements.
+        Return None if there are no such lines or words.
         """
         return None if row.rows is None else self._tables[id(row)]
 
     @cached_property
     def names_of_fields(self) -> frozenset[str]:
-        """The names of the value's fields."""
+        """The names of the fields of the class ``made``."""
         return frozenset(each.name for each in fields(self.made)) if self.made is not None else frozenset()  # type: ignore[arg-type] - a data class, which no type says
 
     # Printing
 
     def printed(self, value: T) -> list[Section]:
-        """Return the statements of a value, in the order of the rows."""
+        """Return the statements that describe a value as lines and sections, in the order of the rows."""
         sections: list[Section] = []
         for writer in self._writers:
             writer(value, sections)
@@ -423,7 +430,7 @@ class Statements(Generic[T]):
 
     @cached_property
     def _writers(self) -> list[Callable[[Any, list[Section]], None]]:
-        """One function for each printed row, compiled once. It appends the row's statements about a value."""
+        """One function for each printed row. It takes a value and a list, and appends the row's statements about the value to the list."""
         return [self._writer(row) for row in self.rows if row.prints]
 
     def _writer(self, row: Row) -> Callable[[Any, list[Section]], None]:
@@ -465,9 +472,10 @@ class Statements(Generic[T]):
     def _line(
         self, row: Row, inner: Statements[Any] | None, of_member: frozenset[str] | None
     ) -> Callable[[Any, object, Any, list[Section]], None]:
-        """Return the function that appends the line of a value, or of an element with its key.
+        """Return the function that appends a row's line to a list of sections. It uses the first form whose slots all have values.
 
-        It uses the first form that fits.
+        The function takes the value, the key and the element of its field, and the list. ``inner`` is the table for the lines
+        below, and ``of_member`` holds the names of the element's fields.
         """
         usual, constants = row.usual, tuple(row.sets.items())
         forms = [
@@ -510,7 +518,7 @@ class Statements(Generic[T]):
         return write
 
     def _origin(self, row: Row, slot: str, of_member: frozenset[str] | None) -> str:
-        """Return the origin of a slot's value.
+        """Return the place from which the value of a slot is taken. ``of_member`` holds the names of the element's fields.
 
         - ``it``: the element itself;
         - ``member``: a field of the element;
@@ -535,7 +543,7 @@ class Statements(Generic[T]):
     def collect(
         self, sections: Iterable[Section], reader: SectionReader, into: dict[str, Any] | None = None
     ) -> dict[str, Any]:
-        """Return the fields that sections describe, by name, in the form that ``build`` takes.
+        """Return the fields that sections describe, by name. ``build`` turns them into a value.
 
         ``into`` holds fields of sections that were read before; the new fields are added to it.
         """
@@ -545,7 +553,7 @@ class Statements(Generic[T]):
         return collected
 
     def _take(self, section: Section, reader: SectionReader, collected: dict[str, Any]) -> None:
-        """If a row matches a line, store the values of the line in ``collected`` and mark the line as understood."""
+        """Store the values of a line in ``collected`` and mark the line as understood, if a row matches the line."""
         entry, values = self._entry(section.line)
         last, words = entry, values
         while REST in words:
@@ -605,16 +613,16 @@ class Statements(Generic[T]):
 
     @cached_property
     def _entry(self) -> Callable[[str], tuple[_Entry | None, dict[str, Any]]]:
-        """The function that finds the row of a line.
+        """The function that returns the row of a line and the values of its slots (see ``_parsed``).
 
-        It caches its latest results, because ports and devices repeat their lines.
+        It caches its latest results, because the lines of ports and devices are often the same.
         """
         return lru_cache(maxsize=KEPT)(self._parsed)
 
     def _parsed(self, text: str) -> tuple[_Entry | None, dict[str, Any]]:
-        """Return the row that matches a line, and the values of its slots. The row is None if no row understands the line.
+        """Return (row that matches a line or None, values by slot). The row is an ``_Entry``.
 
-        For a flat statement, the value of ``REST`` is such a pair for the rest of the line, after the form of its
+        For a flat statement, the slot ``REST`` holds the same kind of pair for the words after those that name the list
         element.
         """
         first = text.split(" ", 1)[0]
@@ -637,7 +645,7 @@ class Statements(Generic[T]):
         return None, {}
 
     def build(self, values: dict[str, Any]) -> T:
-        """Return the value built from collected fields. Fields without a statement keep their default."""
+        """Return the value built from ``values``, the collected fields by name. A field without a statement keeps its default."""
         assert self.made is not None  # noqa: S101 - only values of a class are built
         return self.made(**self._built(self.rows, dict(values)))
 
@@ -670,11 +678,10 @@ class Statements(Generic[T]):
     # Checking
 
     def statements(self, *, also: bool = False) -> Iterator[tuple[Row, list[Form], Statements[Any] | None]]:
-        """Yield (row, its forms, table for the lines below). The table is None if no lines can be below.
+        """Yield (row, its forms, table for the lines below or None if no lines can be below).
 
-        The forms of a flat element are followed by the forms of its rows.
-
-        With ``also``, forms that are only read are included.
+        The forms of a flat row are yielded with each of its inner rows: both forms on one line. With ``also``, forms that are
+        only read are included.
         """
         for row in self.rows:
             inner = self._below(row)
@@ -692,7 +699,7 @@ class Statements(Generic[T]):
                 yield below, list(map(Form, joined, codecs)), deeper
 
     def commands(self) -> Iterator[tuple[Row, Form, Statements[Any] | None]]:
-        """Yield the grammar of the command line: (row, form that the device accepts, table for the lines below or None).
+        """Yield (row, form, table for the lines below or None) for each form that the device's command line accepts.
 
         Rows without a source, and forms that are only read, are left out.
         """
@@ -702,7 +709,7 @@ class Statements(Generic[T]):
 
     @cached_property
     def begins(self) -> frozenset[str]:
-        """The first words of the table's top-level lines. Forms that begin with a slot are left out."""
+        """The first words of the table's top-level lines. The empty text stands for forms that begin with a slot."""
         return frozenset(self._entries)
 
     @cached_property
@@ -714,7 +721,10 @@ class Statements(Generic[T]):
     def since(
         self, sections: Iterable[Section], releases: Collection[str], above: str = ""
     ) -> Iterator[tuple[str, str]]:
-        """Yield (path, release) for each line whose statement was introduced in one of ``releases``."""
+        """Yield (path of the line, release) for each line whose statement was introduced in one of ``releases``.
+
+        ``above`` is put before the paths.
+        """
         for section in sections:
             entry, values = self._entry(section.line)
             while entry is not None:
@@ -725,7 +735,7 @@ class Statements(Generic[T]):
                 entry, values = values.get(REST, (None, {}))
 
     def names(self, sections: Iterable[Section], above: str = "") -> Iterator[Name]:
-        """Yield the names that lines define and use, in the order of the lines."""
+        """Yield the names that lines define and use, in the order of the lines. ``above`` is put before the paths of the lines."""
         for section in sections:
             entry, values = self._entry(section.line)
             yield from self._names(entry, values, section, f"{above}{section.line}")

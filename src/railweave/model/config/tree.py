@@ -1,7 +1,7 @@
-"""Configuration of any syntax as a tree of named statements, and the steps from one tree to another.
+"""Configuration of any syntax as a tree of named statements, and the steps that turn one tree into another.
 
 A system's own folder turns its syntax (Junos statements, sections of lines, tables) into such a tree. Only the folder
-knows which words name a statement, which statements are lists, and where order matters. ``compare`` sees only the tree.
+knows which words name a statement, which statements are lists, and where order matters. ``compare`` needs only the tree.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
 Name = tuple[str, ...]
-"""The words that distinguish a statement from its siblings."""
+"""The words that distinguish a statement from other statements under the same parent."""
 
 Command = str | dict[str, object]
 """A command for a system: a line for its command line, or one operation of a JSON patch."""
@@ -25,15 +25,15 @@ Command = str | dict[str, object]
 class Node:
     """One statement. Two nodes with the same name under one parent are the same statement.
 
-    - ``values``: the words after the name. They are replaced together.
+    - ``values``: the words after the name. A change replaces all of them together.
     - ``listed``: True if the values are a list, even with one value.
     - ``children``: the statements below; None if the statement cannot hold any. If the members of a list can change one
       by one, they are children, each with only a name.
     - ``ordered``: True if the position among ordered siblings matters.
     - ``anew``: True if the system can only append values or children. The statement is removed and set again if its
       values change, or if appending would give the wrong order of children.
-    - ``stays``: True if the system or its host has the statement by itself, so that no change removes it.
-    - ``at``: the line number in the source text, from 1; 0 if not read from a text. It is ignored in comparisons.
+    - ``stays``: True if the system or its host creates the statement, so that no change removes it.
+    - ``at``: the line number in the source text, from 1; 0 if not read from a text. Comparisons ignore it.
     """
 
     name: Name
@@ -48,13 +48,13 @@ class Node:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One step of a change to a tree.
+    """One step of a change to a tree: a statement is removed, added, replaced or moved.
 
     - ``above``: the names from the top down to the parent.
-    - ``node``: the statement that is removed, added after its siblings, set in place of ``old``, or moved before the
+    - ``node``: the statement. It is removed, added after its siblings, set in place of ``old``, or moved before the
       sibling ``before``.
-    - ``place``: the indexes from the top, in the old tree for removals and in the new tree otherwise. Systems that
-      execute commands one after another sort the steps by it.
+    - ``place``: the position in the tree, as one index per level from the top. Removals use positions in the old tree, other
+      steps those in the new tree. Systems that execute commands one after another sort the steps by it.
     """
 
     kind: Literal["remove", "add", "replace", "move"]
@@ -66,31 +66,29 @@ class Step:
 
     @property
     def path(self) -> str:
-        """The names of each level from the top to this statement, joined by `` / ``."""
+        """The path of the statement: the names from the top level to this statement, joined by `` / ``."""
         return path((*self.above, self.node.name))
 
 
 UNKNOWN_DISRUPTION = "unknown"
-"""The ``what`` of rows for statements of which no source says what their change disrupts."""
+"""The value of ``Disruption.what`` for statements whose disruption no source describes."""
 
 
 @dataclass(frozen=True)
 class Disruption:
-    """The disruption that a change of a statement causes.
+    """A disruption that the change of a statement causes: what is disrupted (``what``), and the reason (``why``).
 
-    A row with an empty ``what`` states that the change disrupts nothing, with the source. A row whose ``what`` is ``UNKNOWN_DISRUPTION``
-    applies only to statements that no other row describes.
-
-    In a row of a statement table, ``statement`` only captures a group or is empty, because the row determines the
-    statement.
+    An empty ``what`` states that the change disrupts nothing. A disruption whose ``what`` is ``UNKNOWN_DISRUPTION`` applies
+    only to statements that no other disruption describes.
 
     - ``statement``: a regular expression for the start of ``Step.path``, or of the path of any statement below. The group ``of``
       captures the disrupted object; if no statement has this object before the change, nothing is disrupted. The group ``port``
-      captures a port; then nothing else on the device is disrupted.
+      captures a port; then nothing else on the device is disrupted. In a statement table, the row determines the statement, so
+      ``statement`` is empty or only captures a group.
     - ``when``: the kinds of steps that disrupt. For example, adding a session resets no other session.
     - ``source``: the document that reports the disruption.
-    - ``itself``: True if the row applies only to the statement itself, not when it is added or removed with its parent.
-    - ``value``: if set, the row applies only if the statement itself gets this value.
+    - ``itself``: True if the disruption applies only to the statement itself, not when it is added or removed with its parent.
+    - ``value``: if set, the disruption applies only if the statement itself gets this value.
     """
 
     statement: str
@@ -104,7 +102,10 @@ class Disruption:
 
 @dataclass(frozen=True)
 class Refusal:
-    """A step that the system does not accept as a command: the reason, and the alternative (``instead``), with its ``source``."""
+    """A step that the system does not accept as a command.
+
+    ``why`` is the reason, ``instead`` the alternative, and ``source`` the document that describes both.
+    """
 
     step: Step
     why: str
@@ -113,7 +114,7 @@ class Refusal:
 
 
 class ConfigTree(Protocol):
-    """The configuration in one file of a device, and the commands that change it."""
+    """The configuration in one file of a device, as a tree of statements, and the commands that change it."""
 
     @property
     def nodes(self) -> tuple[Node, ...]:
@@ -122,7 +123,7 @@ class ConfigTree(Protocol):
 
     @property
     def keeps_empty(self) -> bool:
-        """True if a statement remains after the last statement below it is removed."""
+        """True if a statement with statements below it remains when the last of these is removed."""
         ...
 
     @property
@@ -140,12 +141,12 @@ class ConfigTree(Protocol):
 
 
 def path(names: Sequence[Name]) -> str:
-    """Return the names of a statement's levels, from the top down, joined by `` / ``."""
+    """Return the path of a statement: its names from the top level down, joined by `` / ``."""
     return " / ".join(" ".join(filter(None, name)) for name in names)
 
 
 def paths(node: Node, above: tuple[Name, ...]) -> Iterator[str]:
-    """Yield the path of a statement and of everything below it."""
+    """Yield the path of a statement, then the paths of all statements below it. ``above`` holds the names of its parents."""
     here = (*above, node.name)
     yield path(here)
     for child in node.children or ():
@@ -153,9 +154,9 @@ def paths(node: Node, above: tuple[Name, ...]) -> Iterator[str]:
 
 
 def disrupted(step: Step, table: Sequence[Disruption], before: Sequence[Node] = ()) -> list[Disruption]:
-    """Return the rows of a table that apply to a step. Rows that describe the same disruption are returned once.
+    """Return the disruptions in ``table`` that a step causes. Of equal disruptions, only the first is returned.
 
-    ``before`` is the tree before the change.
+    ``before`` holds the statements before the change.
     """
     rows = [row for row in table if step.kind in row.when and row.value in {"", " ".join(step.node.values)}]
     if not rows:
@@ -188,7 +189,7 @@ def _applies(row: Disruption, below: str, step: Step, before: Sequence[Node]) ->
 
 
 def ports_of(row: Disruption, step: Step) -> tuple[str, ...]:
-    """Return the ports that a step disrupts according to a row. Return an empty tuple if the step disrupts anything else."""
+    """Return the ports that a step disrupts according to ``row``. Return an empty tuple if the disruption is not limited to ports."""
     matches = [match for path in paths(step.node, step.above) if (match := _compiled(row.statement).match(path))]
     ports = [matched.groupdict().get("port") or "" for matched in matches]
     return tuple(dict.fromkeys(ports)) if all(ports) else ()

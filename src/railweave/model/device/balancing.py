@@ -13,10 +13,10 @@ from railweave.model.config.addresses import Family
 
 @dataclass(frozen=True, slots=True)
 class EgressQuantization:
-    """Quality bands of DLB. A port's load and queue length determine its band.
+    """Quality bands of dynamic load balancing (DLB). A port's load and queue length determine its band.
 
     - ``min`` and ``max``: the load, in percent of line rate, of the best and the worst band.
-    - ``rate_weightage``: the weight of the recent rate relative to the queue length.
+    - ``rate_weightage``: the weight, in percent, of the port's recent rate; the queue length has the rest.
     """
 
     min: int = 20
@@ -59,7 +59,7 @@ class Hash:
 class BalancingConfig:
     """Load balancing of a device.
 
-    - ``ether_types``: the address families in use, to which DLB applies.
+    - ``ether_types``: the address families in use, to which dynamic load balancing (DLB) applies.
     - ``spray_opcodes``: the RDMA opcodes that the design wants sprayed; empty means every packet.
     - ``random``: True if the platform sprays packets at random.
     - ``opcodes``: the RDMA opcodes to spray at random; empty means every packet.

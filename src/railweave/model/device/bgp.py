@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 TIERS: tuple[RoleName, ...] = ("leaf", "spine", "super-spine", "dci")
 COLORED: frozenset[RoleName] = frozenset({"leaf", "spine"})
-"""The tiers whose links to each other have path colors."""
+"""The tiers whose links to each other have path colors (classes of paths that BGP keeps apart)."""
 
 _PLURAL = {"leaf": "leaves", "spine": "spines", "super-spine": "super-spines", "dci": "routers of the interconnect"}
 
@@ -51,9 +51,9 @@ def bgp_config(
 ) -> Bgp | None:
     """Return the BGP configuration of a switch, or None if no link needs a session.
 
-    ``ports`` holds the switch's cabled ports, with the result of ``ends_of`` for each. ``form`` is the form of BGP
-    attributes in which colors are announced. ``large`` is True if every switch of the fabric supports large
-    communities.
+    - ``form``: the BGP attributes that announce path colors, for example AIGP or communities.
+    - ``ports``: the switch's cabled ports, each with (local end, far end, cable) from ``ends_of``.
+    - ``large``: True if every switch of the fabric supports large communities.
     """
     links = [(port, both) for port, both in ports if port.kind == "fabric"]
     if not links:
@@ -132,7 +132,7 @@ def _by_family(prefixes: tuple[Prefix, ...]) -> tuple[Prefix, ...]:
 
 
 def _communities(term: Term) -> Iterator[str]:
-    """Yield the communities that a term names."""
+    """Yield the names of the communities that a policy term adds or matches."""
     yield from term.action.add_communities
     if term.match.community:
         yield term.match.community
@@ -141,7 +141,8 @@ def _communities(term: Term) -> Iterator[str]:
 def _policy(network: Network, fabric: Fabric, switch: Switch, form: Form, *, redistribute: bool) -> RoutingPolicy:
     """Return the routing policy of a switch: the routes that it advertises and accepts.
 
-    ``redistribute`` is True for systems with route-maps, where policies also decide which routes enter BGP.
+    ``form`` says which BGP attributes announce path colors. ``redistribute`` is True for systems with route-maps, where
+    policies also decide which routes enter BGP.
     """
     if switch.role == "leaf":
         policy = leaf_policy(fabric, form, _own_prefixes(network, fabric, switch), redistribute=redistribute)
@@ -181,7 +182,10 @@ def _group(
 
 
 def _policies_towards(role: RoleName, peer: RoleName, policy: RoutingPolicy, color: int | None) -> tuple[str, str]:
-    """Return the names of the import and export policy for sessions from ``role`` to ``peer``, on links of a color (None: no color)."""
+    """Return (name of the import policy, name of the export policy) for sessions from tier ``role`` to tier ``peer``.
+
+    ``color`` is the path color of their links; None means no color.
+    """
     if role == peer:
         return "from-sites", "to-sites"
     if peer == "super-spine":
@@ -194,8 +198,8 @@ def _policies_towards(role: RoleName, peer: RoleName, policy: RoutingPolicy, col
 def maximum_ecmp(fabric: Fabric, system: System, width: int) -> int:
     """Return the maximum number of ECMP paths to configure.
 
-    This is the value in the fabric file, or else the smallest value of at least ``width`` that the system accepts. If
-    no accepted value is large enough, it is the largest accepted value.
+    The value in the fabric file comes first. Without one, this is the smallest value of at least ``width`` that the system
+    accepts or, if all accepted values are smaller, the largest of them.
     """
     asked = fabric.underlay.maximum_ecmp
     if asked is not None:
@@ -205,9 +209,9 @@ def maximum_ecmp(fabric: Fabric, system: System, width: int) -> int:
 
 
 def _own_prefixes(network: Network, fabric: Fabric, switch: Switch) -> dict[int | None, tuple[Prefix, ...]]:
-    """Return the prefixes that a leaf originates in the underlay, by path color (None: no color).
+    """Return the prefixes that a leaf originates in the underlay. The keys are numbers of path colors (None: no color).
 
-    These are server prefixes or, with an overlay, the prefixes that the overlay needs.
+    The prefixes are those of servers or, with an overlay, those that the overlay needs.
     """
     if fabric.overlay is not None:
         return underlay_prefixes(fabric, switch)
@@ -239,5 +243,5 @@ def server_families(network: Network, switch: Switch) -> tuple[Family, ...]:
 
 
 def ends_of(cable: Cable, device: str) -> tuple[End, End, Cable]:
-    """Return a cable from a device's point of view: its local end, its far end, and the cable."""
+    """Return (local end, far end, cable) of a cable, as seen from ``device``."""
     return (cable.a, cable.b, cable) if cable.a.device == device else (cable.b, cable.a, cable)

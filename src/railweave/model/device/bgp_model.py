@@ -16,14 +16,15 @@ if TYPE_CHECKING:
 
 
 NOTHING = "(nothing)"
-"""The name that readers give to the policy of a session that passes no route. No policy on a device can have this name."""
+"""The policy name that stands for the policy of a session that passes no route. No policy on a device can have this name."""
 
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """One BGP session: its interface and cable, and its addresses if peering is numbered.
+    """One BGP session on a link: the port (``interface``), the name of the cable (``link``), and the neighbor.
 
-    ``import_policy`` and ``export_policy`` override those of the group; None inherits them.
+    The addresses are None if the session has none of its own (unnumbered peering). ``import_policy`` and ``export_policy``
+    override those of the group; None inherits them.
     """
 
     interface: str
@@ -38,7 +39,7 @@ class Session:
 
 @dataclass(frozen=True, slots=True)
 class NumberedSession(Session):
-    """A session that has addresses."""
+    """A BGP session whose two addresses are configured."""
 
     local_address: Address
     peer_address: Address
@@ -51,8 +52,8 @@ class BgpGroup:
     - ``fabric_color``: the name of a color community (deterministic path forwarding).
     - ``aigp``: True if the AIGP attribute is sent and received (RFC 7311).
     - ``peer_as_list``: the name of the AS list that must contain the AS of a discovered neighbor; None for configured neighbors.
-    - ``bfd``: the group's BFD settings if they differ from ``Bgp.bfd``; None inherits those. ``Bfd(enabled=False)`` means that
-      the group has no BFD. It is only read from configurations: no design sets it, and nothing renders it.
+    - ``bfd``: the group's BFD settings if they differ from ``Bgp.bfd``; None inherits ``Bgp.bfd``. ``Bfd(enabled=False)`` means that
+      the group has no BFD. The field is only read from configurations: no design sets it, and nothing renders it.
     """
 
     name: str
@@ -68,9 +69,10 @@ class BgpGroup:
 
 
 def with_bfd(groups: Iterable[BgpGroup], watched: Sequence[Bfd | None]) -> tuple[tuple[BgpGroup, ...], Bfd | None]:
-    """Return (the groups, the most frequent BFD settings). Each group with different settings gets them in its ``bfd`` field.
+    """Return (groups, BFD settings for the whole device). The latter are the most frequent settings of the groups.
 
-    ``watched`` holds the settings of each group, in the same order; None means no BFD.
+    A group with different settings gets them in its ``bfd`` field. ``watched`` holds the settings of each group, in the
+    same order; None means no BFD.
     """
     usual = max(watched, key=watched.count, default=None)
     return tuple(
@@ -83,11 +85,12 @@ def with_bfd(groups: Iterable[BgpGroup], watched: Sequence[Bfd | None]) -> tuple
 class Match:
     """Conditions of a policy term. All conditions that are set must hold.
 
+    - ``orlonger``: True if longer routes inside the prefixes of ``prefix_list`` match too.
     - ``community``: the name of a community that the route must have.
     - ``lengths``: with ``orlonger``, the minimum and maximum length of a route inside a listed prefix; None means any
-      length. They are only read from configurations: no design sets them, and nothing renders them.
+      length. The field is only read from configurations: no design sets it, and nothing renders it.
     - ``family``: the address family of matching routes. If there is a prefix list, only its prefixes of this family
-      count. Route-maps of a switch that routes both families have a term for each.
+      count. If a switch routes both families, its route-maps have one term for each.
     """
 
     protocol: Literal["direct", "bgp"] | None = None
@@ -100,7 +103,7 @@ class Match:
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """The effect of a term on a route that matches.
+    """The effect of a policy term on a route that matches.
 
     - ``prepend``: AS numbers to prepend to the route's path.
     - ``replace_communities``: True if the added communities replace all communities of the same kind on the route.
@@ -118,9 +121,9 @@ class Action:
 class Term:
     """One term of a policy.
 
-    - ``unknown``: statements of the term that are not understood. They may narrow the condition, change the route or
-      lead to another term, so the decision on a route that reaches this term is unknown. The field is only read from
-      configurations.
+    - ``unknown``: statements of the term that railweave does not understand. They may narrow the condition, change the
+      route or lead to another term. So the decision on a route that reaches this term is unknown. The field is only read
+      from configurations.
     """
 
     name: str
@@ -131,7 +134,7 @@ class Term:
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """Terms in order. The first matching term decides. A route without a matching term gets the system's default."""
+    """A routing policy: terms in order. The first matching term decides. A route without a matching term gets the system's default."""
 
     name: str
     terms: tuple[Term, ...]
@@ -166,7 +169,7 @@ class EntryList:
 
 @dataclass(frozen=True, slots=True)
 class FabricAdvertise:
-    """A prefix advertised by color: neighbors of ``color`` get the primary copy with AIGP 0, other neighbors get a backup."""
+    """A prefix advertised by path color: neighbors of ``color`` get the primary copy with AIGP 0, neighbors of other colors get a backup."""
 
     prefix: Prefix
     color: str
@@ -177,10 +180,12 @@ class FabricAdvertise:
 class Bgp:
     """The BGP configuration of a device.
 
-    - ``bfd``: the BFD settings of groups without their own (``BgpGroup.bfd``).
-    - ``ttl_security``: RFC 5082, on the sessions of links. ``graceful_restart`` and ``authentication`` also apply to the overlay.
+    - ``bfd``: the BFD settings of groups whose ``BgpGroup.bfd`` is None.
+    - ``ttl_security``: True if sessions on links use the TTL check of RFC 5082.
+    - ``graceful_restart`` and ``authentication``: settings of the sessions on links and of the overlay.
     - ``entry_lists``: the prefix lists that must be evaluated entry by entry, because an entry denies or the entries match
-      different lengths. They replace the lists of the same name in ``prefix_lists``. Only read from configurations.
+      different lengths. They replace the lists of the same name in ``prefix_lists``. The field is only read from
+      configurations.
     """
 
     asn: int
@@ -207,21 +212,21 @@ class Bgp:
         return any(session.peer_address is None for group in self.groups for session in group.sessions)
 
     def values(self, names: Iterable[str]) -> dict[str, str]:
-        """Return the values of communities by name. Names of undefined communities are left out."""
+        """Return the values of communities such as ``65000:1:2``, by community name. Names of undefined communities are left out."""
         by_name = {community.name: community.value for community in self.communities}
         return {name: by_name[name] for name in names if name in by_name}
 
     def family_of(self, match: Match) -> Family:
         """Return the address family of a condition: its own family, or else the first family that the device routes.
 
-        If the configuration lacks address families, return the family of the first prefix in the condition's list.
+        If both are missing, return the family of the first prefix in the condition's list, or IPv6 if the list is empty.
         """
         listed = self.prefix_lists.get(match.prefix_list or "", ())
         known: tuple[Family, ...] = (*self.families, *(prefix.family for prefix in listed), "ipv6")
         return match.family or known[0]
 
     def entries(self, match: Match) -> tuple[PrefixEntry, ...]:
-        """Return the entries of a condition's prefix list if the list is evaluated in order (``EntryList``).
+        """Return the entries of the prefix list that ``match`` names, if the list must be evaluated in order (``EntryList``).
 
         Return () for other lists.
         """
@@ -235,9 +240,9 @@ class Bgp:
 
 
 def by_family(policies: tuple[Policy, ...], families: tuple[Family, ...]) -> tuple[Policy, ...]:
-    """Return the policies in the form that route-maps need: each condition has one address family.
+    """Return the policies in the form that route-maps need: each condition with a prefix list has one address family.
 
-    With two families, a term is split into one term per family.
+    With two families, a term with a prefix list is split into one term per family.
     """
     if len(families) < 2:
         return policies
@@ -265,16 +270,16 @@ def is_well_known(community: str) -> bool:
 
 
 def ways_to_one_as(groups: Iterable[BgpGroup], width: int) -> int:
-    """Return the number of paths that can share load, at most ``width``, if all combined paths must have the same AS path.
+    """Return the number of paths that can share load, at most ``width``, on a system that combines only paths with equal AS paths.
 
-    If neighbors have several AS numbers, the result is the largest number of sessions to one AS.
+    If neighbors have several AS numbers, this is the largest number of sessions to one AS.
     """
     counts = Counter(session.peer_as for group in groups for session in group.sessions)
     return min(width, max(counts.values())) if len(counts) > 1 else width
 
 
 def of_one_family(bgp: Bgp) -> Bgp:
-    """Return the BGP configuration without address families in conditions, if the switch routes only one family.
+    """Return ``bgp`` without the address families in the conditions of its policies, if the switch routes only one family.
 
     A condition on a different family keeps its family, so that it matches no route.
     """
@@ -296,11 +301,11 @@ def _without_family(term: Term, routed: tuple[Family, ...]) -> Term:
 def of_families(
     names: Mapping[Family, str | None], policies: Iterable[Policy]
 ) -> tuple[str | None, tuple[Policy, ...]]:
-    """Return (name of the policy that replaces one policy per address family, policies to add).
+    """Return (name of a policy that replaces one policy per address family, policies to add).
 
     ``names`` maps each family to the name of its policy; None blocks all routes of the family. If all families use the
-    same policy, its name is returned, and no policy is added. Otherwise a new policy joins the terms of ``policies``,
-    each limited to its family.
+    same policy, its name is returned, and no policy is added. Otherwise one new policy is added. It contains the terms of
+    the named policies, which ``policies`` holds; each term is limited to the family of its policy.
     """
     if len(set(names.values())) <= 1:
         return next(iter(names.values()), None), ()
@@ -318,14 +323,17 @@ def of_families(
 
 @dataclass(frozen=True, slots=True)
 class JointPolicies:
-    """The joint policies of a device by name. Each replaces one policy per address family (``of_families``)."""
+    """The joint policies of a device. A joint policy replaces one policy per address family (``of_families``).
+
+    ``families`` holds, by name of the joint policy, the name of the replaced policy for each family.
+    """
 
     families: dict[str, Mapping[Family, str | None]] = field(default_factory=dict[str, "Mapping[Family, str | None]"])
 
     def name(self, names: Mapping[Family, str | None]) -> str | None:
-        """Return the name of the policy that replaces one policy per address family, or None if no family has a policy.
+        """Return the name of the policy that replaces the policies in ``names``, one per address family, or None if no family has a policy.
 
-        A new policy is recorded for ``policies``.
+        If this is a new policy, it is recorded, and ``policies`` returns it later.
         """
         joined, more = of_families(names, ())
         if more and joined:
@@ -333,12 +341,12 @@ class JointPolicies:
         return joined
 
     def policies(self, known: Sequence[Policy]) -> list[Policy]:
-        """Return the recorded joint policies. ``known`` holds the policies that they replace."""
+        """Return the joint policies that ``name`` recorded. ``known`` holds the policies per address family that they replace."""
         return [policy for names in self.families.values() for policy in of_families(names, known)[1]]
 
 
 def by_policy(bgp: Bgp) -> Bgp:
-    """Return the BGP configuration with its groups split: all sessions of a group have the same policies, which route computation requires."""
+    """Return ``bgp`` with its groups split so that all sessions of a group have the same policies, as the computation of routes requires."""
     if not any(session.import_policy or session.export_policy for group in bgp.groups for session in group.sessions):
         return bgp
     groups: list[BgpGroup] = []

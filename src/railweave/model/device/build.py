@@ -1,4 +1,4 @@
-"""The ``DeviceConfig`` of one switch, from the ``Network``: settings by role, IS-IS, and omission of features that the platform lacks."""
+"""Construction of one switch's ``DeviceConfig`` from the ``Network``, without the features that the switch platform lacks."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def isis_config(
     families: tuple[Family, ...],
     maximum_ecmp: int,
 ) -> Isis:
-    """Return the IS-IS configuration of a switch whose fabric runs IS-IS."""
+    """Return the IS-IS configuration of a switch whose fabric runs IS-IS. ``families`` are the address families that it routes."""
     underlay = fabric.underlay
     wanted = underlay.isis
     return Isis(
@@ -64,7 +64,7 @@ def isis_config(
 
 
 def lowered_qos(qos: QosConfig, lacks: Collection[str]) -> tuple[QosConfig, list[str]]:
-    """Return (QoS configuration without features that the platform lacks, descriptions of the features left out)."""
+    """Return (QoS configuration without the features named in ``lacks``, one sentence per feature left out)."""
     out: list[str] = []
     if "shared-buffer" in lacks:
         out.append("shared-buffer partitions and dedicated buffers")
@@ -89,9 +89,9 @@ def lowered_qos(qos: QosConfig, lacks: Collection[str]) -> tuple[QosConfig, list
 def lowered_balancing(
     balancing: BalancingConfig, platform: Platform, entering: Sequence[str]
 ) -> tuple[BalancingConfig, list[str]]:
-    """Return (load balancing adapted to the platform, descriptions of the features left out).
+    """Return (load balancing that the platform supports, one sentence per feature left out).
 
-    ``entering`` holds the names of the ports where traffic enters the fabric. If only some opcodes are to be sprayed
+    ``entering`` holds the names of the ports where traffic enters the fabric. If the design sprays only some RDMA opcodes
     and the platform cannot match packet contents, nothing is sprayed.
     """
     lacks = platform.lacks
@@ -108,10 +108,10 @@ def lowered_balancing(
 
 
 def device_config(network: Network, name: str, nos: str | None = None) -> DeviceConfig:
-    """Return the configuration of one switch for its own operating system, or for ``nos`` as if every switch ran that system.
+    """Return the configuration of the switch ``name``. With ``nos``, return it as if every switch ran that operating system.
 
-    If any switch of the fabric runs FRR, the policies have a form that all switches of the fabric can read, because the
-    lab runs FRR's configuration unchanged. Raises ``KeyError`` if there is no such switch.
+    If any switch of the fabric runs FRR, the policies have a form that all switches of the fabric can read. The reason is
+    that the lab runs FRR's configuration unchanged. Raises ``KeyError`` if there is no such switch.
     """
     with in_force(network.catalog):
         return _device_config(network, network.switch(name), nos)
@@ -231,7 +231,7 @@ def _device_config(network: Network, switch: Switch, nos: str | None) -> DeviceC
 
 
 def _unbound(switch: Switch, interfaces: Sequence[Interface]) -> set[str]:
-    """Return the names, on the system, of the ports that the fabric file excludes from all QoS settings."""
+    """Return the system's names of the ports that the fabric file excludes from all QoS settings."""
     ports = {f"{switch.name}:{port_qos.port}" for port_qos in switch.port_qos if not port_qos.bound}
     return (
         {interface.name for interface in interfaces if not ports.isdisjoint(interface.link.split("--"))}
@@ -241,7 +241,10 @@ def _unbound(switch: Switch, interfaces: Sequence[Interface]) -> set[str]:
 
 
 def _pauses(port_qos: PortQos | None, *, usual: bool) -> bool:
-    """Return True if PFC is on for a port. The default is ``usual``; the fabric file can make an exception for the port."""
+    """Return True if PFC is on for a port. ``port_qos`` is the port's exception in the fabric file, or None.
+
+    Without an exception, the result is ``usual``. A port that is excluded from QoS has no PFC.
+    """
     if port_qos is None or (port_qos.bound and port_qos.pauses is None):
         return usual
     return port_qos.bound and bool(port_qos.pauses)
@@ -253,7 +256,11 @@ def _in_order(
     interfaces: Sequence[Interface],
     ends: Sequence[tuple[End, End, Cable]],
 ) -> tuple[Interface, ...]:
-    """Return all ports: server ports and edge ports first, sorted by physical port and channel, then the other ports in their order."""
+    """Return all ports in the order of the configuration, with edge ports included.
+
+    Server ports and edge ports come first, sorted by physical port and channel. The others keep the order of
+    ``interfaces``. ``edges`` holds the edge ports, and ``ends`` holds (local end, far end, cable) for each cable.
+    """
     places = {cable.name: (end.physical or 0, end.channel or 0) for end, _, cable in ends}
     places |= {edge_port.link: (edge_port.physical, edge_port.channel or 0) for edge_port in fabric.edge_ports}
     servers = [*edges, *(interface for interface in interfaces if interface.kind == "server")]
@@ -281,7 +288,7 @@ def _protected(network: Network, config: DeviceConfig, system: System) -> Device
 
 @lru_cache(maxsize=65536)
 def _port_name(nos: str, physical: int, channel: int | None, used: str, lanes: int, cards: int | None) -> str:
-    """Return an operating system's name for a port. The port uses the lanes ``used`` of the physical port, which has ``lanes`` lanes.
+    """Return an operating system's name for a port. ``used`` are its lanes, such as ``1-4``, among the ``lanes`` of the physical port.
 
     The result is cached, because thousands of switches have the same ports.
     """
@@ -290,7 +297,7 @@ def _port_name(nos: str, physical: int, channel: int | None, used: str, lanes: i
 
 @lru_cache(maxsize=256)
 def _lanes(text: str) -> tuple[int, int]:
-    """Return the first and the last electrical lane of a port."""
+    """Return (first, last) electrical lane of a text such as ``1-4`` or ``5``."""
     first, _, last = text.partition("-")
     return int(first), int(last or first)
 
@@ -306,7 +313,7 @@ def _interface(
     pauses: bool,
     copper: bool,
 ) -> Interface:
-    """Return the interface for the local end of a cable. ``ends`` comes from ``ends_of``.
+    """Return the interface for the local end of a cable. ``ends`` is (local end, far end, cable), as ``ends_of`` returns it.
 
     - ``of_segments``: True if server ports may be members of VLANs or tenants.
     - ``pauses``: True if PFC is on for the port.
@@ -345,7 +352,7 @@ def _interface(
 
 
 def _shut(interfaces: tuple[Interface, ...], gateways: Sequence[Gateway]) -> tuple[Interface, ...]:
-    """Return the ports, with server ports shut down if they have no tenant yet."""
+    """Return the ports. Server ports that have no tenant yet are shut down."""
     routed = {gateway.port for gateway in gateways}
     waiting = {
         interface.name
@@ -395,7 +402,10 @@ def _purpose(segment: Segment) -> str:
 def _used_ports(
     fabric: Fabric, switch: Switch, ends: Sequence[tuple[End, End, Cable]]
 ) -> tuple[tuple[int, int | None, int], ...]:
-    """Return (physical port, channel, speed) of the ports used by cables, links to external routers and edge ports."""
+    """Return (physical port, channel or None, speed in Gb/s) of each port that a cable, an external router or edge equipment uses.
+
+    ``ends`` holds (local end, far end, cable) for each cable of the switch.
+    """
     links = [link for tenant in fabric.tenants for router in tenant.external for link in router.links]
     used = [(end.physical, end.channel, cable.speed_gbps) for end, _, cable in ends if end.physical is not None]
     used += [(link.physical, link.channel, link.speed_gbps) for link in links if link.leaf == switch.name]
@@ -430,7 +440,8 @@ def _splits(
 def _balancing(network: Network, fabric: Fabric, switch: Switch, system: System, release: str) -> BalancingConfig:
     """Return the load balancing of a switch.
 
-    ``ether_types`` has all address families in use, because DLB limited to IPv4 would never act on IPv6 RDMA.
+    The result applies dynamic load balancing (DLB) to all address families in use. If it were limited to IPv4, it would
+    never act on IPv6 RDMA.
     """
     wanted = fabric.load_balancing
     features = catalog().switches[switch.model].features if wanted.selective or wanted.global_balancing else ()

@@ -1,4 +1,4 @@
-"""Ordered rules for traffic to a device itself: its own sessions, neighbor discovery, diagnosis, management.
+"""Ordered rules for traffic to a device itself: BGP and other sessions, neighbor discovery, diagnosis, management.
 
 Packets that match no rule are counted and dropped. The rules do not apply to packets that a device forwards, for example RoCE.
 """
@@ -43,7 +43,7 @@ class ControlRule:
 
     If a condition has several values, the packet must match one of the values.
 
-    - ``plane``: the ports on which the packets arrive: those of the fabric and of servers, or the management port.
+    - ``plane``: the ports on which the packets arrive: ``network`` for fabric and server ports, or the management port.
     - ``sources`` and ``policer``: names of a ``Sources`` and a ``Policer``.
     - ``icmp_types``: ICMPv6 types if the family is IPv6.
     - ``hop_limit``: the required TTL or hop limit.
@@ -65,7 +65,7 @@ class ControlRule:
 
 @dataclass(frozen=True, slots=True)
 class ServerPortRule:
-    """A rule that drops packets that arrive on server ports. It is needed if control-plane rules cannot match the ingress port."""
+    """A rule that drops packets that arrive on server ports. Systems need it if their control-plane rules cannot match the ingress port."""
 
     name: str
     family: Family
@@ -76,7 +76,10 @@ class ServerPortRule:
 
 @dataclass(frozen=True, slots=True)
 class ControlPlane:
-    """The rules of a device, in order. ``server_ports`` apply to the interfaces through which servers reach their gateway."""
+    """The rules for traffic to a device, in order, with the sources and rate limits that they name.
+
+    ``server_ports`` apply to the interfaces through which servers reach their gateway.
+    """
 
     rules: tuple[ControlRule, ...]
     sources: tuple[Sources, ...]
@@ -84,7 +87,7 @@ class ControlPlane:
     server_ports: tuple[ServerPortRule, ...] = ()
 
     def of(self, plane: Literal["network", "management"], family: Family) -> tuple[ControlRule, ...]:
-        """Return the rules of one plane and address family."""
+        """Return the rules of one address family for packets that arrive on fabric and server ports (``network``) or on the management port."""
         return tuple(rule for rule in self.rules if rule.plane == plane and rule.family == family)
 
     def together(self, family: Family) -> tuple[ControlRule, ...]:
@@ -96,7 +99,7 @@ class ControlPlane:
         return (*self.of("network", family), *management)
 
     def source(self, rule: ControlRule) -> Sources:
-        """Return the sources from which a rule accepts packets."""
+        """Return the ``Sources`` that a rule names: the prefixes and ingress interfaces from which the rule accepts packets."""
         anywhere = Sources("", rule.family, ())
         return (
             next((source for source in self.sources if source.name == rule.sources), anywhere)

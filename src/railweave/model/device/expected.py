@@ -1,4 +1,4 @@
-"""Expectations: each is a state that one object of one switch must have, with the part of the fabric file that requires the state."""
+"""Expected states of switches, such as a session that must be up, each with the part of the fabric file that requires the state."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ PAM4_GBPS = (200, 400, 800)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Expectation:
-    """A condition that must hold on ``device``. ``because`` holds the key paths of the fabric file that require it."""
+    """A state that ``device`` must have. ``because`` is the path of keys to the value in the fabric file that requires the state."""
 
     device: str
     because: Keys
@@ -31,7 +31,7 @@ class Expectation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Identity(Expectation):
-    """The model, operating system, release and serial number of a switch. ``serial`` is empty if the inventory has none."""
+    """The expected model, operating system, release and serial number of a switch. ``serial`` is empty if the inventory has none."""
 
     model: str
     nos: str
@@ -43,12 +43,12 @@ class Identity(Expectation):
 class Port(Expectation):
     """The expectation that a cabled port is up, and that LLDP shows ``peer_port`` of ``peer`` at the other end of its cable.
 
-    A port to an external router (``external``) has no cable in the design. Servers do not have to run LLDP.
+    A port to an external router (``external``) has no cable in the design. LLDP is not required of servers.
 
     - ``mtu``: the MTU of the Ethernet frame, as in ``DeviceConfig``.
     - ``ip_mtu``: the MTU of the gateway on the port, if the port routes for a server.
     - ``switched``: True if the port is a member of a VLAN.
-    - ``optic``: the name of the module in the catalog.
+    - ``optic``: the name of the optical module in the catalog.
     - ``fec``: the forward error correction that both ends must show: RS(544,514) on PAM4 lanes (IEEE 802.3, clause 119).
     """
 
@@ -67,7 +67,7 @@ class Port(Expectation):
 
     @property
     def said_as(self) -> str:
-        """The name by which the device reports the port."""
+        """The name that the device uses for the port."""
         return self.name
 
 
@@ -80,7 +80,7 @@ class Session(Expectation):
     - ``accepted``: received prefixes that remain after the policy.
     - ``used``: received prefixes for which the session's link is a next hop.
     - ``shared``: True if any used prefix also has other next hops.
-    - ``echoed``: the receiver's own prefixes, which FRR sends back and counts as sent.
+    - ``echoed``: the number of the receiver's own prefixes that FRR sends back and counts as sent.
     - ``color``: the path color of the link; empty if the link has none.
     """
 
@@ -117,7 +117,7 @@ class Adjacency(Expectation):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Route(Expectation):
-    """The expectation of a route to a prefix of another switch, ``leaf``. ``ports`` are the local ports on the paths to that switch.
+    """The expectation of a route to a prefix of another switch, ``leaf``. ``ports`` are the local ports on the paths to ``leaf``.
 
     ``color`` is the path color of the prefix; empty if the prefix has none.
     """
@@ -130,10 +130,11 @@ class Route(Expectation):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ColorPath(Expectation):
-    """A BGP path that a switch accepts from a neighbor, with the attributes that mark its path color.
+    """A BGP path that a switch must accept from a neighbor, with the attributes that mark its path color.
 
-    - ``color``, ``leaf``: the color of the prefix, and the leaf that has it.
-    - ``communities``, ``aigp``, ``local_preference``: the attributes after the import policy (RFC 8092, RFC 7311); ``aigp`` is None if it is absent.
+    - ``color`` and ``leaf``: the color of the prefix, and the leaf that originates the prefix.
+    - ``communities``, ``aigp``, ``local_preference``: the attributes after the import policy (RFC 8092, RFC 7311); ``aigp`` is None if it
+      is absent.
     """
 
     prefix: str
@@ -147,9 +148,9 @@ class ColorPath(Expectation):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Gateway(Expectation):
-    """A server-facing interface with its addresses.
+    """A server-facing interface and the addresses that it must have.
 
-    ``advertisements`` are the router advertisements that the interface sends; None if it sends none.
+    ``advertisements`` are the IPv6 router advertisements that the interface sends; None if it sends none.
     """
 
     name: str
@@ -161,7 +162,7 @@ class Gateway(Expectation):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tenant(Expectation):
-    """The VRF of a tenant. It must hold exactly these prefixes: ``own_prefixes``, and ``learned`` from other leaves."""
+    """The expected VRF of a tenant. It must hold exactly the prefixes in ``own_prefixes``, and those in ``learned`` from other leaves."""
 
     vrf: str
     vni: int
@@ -213,10 +214,10 @@ class ExpectedRouting:
 
     - ``sessions``: BGP sessions on links.
     - ``examples``: routes to the server prefixes of one other leaf.
-    - ``underlay``: routes in the default VRF, as examples. With an overlay, these are routes to tunnel endpoints
-      instead of tenants' prefixes.
+    - ``underlay``: example routes in the default VRF. With an overlay, these are routes to tunnel endpoints instead of
+      tenants' prefixes.
     - ``tenants``: VRFs with the prefixes that they must hold.
-    - ``shared``: shared prefixes that have no gateway on this switch.
+    - ``shared``: prefixes of VRFs that other leaves announce and that have no gateway on this switch.
     - ``bridged``: the leaves of each layer-2 network, by VNI.
     """
 

@@ -1,12 +1,12 @@
-"""Comparison and merging of two device configurations, field by field, including fields that a system's text cannot express.
+"""Comparison and merging of two device configurations, field by field, including fields that a system's own configuration cannot express.
 
-A field is named by its path, with dots between names, for example ``bgp.groups.sessions.peer_as``. A place also includes the names of
-entries: ``("bgp", "groups", "spines", "sessions", "et-0/0/0", "peer_as")``.
+A field is named by its path, with dots between names, for example ``bgp.groups.sessions.peer_as``. A place also
+includes the names of list entries: ``("bgp", "groups", "spines", "sessions", "et-0/0/0", "peer_as")``.
 
-Fields to leave out may be limited to some entries. ``interfaces[kind=server]`` means every entry of the list with this ``kind``, and
-``interfaces[kind=server].mtu`` means one field of those entries. If there are several conditions, all must hold. A condition on a
-list field holds if the list contains the value. ``[vrf=]`` matches None and empty values. ``bgp.groups.order`` is the order
-of entries.
+A comparison can ignore fields. ``interfaces[kind=server]`` means every entry of the list with this ``kind``, and
+``interfaces[kind=server].mtu`` means one field of those entries. If there are several conditions, all must hold. A
+condition on a list field holds if the list contains the value. ``[vrf=]`` matches None and empty values.
+``bgp.groups.order`` is the order of entries.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ if TYPE_CHECKING:
 
 
 CLASS_NAMES, VLAN_NAMES = NAMES = ("qos.classes.name", "gateways.vlan_name")
-"""The two kinds of names that some systems cannot express (``Reading.unsaid``): names of traffic classes and of VLANs."""
+"""The two kinds of names that some systems' configurations cannot express (``Reads.unsaid``): names of traffic classes and of VLANs."""
 
 
 def rename(document: dict[str, Any], like: dict[str, Any], unsaid: Collection[str]) -> None:
     """Rename the classes and VLANs of ``document`` to the names that ``like`` uses for the same queues and VLAN numbers.
 
-    Only the kinds of names that are listed in ``unsaid`` are changed.
+    Both are results of ``to_document``. ``unsaid`` lists the kinds of names to change: ``CLASS_NAMES``, ``VLAN_NAMES`` or both.
     """
     if CLASS_NAMES in unsaid and document["qos"] and like["qos"]:
         _rename_classes(document["qos"], like["qos"])
@@ -75,22 +75,23 @@ def _vlans(document: dict[str, Any]) -> Iterable[tuple[int, str]]:
 
 
 def _unique(new: dict[str, str]) -> dict[str, str]:
-    """Return the map of old to new names unchanged, or an empty map if two of the new names are equal."""
+    """Return a map of old to new names unchanged, or an empty map if two of the new names are equal."""
     return new if len(set(new.values())) == len(new) else {}
 
 
 _NAMES = ("name", "interface", "port", "peer_address", "prefix", "address", "router", "vlan", "host", "dscp")
-"""Fields that can identify a list entry. The first field that all entries have, with distinct values, is used."""
+"""Fields that can identify a list entry. The first field that has a distinct value in every entry is used."""
 
 ORDER = "order"
-"""The last element of a place if two lists have equal entries in a different order."""
+"""The last name of a place (path to a field) if two lists have equal entries in a different order."""
 
 
 @dataclass(frozen=True, slots=True)
 class FieldDifference:
-    """A field that differs between two configurations: its place, and both values.
+    """A field that differs between two configurations: its place, its path, and both values.
 
-    None means that a configuration lacks the field.
+    ``place`` is the path with the names of list entries, and ``field`` the path without them (see the module). A value of
+    None means that the configuration lacks the field.
     """
 
     place: tuple[str, ...]
@@ -100,7 +101,7 @@ class FieldDifference:
 
 
 def differences(old: DeviceConfig, new: DeviceConfig, without: Collection[str] = ()) -> list[FieldDifference]:
-    """Return the differences between two configurations, except for the fields ``without`` and everything below them."""
+    """Return the differences between two configurations. Fields in ``without``, and everything below them, are ignored."""
     old_document, other = to_document(old), to_document(new)
     rename(old_document, other, without)
     return list(_different(old_document, other, (), ("",), _without(without)))
@@ -108,9 +109,9 @@ def differences(old: DeviceConfig, new: DeviceConfig, without: Collection[str] =
 
 @dataclass(frozen=True)
 class _Without:
-    """Fields that a comparison ignores.
+    """Fields that a comparison ignores, for example ``interfaces[kind=server].mtu``.
 
-    ``conditions`` holds the conditions that limit a list field to some of its entries, by the name of that field.
+    ``conditions`` maps the path of a list to its conditions: (the condition as text, its pairs of field and value).
     """
 
     fields: frozenset[str]
@@ -120,7 +121,10 @@ class _Without:
         return any(name in self.fields for name in names)
 
     def of_entry(self, names: tuple[str, ...], *records: object) -> tuple[str, ...]:
-        """Return ``names``, and for each name also its forms with a condition that any of the records meets: ``interfaces[kind=server]``."""
+        """Return ``names`` and, for each name, the name with every condition that a record meets, for example ``interfaces[kind=server]``.
+
+        ``records`` are the versions of one list entry.
+        """
         more = [
             name + selector
             for name in names
@@ -159,9 +163,10 @@ _CONDITION = re.compile(r"\[([^\]]+)\]")
 def _different(
     old: object, new: object, place: tuple[str, ...], names: tuple[str, ...], without: _Without, *, entry: bool = False
 ) -> Iterator[FieldDifference]:
-    """Yield the differences of a field. ``names`` holds its plain name first, then its names with conditions.
+    """Yield the differences between two versions of a field.
 
-    ``entry`` is True if the field is an entry of a mapping.
+    ``names`` holds the field's path first, then the same path with conditions such as ``interfaces[kind=server]``. ``entry`` is
+    True if the field is one entry of a mapping in ``MAPPINGS``.
     """
     if old == new:
         return
@@ -198,7 +203,7 @@ def _different(
 def _has_compared_field(
     record: dict[str, Any], place: tuple[str, ...], names: tuple[str, ...], without: _Without
 ) -> bool:
-    """Return True if a record has any field that the comparison considers."""
+    """Return True if a record has any field that the comparison does not ignore."""
     return any(
         True
         for name, value in record.items()
@@ -220,7 +225,7 @@ def _of_mappings(
 
 
 def _inner(names: tuple[str, ...], name: str) -> tuple[str, ...]:
-    """Return the paths of the field ``name`` below each of the paths ``names`` of a record."""
+    """Return the paths of the field ``name`` of a record. ``names`` holds the paths of the record."""
     return tuple(f"{field}.{name}" if field else name for field in names)
 
 
@@ -235,9 +240,9 @@ def _is_mapping(value: object) -> TypeGuard[dict[str, Any]]:
 
 
 def entries(value: object) -> dict[str, Any] | None:
-    """Return the entries of a list as a mapping. The keys are the entry names that ``FieldDifference.place`` uses.
+    """Return the entries of a list as a mapping from entry name to entry. ``FieldDifference.place`` uses the same names.
 
-    An entry's name is the value of the first identifying field that all entries have with distinct values, or else its
+    An entry's name is the value of the first field in ``_NAMES`` that has a distinct value in every entry, or else its
     position. Return None if the value is not a list of mappings, or is empty.
     """
     keyed = _keyed(value, value)
@@ -245,9 +250,10 @@ def entries(value: object) -> dict[str, Any] | None:
 
 
 def by_name(*lists: list[Any]) -> tuple[dict[str, Any], ...] | None:
-    """Return each list as a mapping from entry name to entry. If no field names all entries, the key is the position.
+    """Return each list as a mapping from entry name to entry.
 
-    Returns None if any entry is not a mapping, or if all lists are empty.
+    The name is the value of a field that identifies the entries of all lists, or else the position. Return None if any
+    entry is not a mapping, or if all lists are empty.
     """
     if not any(lists) or not all(_is_mapping(entry) for entries in lists for entry in entries):
         return None
@@ -260,7 +266,7 @@ def by_name(*lists: list[Any]) -> tuple[dict[str, Any], ...] | None:
 
 
 def _keyed(old: object, new: object) -> tuple[dict[str, Any], dict[str, Any]] | None:
-    """Return two lists of entries as mappings by entry name, or None if either is not a list of entries."""
+    """Return two lists as mappings from entry name to entry, or None if either value is not a list of mappings."""
     if not isinstance(old, list) or not isinstance(new, list):
         return None
     named = by_name(cast("list[Any]", old), cast("list[Any]", new))
@@ -272,8 +278,8 @@ def amended(
 ) -> DeviceConfig:
     """Return ``designed`` with the changes between ``before`` and ``after`` applied.
 
-    ``before`` is read from the designed text, ``after`` from the actual text. ``unsaid`` holds the fields that the
-    system's text cannot express. Names of classes and VLANs among these fields are taken from the design.
+    ``before`` is read from the designed configuration text, and ``after`` from the text on the device. ``unsaid`` holds the
+    fields that this text cannot express. The names of classes and VLANs among them are taken from the design.
     """
     wanted, base, other = to_document(designed), to_document(before), to_document(after)
     rename(base, wanted, unsaid)
@@ -300,7 +306,7 @@ def _amended(designed: Any, before: Any, after: Any) -> Any:  # noqa: ANN401 - v
 
 
 def _mapping(designed: dict[str, Any], before: dict[str, Any], after: dict[str, Any]) -> dict[str, Any]:
-    """Return the designed entries, by name, with the changes of the text: without removed entries, and with added entries."""
+    """Return the designed entries, by name, with the changes between ``before`` and ``after``: entries changed, removed or added."""
     made: dict[str, Any] = {}
     for name in dict.fromkeys([*designed, *after]):
         if name not in after:
@@ -314,9 +320,9 @@ def _mapping(designed: dict[str, Any], before: dict[str, Any], after: dict[str, 
 
 
 def _order(names: list[Any], designed: list[Any], before: list[Any], after: list[Any]) -> list[Any]:
-    """Return the entry names in the text's order if the text changed the order, else in the designed order.
+    """Return ``names`` in the order of ``after`` if the entries of ``before`` changed their order, else in the designed order.
 
-    A name that exists only in the text follows the name that precedes it in the text.
+    A name that exists only in ``after`` follows the name that precedes it there.
     """
     both = [member for member in before if member in after]
     if both != [member for member in after if member in before]:

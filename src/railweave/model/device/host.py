@@ -1,4 +1,4 @@
-"""Construction of one server's ``HostConfig`` from its ``HostScope``, with kernel parameters and NIC settings."""
+"""Construction of one server's ``HostConfig`` from its ``HostScope``, which holds the parts of the network that affect the server."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 _OF_PORT = re.compile(r"_P(\d+)$")
-"""A pattern of setting names that end with the number of one port of a card, for example NVIDIA's ``CNP_DSCP_P2``."""
+"""A pattern of firmware settings for one port of a NIC card. Their names end with the port's number, for example ``CNP_DSCP_P2``."""
 
 
 def firmware(model: NicModel, qos: HostQos, ports: range | None = None) -> tuple[FirmwareOption, ...]:
@@ -59,7 +59,7 @@ def _is_of(setting: str, ports: range | None) -> bool:
 
 
 def sysctl(scope: HostScope, nics: Sequence[HostNic]) -> dict[str, str]:
-    """Return kernel parameters with their values, named as in sysctl.d.
+    """Return the values of kernel parameters, by name as in sysctl.d.
 
     If systemd-networkd handles router advertisements, ``accept_ra`` is left out. networkd sets it to 0 and processes
     advertisements itself. With 1, the kernel would process them a second time.
@@ -83,9 +83,9 @@ def sysctl(scope: HostScope, nics: Sequence[HostNic]) -> dict[str, str]:
 
 
 def parameter(*parts: str) -> str:
-    """Return a parameter's name, with dots between its parts, or slashes if a part contains a dot (``eth1.100``).
+    """Return the name of a kernel parameter. Its parts are joined by dots, or by slashes if a part contains a dot (``eth1.100``).
 
-    The first separator in a name determines which of the two is used (sysctl.d(5)).
+    sysctl takes the first separator in a name as the separator of all parts (sysctl.d(5)).
     """
     return ("/" if any("." in part for part in parts) else ".").join(parts)
 
@@ -108,9 +108,10 @@ def _of_ipv6(nic: HostNic) -> int:
 
 
 def _neighbors(family: int, count: int) -> Iterator[tuple[str, str]]:
-    """Yield the three neighbor-table thresholds as (parameter, value), if twice the count exceeds the kernel's default limit.
+    """Yield (kernel parameter, value) for the three thresholds of the neighbor table, if the defaults are too small.
 
-    The thresholds are scaled up in the proportions of the kernel's defaults.
+    They are too small if twice ``count``, the number of neighbors, exceeds the default limit. The new values keep the
+    proportions of the defaults. ``family`` is 4 or 6.
     """
     first, second, third = catalog().kernel.neighbor_gc_thresh
     wanted = _power_of_two(2 * count)
@@ -141,11 +142,11 @@ def _power_of_two(least: int) -> int:
 LOSSY_PRIORITIES = (3, 1, 2, 4, 5, 6, 7, 0)
 """NIC priorities for RDMA data that is not lossless, best first.
 
-RDMA data usually has DSCP 26 and priority 3, but PFC may pause a different class at that priority.
+RDMA data usually has DSCP 26 and priority 3. If PFC pauses a different class at priority 3, the next priority is used.
 """
 
 CNP_DSCP = 48
-"""DSCP of congestion notification packets if they have no class of their own (Thor2 guide, section 2.2.1.3)."""
+"""DSCP of congestion notification packets if the design has no class for them (Thor2 guide, section 2.2.1.3)."""
 
 CNP_PRIORITIES = range(7, 0, -1)
 """Priorities for congestion notification packets, best first, for use if PFC pauses the NIC's default priority."""
@@ -169,7 +170,7 @@ def host_config(network: Network, name: str) -> HostConfig:
 
 
 def config_of(scope: HostScope) -> HostConfig:
-    """Return the configuration of a server, built from its part of the network."""
+    """Return the configuration of a server, built from the parts of the network that affect it."""
     model, fabrics = scope.model, scope.fabrics
     qos = tuple(_qos(scope, fabric) for fabric in fabrics.values())
     nics = tuple(nic for fabric_qos in qos for nic in _nics(scope, fabrics[fabric_qos.fabric], fabric_qos))
@@ -207,7 +208,7 @@ def config_of(scope: HostScope) -> HostConfig:
 
 
 def _versions(scope: HostScope, nics: Sequence[HostNic]) -> Versions:
-    """Return the versions that the fabric file asks for, limited to the NICs that this server has."""
+    """Return the software versions that the fabric file asks for. For NICs, only the models and drivers of this server are included."""
     asked = scope.hosts.versions
     models, drivers = {nic.model for nic in nics}, {nic.driver for nic in nics}
     return Versions(
@@ -305,9 +306,9 @@ def _routed(scope: HostScope, fabric: Fabric, nic: HostNic) -> bool:
 
 
 def _routes(scope: HostScope, fabric: Fabric, nic: HostNic) -> list[HostRoute]:
-    """Return the routes of a NIC. Every table has a default route through the leaf.
+    """Return the routes of a NIC. Each of the NIC's routing tables has a default route through the leaf.
 
-    If servers share the prefix, every table also has a direct route to the prefix.
+    If servers share the prefix, each table also has a direct route to the prefix.
     """
     routing = fabric.host_routing
     routes: list[HostRoute] = []
@@ -321,7 +322,7 @@ def _routes(scope: HostScope, fabric: Fabric, nic: HostNic) -> list[HostRoute]:
 
 
 def _rules(scope: HostScope, fabric: Fabric, nic: HostNic) -> list[HostRule]:
-    """Return one routing rule for each address. The part of the address that is known in advance determines the source that a rule matches.
+    """Return one routing rule for each address of a NIC. A rule matches the source by the part of the address that is known in advance.
 
     - SLAAC: the prefix, so that an address that arrives late or changes is routed the same way.
     - Fixed address in a shared prefix: the address itself, even if the leaf answers for the other addresses (proxy
@@ -408,7 +409,7 @@ def _qos(scope: HostScope, fabric: Fabric) -> HostQos:
 
 
 def _lossy_priority(*taken: int) -> int:
-    """Return the priority of RDMA data that is not lossless: the first of ``LOSSY_PRIORITIES`` that is not in ``taken``."""
+    """Return the NIC priority of RDMA data that is not lossless: the first of ``LOSSY_PRIORITIES`` that is not in ``taken``."""
     return next(priority for priority in LOSSY_PRIORITIES if priority not in taken)
 
 
@@ -416,8 +417,7 @@ def _other(dscp: int, *designed: int) -> int:
     """Return the NIC priority of a DSCP that the design does not use for RDMA.
 
     By default, NICs use the upper three bits of the DSCP (class selectors, RFC 2474, section 4.2.2; the default map of mlnx_qos).
-    If that priority is in ``designed``, which holds those of RDMA data and congestion notification, the DSCP gets priority 0
-    instead.
+    ``designed`` holds the priorities of RDMA data and congestion notification. If the default is one of them, the result is 0.
     """
     default = dscp >> 3
     return 0 if default in designed else default

@@ -1,8 +1,9 @@
 """The environment variables of a collective job on a server.
 
 Sources: for path colors, the RDMA load-balancing document, "Running the NCCL Job" and Table 11. For AMD GPUs, the Thor2
-guide, section 8.7.2. Neither document sets a traffic class, so data would leave with DSCP 0 and miss the lossless
-queue. Both give the GID index as a fixed number, which can change. Here the index is looked up when a job starts.
+guide, section 8.7.2. Neither document sets a traffic class. Without a traffic class, data would leave with DSCP 0 and
+miss the lossless queue. Both documents give the GID index as a fixed number, but the index can change. So railweave
+looks it up when a job starts.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 def address_range(pools: Iterable[str], addresses: Iterable[HostAddress]) -> str:
     """Return the first pool that contains all addresses. If no pool does, return the longest prefix that contains them.
 
-    The second case occurs in layer-2 networks and for servers with a different link type.
+    No pool contains all addresses in layer-2 networks and for servers with a different link type.
     """
     prefixes = list(dict.fromkeys(str(address.prefix) for address in addresses))
     networks = [_network(prefix) for prefix in prefixes]
@@ -64,13 +65,13 @@ AMD_MPI_FOLDER = "/opt/AMD/install/mpi"
 """The folder of Open MPI on servers with AMD GPUs (Thor2 guide, section 8.7.2)."""
 
 TUNER_FILE = "/etc/railweave/tuner.json"
-"""The path on every server to which the file ``hosts/tuner.json`` of the build is copied."""
+"""The path on every server of railweave's table of algorithms, a copy of ``hosts/tuner.json`` in the build."""
 
 LD = "LD_LIBRARY_PATH"
 
 
 def job(scope: HostScope, nics: Sequence[HostNic], qos: Sequence[HostQos]) -> tuple[Variable, ...]:
-    """Return the variables of a job, in the order in which they are written."""
+    """Return the variables of a collective job, in the order in which they are written; () if no NIC has an address."""
     used = [nic for nic in rdma_nics(nics) if nic.addresses]
     if not used:
         return ()
@@ -138,7 +139,10 @@ def rdma_nics(nics: Sequence[HostNic]) -> list[HostNic]:
 
 
 def used_addresses(nic: HostNic, family: Family | None) -> list[HostAddress]:
-    """Return the addresses of a NIC that a job uses: all of one family. The default is the family of the first address."""
+    """Return the addresses of a NIC that a job uses: all of the address family ``family``.
+
+    If ``family`` is None, the family of the first address counts. If the NIC has no address of the family, return all addresses.
+    """
     wanted = family or nic.addresses[0].address.family
     return [address for address in nic.addresses if address.address.family == wanted] or list(nic.addresses)
 
@@ -149,7 +153,7 @@ def uses_own_plugin(scope: HostScope, nics: Sequence[HostNic]) -> bool:
 
 
 def _colored(nics: Sequence[HostNic]) -> bool:
-    """Return whether the addresses of NICs represent path colors."""
+    """Return True if the NICs have one address per path color."""
     return any(address.color is not None for address in nics[0].addresses)
 
 
@@ -164,9 +168,9 @@ def _plugin(wanted: Job) -> Variable:
 
 
 def _tuner(wanted: Job) -> list[Variable]:
-    """Return the variables of the tuner table.
+    """Return the variables that tell railweave's plugin which table of algorithms to use.
 
-    The file is always named, so that the log shows its choices, but used only on request.
+    The variable with the file's path is always set. A second variable, set only on request (``tuner``), makes NCCL follow the table.
     """
     variables = [
         Variable("RAILWEAVE_NET_TUNER_FILE", TUNER_FILE, "the plug-in's table of algorithms, the same on all servers")
@@ -229,7 +233,10 @@ def _device_list(nics: Sequence[HostNic]) -> str:
 
 
 def _traffic_class(qos: HostQos, *, by_color: bool) -> list[Variable]:
-    """Return the traffic-class variables. If colors have their own classes, the plug-in reads them from host.json and needs no variable."""
+    """Return the variables that set the traffic class.
+
+    If colors have their own classes (``by_color``), the plug-in reads them from host.json, and no variable is needed.
+    """
     data = f"DSCP {qos.dscp} x 4 + ECT(0): the class of RDMA data on the switches; the library's own default is 0"
     clear = "the class of clear-to-send messages and acknowledgements"
     variables = [] if by_color else [Variable("NCCL_IB_TC", str(qos.traffic_class), data)]
@@ -272,15 +279,15 @@ def _adaptive_routing() -> Variable:
 
 
 def _of_model(variables: Iterable[Variable], model: NicModel) -> list[Variable]:
-    """Return the variables with the NIC vendor's documented values in place of the general ones. Further vendor variables come last."""
+    """Return the variables, with the values that the NIC vendor documents for this model. Further variables of the vendor come last."""
     overrides = {setting.name: Variable(setting.name, setting.value, setting.why) for setting in model.rccl}
     return [*(overrides.pop(variable.name, variable) for variable in variables), *overrides.values()]
 
 
 def _rccl() -> list[Variable]:
-    """Return the RCCL variables of the Thor2 guide, section 8.7.2. Meanings are from the NCCL and RCCL documentation.
+    """Return the RCCL variables of the Thor2 guide, section 8.7.2. Their meanings are from the NCCL and RCCL documentation.
 
-    The catalog overrides the variables that depend on the NIC model (``rccl`` of a NIC model).
+    Variables that depend on the NIC model have other values in the catalog (``rccl`` of a NIC model).
     """
     return [
         Variable("NCCL_IB_DISABLE", "0", "RDMA, not sockets"),
@@ -317,9 +324,9 @@ def _library_path(wanted: Job, library: str, *, colored: bool) -> list[Variable]
 
 
 def _changed(variables: Iterable[Variable], changes: dict[str, str | int | None]) -> Iterable[Variable]:
-    """Yield the variables with the fabric file's changes.
+    """Yield the variables with the changes that the fabric file asks for.
 
-    Values are replaced in place, None removes a variable, and new ones come last.
+    ``changes`` holds the new value by name. None removes a variable, and new variables come last.
     """
     given = {name: str(value) for name, value in changes.items() if value is not None}
     why = "the fabric file says so (hosts.job.environment)"

@@ -1,4 +1,4 @@
-"""``HostConfig``: the typed configuration of one server, resolved per NIC. It corresponds to ``DeviceConfig`` for switches.
+"""``HostConfig``: the typed configuration of one server, with the settings of each NIC. It corresponds to ``DeviceConfig`` for switches.
 
 ``outputs.rendering.host`` prints it and makes no decisions.
 """
@@ -13,8 +13,10 @@ from railweave.model.config.addresses import Address, InterfaceAddress, Prefix
 
 @dataclass(frozen=True, slots=True)
 class HostAddress:
-    """An address of a NIC with its routing: the leaf's address in the same prefix (``gateway``), and the routing table of the address.
+    """An address of a NIC with its routing.
 
+    - ``gateway``: the leaf's address in the same prefix.
+    - ``table``: the routing table for traffic from the address.
     - ``path``: the number of the address on its NIC, from 1.
     - ``color``: the number N of the path color ``color:0:N``; None if paths are not colored.
     - ``traffic_class`` and ``service_level``: the values for this color; None means the values of the NIC.
@@ -40,7 +42,10 @@ class HostAddress:
 
 @dataclass(frozen=True, slots=True)
 class FirmwareOption:
-    """A setting in a NIC's flash memory. ``value`` has the form of the vendor's tool; if empty, the setting is only reported."""
+    """A setting in a NIC's flash memory.
+
+    ``value`` is written as the vendor's tool expects it; if empty, railweave only reports the setting.
+    """
 
     name: str
     value: str
@@ -50,7 +55,7 @@ class FirmwareOption:
 
 @dataclass(frozen=True, slots=True)
 class BiosOption:
-    """A setting in the server's firmware menu.
+    """A setting in the menu of the server's BIOS.
 
     ``verify`` explains how to check the setting from Linux; it is empty if no method is known.
     """
@@ -67,7 +72,7 @@ class HostNic:
     """A NIC on a fabric.
 
     - ``gpu``: the index, from 0, of the GPU next to the NIC; None if the NIC does not belong to a GPU.
-    - ``network``: the layer-2 network of the NIC.
+    - ``network``: the name of the tenant's layer-2 network in which the NIC is; empty if it is in none.
     - ``main_routes``: destinations that the main table routes through the gateway of the NIC's first address.
     - ``leaf_port_names``: other names by which the leaf may announce its port.
     - ``cable_m``: the cable length in metres, rounded up; None if there is no cable yet.
@@ -134,7 +139,7 @@ class HostRule:
 
 @dataclass(frozen=True, slots=True)
 class LosslessClass:
-    """A lossless class other than RDMA data, such as storage: its DSCPs, its priority, and its share of the NIC in percent.
+    """A lossless class other than RDMA data, such as storage: its DSCPs, its priority, and its share of the NIC's bandwidth in percent.
 
     ``ecn`` is True if switches mark its packets.
     """
@@ -152,11 +157,11 @@ class HostQos:
 
     - ``traffic_class``: the IPv4 TOS or IPv6 traffic class byte of RDMA data, which is DSCP x 4, plus ECT(0).
     - ``bandwidth_percent``: the share of the lossless traffic class in the NIC's own scheduler.
-    - ``ecn``: true if switches mark the data, so that NICs slow down in response.
-    - ``clear_to_send_traffic_class``: the IPv4 TOS or IPv6 traffic class byte of clear-to-send messages; None if it is
-      the same as that of the data.
+    - ``ecn``: True if switches mark the data, so that NICs slow down in response.
+    - ``clear_to_send_traffic_class``: the IPv4 TOS or IPv6 traffic class byte of clear-to-send messages; None if the data
+      has the same byte.
     - ``priorities``: the NIC's priority of every DSCP, 0 to 63.
-    - ``other_lossless``: classes that switches pause besides the class of the data.
+    - ``other_lossless``: further classes for which switches send PFC pause frames.
     """
 
     fabric: str
@@ -203,7 +208,10 @@ class Variable:
 
 @dataclass(frozen=True, slots=True)
 class Versions:
-    """Software versions that a server should run. Empty fields are not compared. Firmware is by NIC model, drivers by driver name."""
+    """Software versions that a server should run. Empty fields are not compared.
+
+    Members of ``nic_firmware`` are (NIC model, version), of ``nic_driver`` (driver name, version), and of ``software`` (software, version).
+    """
 
     kernel: str = ""
     gpu_driver: str = ""
@@ -217,9 +225,9 @@ class Versions:
 class HostConfig:
     """The whole configuration of one server.
 
-    ``job`` is the environment of its collective jobs. If its GPUs belong to several tenants, ``job`` is empty, and
-    ``tenant_jobs`` has an environment for each tenant. ``domain_gpus`` is the number of GPUs of a full NVLink domain if it
-    joins several servers, or None.
+    - ``job``: the environment of its collective jobs; empty if its GPUs belong to several tenants.
+    - ``tenant_jobs``: (tenant, environment of its jobs) for each tenant, if the GPUs belong to several tenants.
+    - ``domain_gpus``: the number of GPUs of a full NVLink domain if the domain joins several servers, else None.
     """
 
     network: str

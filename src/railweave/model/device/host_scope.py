@@ -1,6 +1,6 @@
 """The inputs for the configuration of one server, and the settings that long links require of a job.
 
-``host_config`` uses only a ``HostScope``. So the configuration of a server changes only if its scope changes.
+``host_config`` uses only a ``HostScope``. So the server's configuration stays the same unless this object changes.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ PAYLOAD = 4096
 """Payload bytes of a full RDMA packet (long-haul article: "4096 worth of data")."""
 
 BESIDE_THE_WAY = 0.03
-"""The maximum delay that routers and NICs add to a long link, as a fraction of the propagation delay (long-haul article, Delay Impact)."""
+"""The largest delay that routers and NICs add to a long link, as a fraction of the propagation delay (long-haul article, Delay Impact)."""
 
 CHANNELS_PER_NIC = 2
-"""Channels per NIC between sites. NCCL used four channels with two NICs in the long-haul article."""
+"""NCCL channels per NIC between sites. NCCL used four channels with two NICs in the long-haul article."""
 
 BUFFER_FACTOR = 8
-"""The ratio of the configured buffer to the buffer that the bandwidth-delay product requires.
+"""The configured NCCL buffer, as a multiple of the buffer that the bandwidth-delay product requires.
 
 The value is fitted: the article found near-maximum throughput with 128 MB, although the calculation gives 12.6 MB per
 channel.
@@ -43,6 +43,7 @@ class LongHaul:
 
     - ``queue_pairs``: the number of queue pairs with which a NIC sends at its full rate. None without adaptive routing,
       because a queue pair then has no limit on outstanding packets.
+    - ``per_connection``: the number of queue pairs that each connection gets; None without adaptive routing.
     - ``buffer_floor_bytes``: the buffer that a channel needs according to the bandwidth-delay product.
     """
 
@@ -88,7 +89,7 @@ def long_haul(network: Network, fabric: Fabric) -> LongHaul | None:
 
 
 def environment(haul: LongHaul) -> dict[str, tuple[str, str]]:
-    """Return the job variables for long links, as a map of variable to (value, reason)."""
+    """Return (value, reason) of each job variable for long links, by variable name."""
     variables = {
         "NCCL_MIN_CTAS": (
             str(haul.channels),
@@ -121,12 +122,14 @@ class HostScope:
     """A server, its model, and the parts of the network that affect the server's configuration.
 
     - ``fabrics``: its fabrics, by name.
-    - ``segments``: the segment of each NIC, by NIC name.
+    - ``segments``: the segment (subnets and VLAN) of each NIC, by NIC name.
     - ``sharing``: the number of NICs that share a NIC's subnets, by NIC name.
-    - ``families``: the address families of jobs, by fabric and tenant of its NICs.
-    - ``long_haul``: the job settings that long links require, for fabrics that have such links.
-    - ``port_names``, ``cable_m`` and ``optics``: alternative names of the leaf port, the cable length in metres, and
-      the name and the wavelengths in nm of the optic (None if not known), by NIC.
+    - ``families``: the address family that jobs use, by (fabric, tenant) of the NICs. None means that each NIC uses the
+      family of its first address.
+    - ``long_haul``: the job settings that long links require, by fabric, for fabrics that have such links.
+    - ``port_names``: further names of the leaf port, by NIC.
+    - ``cable_m``: the cable length in metres, by NIC.
+    - ``optics``: (name, shortest and longest wavelength in nm or None) of the optic, by NIC.
     """
 
     network: str
@@ -159,18 +162,18 @@ class HostScope:
 
     @property
     def library(self) -> Literal["NCCL", "RCCL"]:
-        """The library that runs the server's collectives, which depends on the GPU vendor."""
+        """The collective library of the server, which depends on the GPU vendor."""
         return "RCCL" if self.model.gpu_vendor == "AMD" else "NCCL"
 
     @property
     def job_fabric(self) -> str:
-        """The name of the fabric that connects the server's GPU NICs, over which jobs on several servers run. Empty if there is none."""
+        """The name of the fabric to which the server's GPU NICs connect and over which its jobs reach other servers. Empty if there is none."""
         groups = self.model.nics
         return next((name for name, fabric in self.fabrics.items() if groups[fabric.nics].per_gpu), "")
 
 
 def host_scope(network: Network, name: str) -> HostScope:
-    """Return the scope of one server. Raises ``KeyError`` if there is no such server."""
+    """Return the parts of the network that affect the configuration of one server. Raises ``KeyError`` if there is no such server."""
     server = network.server(name)
     fabrics = {
         fabric_name: network.fabric(fabric_name) for fabric_name in dict.fromkeys(nic.fabric for nic in server.nics)
@@ -201,7 +204,7 @@ def _optic(network: Network, name: str) -> tuple[str, tuple[float, float] | None
 
 
 def _sharing(network: Network, fabric: Fabric, nic: Nic) -> int:
-    """Return the number of NICs in a NIC's subnets, including itself. On a routed link, this is 1."""
+    """Return the number of NICs in a NIC's subnets, including the NIC. On a routed link, this is 1."""
     if fabric.server_link == "proxy-arp":  # every NIC of the fabric is in the subnet
         return sum(size for (fabric_name, _, _), size in network.rail_sizes.items() if fabric_name == nic.fabric)
     if nic.network:

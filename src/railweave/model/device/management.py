@@ -1,6 +1,6 @@
 """The management plane of a device: how operators and tools reach it, and the keys that control access.
 
-Secrets are references, ``secret:NAME``. docs/fabric-file.md (``management``) explains each field.
+A secret is a reference such as ``secret:NAME``. docs/fabric-file.md (``management``) explains each field.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class LoginServer:
 
 @dataclass(frozen=True, slots=True)
 class Aaa:
-    """The authentication servers, in the order in which they are asked.
+    """The authentication servers. The device asks them in this order.
 
     ``role`` is the role of users that exist only on these servers.
     """
@@ -43,7 +43,7 @@ class Aaa:
     role: Literal["super-user", "operator", "read-only"] = "read-only"
 
     def groups(self) -> tuple[str, ...]:
-        """Return the protocols that have servers (``tacacs+``, ``radius``), in the order in which they are asked."""
+        """Return the protocols that have servers (``tacacs+``, ``radius``), in the order in which the device asks them."""
         return tuple(name for name, servers in (("tacacs+", self.tacacs), ("radius", self.radius)) if servers)
 
 
@@ -63,7 +63,10 @@ class Login:
 
 @dataclass(frozen=True, slots=True)
 class EdgePorts:
-    """Protection against unwanted traffic from layer-2 server ports. ``storm_control`` is in percent of a port's speed."""
+    """Protection against unwanted traffic from layer-2 server ports.
+
+    ``storm_control`` is a limit in percent of a port's speed; None means no limit.
+    """
 
     bpdu_guard: bool = True
     storm_control: int | None = 1
@@ -80,7 +83,7 @@ class Security:
 
 @dataclass(frozen=True, slots=True)
 class User:
-    """A user account. ``password`` refers to a crypt(3) hash. ``ssh_keys`` are public keys in the format of authorized_keys."""
+    """A user account. ``password`` is a reference to a crypt(3) hash. ``ssh_keys`` are public keys in the format of authorized_keys."""
 
     role: Literal["super-user", "operator", "read-only"] = "super-user"
     password: str | None = None
@@ -123,9 +126,9 @@ class Snmp:
 
 @dataclass(frozen=True, slots=True)
 class Services:
-    """The enabled services: NETCONF over SSH (RFC 6242), Arista's eAPI, and gRPC.
+    """The services to enable: NETCONF over SSH (RFC 6242), Arista's eAPI, and gRPC.
 
-    gRPC is enabled if ``grpc_certificate`` refers to a certificate.
+    gRPC is enabled if ``grpc_certificate`` has the name of a certificate.
     """
 
     netconf: bool = True
@@ -136,7 +139,7 @@ class Services:
 
 
 LLDP = ("lldp", "lldp_interval", "lldp_hold")
-"""The fields of ``Management`` that are settings of LLDP. Statement tables have fields of the same names."""
+"""The names of the ``Management`` fields that configure LLDP. Statement tables have fields of the same names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,7 +168,7 @@ class Management:
 
     @staticmethod
     def lldp_of(value: object) -> dict[str, Any]:
-        """Return the LLDP settings of a value by field name. The value is a ``Management``, or has the same fields."""
+        """Return the LLDP settings of ``value``, a ``Management`` or an object with the same fields. The keys are field names."""
         return {name: getattr(value, name) for name in LLDP}
 
     def login(self) -> Login | None:

@@ -1,4 +1,4 @@
-"""``DeviceConfig``: the typed, vendor-neutral configuration of one switch, resolved per port.
+"""``DeviceConfig``: the typed, vendor-neutral configuration of one switch, with the settings of each port.
 
 Renderers print the configuration, ``routes`` computes its effect, and ``verify`` checks it. A renderer makes no
 decisions. For example, path colors already have the form of the device's operating system (``fabric_color`` or
@@ -37,11 +37,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 NO_LOOPBACK = Prefix("0.0.0.0/0")
-"""The value that stands for the loopback of a device whose loopback interface has no address."""
+"""The loopback prefix of a device whose loopback interface has no address."""
 
 
 def loopback_among(addresses: Iterable[Prefix], router_id: Address) -> Prefix:
-    """Return the main address of a loopback interface that has these addresses.
+    """Return the main address of a loopback interface with these addresses, as a prefix.
 
     This is the router ID if the interface has that address, and otherwise the interface's first address. Return
     ``NO_LOOPBACK`` if the interface has no address.
@@ -64,7 +64,7 @@ class IsisPort:
 class Isis:
     """The IS-IS configuration of a device: level 2, wide metrics.
 
-    ``passive`` are interfaces whose prefixes are advertised. ``key`` refers to the authentication secret (``secret:NAME``).
+    ``passive`` lists the interfaces whose prefixes are advertised. ``key`` is a reference to the authentication key.
     """
 
     net: str
@@ -79,7 +79,7 @@ class Isis:
 
 @dataclass(frozen=True, slots=True)
 class OspfPort:
-    """A link with an OSPF neighbor, in an area."""
+    """A link to an OSPF neighbor, with its area and metric."""
 
     interface: str
     link: str
@@ -90,10 +90,9 @@ class OspfPort:
 
 @dataclass(frozen=True, slots=True)
 class Ospf:
-    """OSPF version 2 in the default VRF (RFC 2328).
+    """OSPF version 2 in the default VRF (RFC 2328). ``passive`` lists the interfaces whose prefixes are advertised.
 
-    The value is only read from configurations: no design uses OSPF, and nothing renders it. ``passive`` lists the
-    interfaces whose prefixes are advertised.
+    railweave only reads OSPF from configurations: no design uses it, and nothing renders it.
     """
 
     router_id: Address
@@ -120,7 +119,7 @@ class ExternalPeer:
 class Vrf:
     """An IP-VRF of a tenant on a leaf.
 
-    - ``prefixes``: the prefixes of its gateways. ``Gateway.vrf`` has the name of the VRF.
+    - ``prefixes``: the prefixes of the VRF's gateways.
     - ``external``: its sessions with routers outside the fabric.
     - ``loopbacks``: the addresses of its loopback interface.
     - ``unit``: the unit number of the loopback interface; None if the VRF has no loopback interface.
@@ -142,7 +141,7 @@ class Vrf:
         return tuple(sorted({address.family for address in (*self.own_prefixes(), *outside)}))
 
     def own_prefixes(self) -> tuple[Prefix, ...]:
-        """Return the connected prefixes that the VRF announces to other leaves: those of its gateways, and its loopbacks."""
+        """Return the connected prefixes that the VRF announces to other leaves: those of its gateways, and its loopback addresses."""
         return (*self.prefixes, *self.loopbacks)
 
 
@@ -189,8 +188,8 @@ class OverlayConfig:
     - ``reflects``: True on spines, which forward routes with an unchanged next hop.
     - ``from_spine``: the community that spines add, so that leaves do not send these routes back.
     - ``tunnel_dscp``: True if the switch model needs statements that copy the inner packet's DSCP to the tunnel header.
-    - ``links``: ports whose underlay sessions also carry EVPN routes. The field is only read from configurations: no
-      design sets it, and nothing renders it.
+    - ``links``: ports on which the underlay session also carries EVPN routes. The field is only read from configurations:
+      no design sets it, and nothing renders it.
     """
 
     loopback: Address
@@ -249,7 +248,7 @@ class DeviceConfig:
 
     - ``left_out``: features that the design needs but the platform lacks.
     - ``protection``: the rules for traffic to the switch itself; None means no restriction.
-    - ``schema``: the version of the file form (``config_file``). It increases when the meaning of the file changes.
+    - ``schema``: the version of the file ``config.json``. It increases when the meaning of the file changes.
     """
 
     schema: Literal[1] = field(default=1, kw_only=True)
@@ -278,7 +277,7 @@ class DeviceConfig:
     ospf: Ospf | None = None
 
     def loopbacks(self) -> tuple[Prefix, ...]:
-        """Return the loopback addresses as prefixes. The address of the router ID is first."""
+        """Return the loopback addresses as prefixes: the main one first, then those that the overlay uses."""
         return tuple(dict.fromkeys((self.loopback, *(self.overlay.prefixes() if self.overlay else ()))))
 
     def routed(self) -> list[tuple[str, Family]]:
@@ -295,7 +294,7 @@ class DeviceConfig:
         ]
 
     def edge_ports(self) -> tuple[Interface, ...]:
-        """Return the layer-2 server ports if they are to be protected, else an empty tuple."""
+        """Return the layer-2 server ports if the management settings ask to protect them, else an empty tuple."""
         wanted = self.management.security.edge_ports if self.management.security else None
         return (
             tuple(interface for interface in self.interfaces if interface.kind == "server" and interface.vlan)
@@ -316,7 +315,7 @@ class DeviceConfig:
     def maximum_ecmp(self) -> int | None:
         """Return the maximum width of a next-hop group, or None if no routing protocol runs.
 
-        The value is that of the underlay's protocol. If IS-IS or OSPF runs, BGP without groups serves only the overlay
+        The value is that of the underlay's protocol. If IS-IS or OSPF runs and BGP has no groups, BGP serves only the overlay
         and is ignored.
         """
         underlay = self.bgp if self.bgp and self.bgp.groups else None
@@ -333,7 +332,7 @@ class DeviceConfig:
         return tuple(dict.fromkeys((*(() if first is None or first in port.tagged else (first,)), *port.tagged)))
 
     def bare_vlans(self) -> tuple[int, ...]:
-        """Return the VLANs that ports carry tagged and that have no gateway on this switch, sorted."""
+        """Return the numbers of VLANs that ports carry with a tag and that have no gateway on this switch, sorted."""
         routed = {gateway.vlan for gateway in self.gateways}
         return tuple(sorted({vlan for port in self.interfaces for vlan in port.tagged} - routed))
 

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 MOST_STANDARD_AS = 65535
 PRIVATE_AS = 64512
-"""A private AS number (RFC 6996) that replaces an AS number above 16 bits. Communities with it stay in the fabric."""
+"""A private AS number (RFC 6996) to use in communities instead of an AS number above 16 bits. These communities stay in the fabric."""
 
 
 def all_large(fabric: Fabric) -> bool:
@@ -44,9 +44,9 @@ def all_large(fabric: Fabric) -> bool:
 
 
 def in_form(communities: Iterable[Community], *, large: bool) -> tuple[Community, ...]:
-    """Return the communities.
+    """Return the communities in the form that the switches support.
 
-    Unless ``large`` is True, large communities are converted to standard communities (RFC 1997).
+    If ``large`` is False, large communities are converted to standard communities (RFC 1997).
     """
     if large:
         return tuple(communities)
@@ -67,7 +67,7 @@ def standard(value: str) -> str:
 
 MAC_VRF = "evpn-1"
 MAC_VRF_NUMBER = 65534
-"""The number of the bridging instance ``MAC_VRF`` in its route distinguisher, as in Juniper's validated configurations."""
+"""The number in the route distinguisher of the bridging instance ``MAC_VRF``, as in Juniper's validated configurations."""
 
 
 def overlay_config(network: Network, fabric: Fabric, switch: Switch, *, large: bool = True) -> OverlayConfig | None:
@@ -173,7 +173,7 @@ def _external_name(system: System, model: SwitchModel, link: ExternalLink | Edge
 
 
 def external_ports(fabric: Fabric, switch: Switch, system: System, model: SwitchModel) -> tuple[Interface, ...]:
-    """Return the ports of a leaf to external routers.
+    """Return the ports from a leaf to external routers.
 
     If tenants share a port, each tenant has its own VLAN tag on the port.
     """
@@ -210,9 +210,8 @@ def external_ports(fabric: Fabric, switch: Switch, system: System, model: Switch
 def edge_interfaces(
     fabric: Fabric, switch: Switch, system: System, model: SwitchModel, *, pauses: bool
 ) -> tuple[Interface, ...]:
-    """Return the edge ports of a leaf.
+    """Return the edge ports of a leaf: ports to devices that are not servers of the fabric file, configured like server ports.
 
-    An edge port is configured like a server port, but the attached device is not a server of the fabric file.
     ``pauses`` is True if PFC is on.
     """
     return tuple(
@@ -237,7 +236,7 @@ def edge_interfaces(
 def mac_vrf(fabric: Fabric, switch: Switch, system: System, interfaces: Sequence[Interface]) -> MacVrf | None:
     """Return the bridging instance of a leaf for the layer-2 networks of all tenants.
 
-    Return None if the leaf has no members of such networks. One instance holds all networks, distinguished by VNI and
+    Return None if no port of the leaf belongs to such a network. One instance holds all networks, distinguished by VNI and
     route target, as in Juniper's validated configurations.
     """
     here = {interface.vlan for interface in interfaces if interface.kind == "server"}
@@ -269,7 +268,10 @@ def forwards_leaks(config: DeviceConfig) -> bool:
 
 
 def underlay_prefixes(fabric: Fabric, switch: Switch) -> dict[int | None, tuple[Prefix, ...]]:
-    """Return the prefixes that a switch originates in the overlay's underlay, by path color: its loopback and its tunnel endpoints."""
+    """Return the prefixes that a switch originates for the overlay: its loopback and its tunnel endpoints.
+
+    The keys are numbers of path colors; None holds prefixes without a color.
+    """
     if fabric.overlay is None:
         return {}
     loopback = Address(switch.loopback)

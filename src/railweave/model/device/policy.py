@@ -1,7 +1,7 @@
-"""Path colors as routing policy, in the form that an operating system supports; and policies of drained switches and links.
+"""Routing policies for path colors, in the form that an operating system supports, and policies of drained switches and links.
 
-There are three forms. In each form, a prefix is reached through the uplink of its color, and the other uplinks are
-backups:
+A path color is a class of paths that BGP keeps apart: a prefix is reached through the uplink of its color, and the other
+uplinks are backups. There are three forms:
 
 - ``dpf``: BGP deterministic path forwarding, with ``fabric-color`` on groups and ``fabric-advertise`` on leaves
   (docs/load-balancing.md).
@@ -46,7 +46,8 @@ PREFERRED_AIGP, OTHER_AIGP = 1, 100
 class RoutingPolicy:
     """The policy part of a device's BGP configuration.
 
-    ``imports`` and ``exports`` map the index of a path color (None: no color) to a policy name.
+    - ``imports`` and ``exports``: the policy name for each path color, by the color's index (None: no color).
+    - ``redistribute``: the name of the policy that selects the connected routes to redistribute; None without redistribution.
     """
 
     imports: dict[int | None, str]
@@ -59,7 +60,7 @@ class RoutingPolicy:
 
 
 def tag(color: Color) -> str:
-    """Return the name of the large community that tags prefixes of a color."""
+    """Return the name of the large community that marks prefixes of a path color."""
     return f"path-{color.name}"
 
 
@@ -79,6 +80,7 @@ def leaf_policy(
 ) -> RoutingPolicy:
     """Return the policy of a leaf: the routes that it advertises and accepts.
 
+    - ``form``: the BGP attributes that announce path colors (see the module).
     - ``originated``: the prefixes that the leaf originates, by the index of their path color (None: no color).
     - ``redistribute``: True if the system originates routes by redistribution instead of an export policy.
     """
@@ -156,7 +158,7 @@ def with_super_spines(policy: RoutingPolicy) -> RoutingPolicy:
 
 
 def with_dci(policy: RoutingPolicy) -> RoutingPolicy:
-    """Return a spine's policy, extended by ``to-dci`` and ``from-dci``, the policies for its site's interconnect routers."""
+    """Return a spine's policy, extended by ``to-dci`` and ``from-dci``: the policies for the routers that connect its site to other sites."""
     listed = Match(prefix_list=LOCAL, orlonger=True)
     down = Term("no-transit", Match(community=LOCAL), Action(accept=False))
     up = Policy("to-dci", (down, Term("forward", listed, Action(accept=True)), _reject_rest()))
@@ -165,7 +167,7 @@ def with_dci(policy: RoutingPolicy) -> RoutingPolicy:
 
 
 def dci_policy(fabric: Fabric, form: Form) -> RoutingPolicy:
-    """Return the policy of an interconnect router: the routes that it advertises and accepts. The policy does not depend on colors.
+    """Return the policy of a router that connects a site to other sites. The policy does not depend on path colors.
 
     The router marks the routes of its own spines with ``local`` and advertises them to other sites. It advertises
     routes from other sites only to its spines. So no site carries traffic between two other sites.
@@ -189,7 +191,7 @@ def dci_policy(fabric: Fabric, form: Form) -> RoutingPolicy:
 
 
 def with_sites(policy: RoutingPolicy) -> RoutingPolicy:
-    """Return a leaf's policy for a fabric in which leaves of different sites are linked directly.
+    """Return a leaf's policy with its names changed for a fabric in which leaves of different sites are linked directly.
 
     Leaves treat other sites like spines.
     """
@@ -222,7 +224,7 @@ def super_spine_policy(fabric: Fabric, form: Form, *, redistribute: bool = False
 
 
 def _prefer(color: Color, form: Form) -> tuple[Term, ...]:
-    """Return the terms for the session of a color.
+    """Return the policy terms for routes that arrive on links of a path color.
 
     They prefer prefixes with the color's tag, accept the fabric's other prefixes, and reject all other routes.
     """
@@ -240,10 +242,7 @@ def _prefer(color: Color, form: Form) -> tuple[Term, ...]:
 
 
 def _connected(redistribute: bool) -> tuple[Policy, ...]:
-    """Return the redistribution policy. It admits only those prefixes of the switch that are in the fabric's prefix list.
-
-    Return an empty tuple without redistribution.
-    """
+    """Return the policy that limits redistribution to connected prefixes in the fabric's prefix list. Without redistribution, return ()."""
     local_term = Term("own", Match(prefix_list=LOCAL, orlonger=True), Action(accept=True))
     return (Policy("connected", (local_term, _reject_rest())),) if redistribute else ()
 
@@ -263,17 +262,18 @@ def _advertised(
 
 
 def _local(fabric: Fabric) -> dict[str, tuple[Prefix, ...]]:
-    """Return the fabric's prefix list, as a map of its name to all prefixes of the fabric."""
+    """Return the fabric's prefix list: one entry, from the list's name to all prefixes of the fabric."""
     return {LOCAL: tuple(map(Prefix, fabric.local_prefixes))}
 
 
 def path_color_form(fabric: Fabric, systems: Iterable[tuple[str, str]]) -> Form:
-    """Return the form of path colors that works on all of these systems and releases.
+    """Return the form of path colors (see the module) that works on all ``systems``: pairs of operating system and release.
 
-    - Deterministic path forwarding, if every system supports it in its release. If the fabric file asks for it, any
-      release counts.
-    - AIGP, if every system supports it and the fabric file asks for it.
-    - Otherwise local preference, which needs only large communities.
+    - ``none``, if the fabric has no path colors.
+    - ``local-preference``, if the fabric connects several sites.
+    - ``dpf``, if every system supports it in its release. If the fabric file asks for it, any release counts.
+    - ``aigp``, if every system supports it and the fabric file asks for it.
+    - Otherwise ``local-preference``, which needs only large communities.
 
     A fabric has one form, because spines must be able to read the tags that leaves set.
     """
@@ -298,14 +298,14 @@ The number exceeds the extra AS path length of any detour. A detour up to a supe
 numbers.
 """
 BESIDE = "-drained"
-"""The suffix for the name of a changed copy of a policy. Only the sessions on drained links use the copy."""
+"""The suffix for the name of a changed copy of a policy, which only the sessions on drained links use."""
 MARK = "drained"
-"""The name of the community that a drained device adds to learned routes in place of a color.
+"""The name of the community that a drained device adds to learned routes, in place of the community for a path color.
 
-It is used if the term adds no other community.
+The device adds it only if the policy term adds no other community.
 """
 PASSES_ON = "forward"
-"""The prefix of the names of terms by which spines, super-spines and interconnect routers forward learned routes."""
+"""The beginning of the names of policy terms by which spines, super-spines and interconnect routers forward learned routes."""
 _TAGGED = frozenset(("local-preference", "aigp"))
 """The forms in which a community carries the path color of a prefix."""
 
@@ -324,13 +324,14 @@ def drained_links(network: Network, device: str) -> frozenset[str]:
 def drained(
     network: Network, fabric: Fabric, config: DeviceConfig, form: Form, *, by_port: bool, large: bool
 ) -> DeviceConfig:
-    """Return the configuration of a device with policies for its drained links. If nothing is drained, it is unchanged.
+    """Return ``config`` with policies that keep traffic away from drained devices and links. If nothing is drained, return it unchanged.
 
-    - ``large``: True if its fabric supports large communities.
-    - ``by_port``: True if its system can assign a policy to a session by port name. Other systems need the neighbor's
+    - ``form``: the BGP attributes that announce path colors.
+    - ``by_port``: True if the system can assign a policy to a session by port name. Other systems need the neighbor's
       address.
+    - ``large``: True if every switch of the fabric supports large communities.
 
-    A session that cannot be separated from its group stays unchanged; the computed routes then show that it is not
+    A session that cannot be separated from its group stays unchanged. The computed routes then show that it is not
     drained.
     """
     if not network.drained or config.bgp is None:
@@ -384,10 +385,10 @@ def _wholly(network: Network, fabric: Fabric, device: str, links: frozenset[str]
 
 
 def _by_other_colors(bgp: Bgp, off: frozenset[str]) -> tuple[FabricAdvertise, ...]:
-    """Return the color advertisements with each drained color replaced by its first backup color that is not drained.
+    """Return the advertisements of prefixes by color. A drained color is replaced by its first backup color that is not drained.
 
-    Remote devices then use that color. ``off`` holds the names of drained colors, which move to the end of the lists of
-    backups.
+    Remote devices then use the backup color. ``off`` holds the names of drained colors, which move to the end of the lists
+    of backups.
     """
 
     def reorder(old: FabricAdvertise) -> FabricAdvertise:
@@ -409,10 +410,9 @@ def _of_drained_neighbors(network: Network, device: str) -> frozenset[str]:
 def _changed(
     bgp: Bgp, links: Collection[str], which: Literal["import_policy", "export_policy"], how: Callable[[Policy], Policy]
 ) -> Bgp:
-    """Return the BGP configuration with policies changed by ``how`` for the sessions on ``links``.
+    """Return ``bgp`` with the import or export policy (``which``) of the sessions on ``links`` changed by the function ``how``.
 
-    ``which`` selects the import or export policy. A policy that no other session uses is changed in place. For other
-    policies, a changed copy is added.
+    A policy that no other session uses is changed in place. For other policies, a changed copy is added.
     """
     sessions = [(group, session) for group in bgp.groups for session in group.sessions]
     there = {getattr(group, which) for group, member in sessions if member.link in links}
@@ -434,7 +434,10 @@ def _changed(
 def _group(
     group: BgpGroup, links: Collection[str], which: Literal["import_policy", "export_policy"], beside: Mapping[str, str]
 ) -> BgpGroup:
-    """Return a group whose sessions on ``links`` use a copy of their policy. ``beside`` maps a policy to its copy."""
+    """Return a group whose sessions on ``links`` use a copy of their policy.
+
+    ``which`` selects the import or export policy. ``beside`` holds the name of the copy, by the name of the policy.
+    """
     name = beside.get(getattr(group, which))
     if name is None or not any(session.link in links for session in group.sessions):
         return group
@@ -451,16 +454,18 @@ def _group(
 def _as_last_resort(policy: Policy, asn: int, tags: Collection[str], *, strip: bool) -> Policy:
     """Return the policy, changed so that neighbors use the advertised routes only as a last resort.
 
-    The arguments are those of ``_term``.
+    - ``asn``: the AS number to prepend.
+    - ``tags``: the communities for path colors. They are no longer added.
+    - ``strip``: True if learned routes must also lose the color communities that they already have.
     """
     return replace(policy, terms=tuple(_term(term, asn, tags, strip=strip) for term in policy.terms))
 
 
 def _term(term: Term, asn: int, tags: Collection[str], *, strip: bool) -> Term:
-    """Return the term, changed to advertise its routes with a longer AS path and without color communities.
+    """Return the term, changed to advertise its routes with a longer AS path and without communities for path colors.
 
     - ``asn``: the AS number to prepend.
-    - ``tags``: the color communities.
+    - ``tags``: the communities for path colors.
     - ``strip``: True if learned routes must also lose the color communities that they already have.
     """
     action = term.action

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def described(far: End) -> str:
-    """Return the description of a port in the configuration of every system: the device and port at the far end of its cable."""
+    """Return the description of a port on every system: the device and the port at the far end of its cable, with a blank between."""
     return f"{far.device} {far.port}"
 
 
@@ -28,29 +28,29 @@ _ROUTER = re.compile(rf"({_DEVICE}), tenants? \S.*", re.ASCII)
 
 
 def far_end(description: str) -> tuple[str, str]:
-    """Return the device and port in a description that has the form of ``described``. Both are empty for other descriptions."""
+    """Return (device, port) from a description that ``described`` wrote. Both are empty for other descriptions."""
     match = _FAR_END.fullmatch(description)
     return (match[1], match[2]) if match else ("", "")
 
 
 def router_of(description: str) -> str:
-    """Return the router in the description of an external port (see ``external_ports``). Return "" for other descriptions."""
+    """Return the name of the router in the description of a port to an external router. Return "" for other descriptions."""
     match = _ROUTER.fullmatch(description)
     return match[1] if match else ""
 
 
 def neighbor_of(description: str) -> str:
-    """Return the device that a session's description names. Return "" for other descriptions.
+    """Return the neighbor that the description of a session names, or "" if it names none.
 
-    Such a description is a device name, or has the form of ``described``.
+    Such a description is a device name, or a device name and a port (``described``).
     """
     return description if re.fullmatch(_DEVICE, description, re.ASCII) else far_end(description)[0]
 
 
 def switch_port_names(network: Network, end: End, far: End) -> tuple[str, ...]:
-    """Return all names of a switch port: its name in the design, its alias on the system, and its description.
+    """Return (name in the design, alias on the system, description) of a switch port. LLDP may announce any of them.
 
-    ``far`` is the other end of its cable.
+    ``end`` is the port, and ``far`` the other end of its cable.
     """
     system = network.catalog.systems[network.switch(end.device).nos]
     alias = system.alias_of(end.physical, end.channel) if end.physical is not None else ""
@@ -58,7 +58,10 @@ def switch_port_names(network: Network, end: End, far: End) -> tuple[str, ...]:
 
 
 def nic_names(nic: Nic) -> tuple[str, ...]:
-    """Return all names of a NIC: its Linux interface, its name in the design, and its MAC address if that is known."""
+    """Return (Linux interface, name in the design, MAC address) of a NIC. LLDP may announce any of them.
+
+    The MAC address is empty if it is not known.
+    """
     return (nic.netdev, nic.name, "" if nic.mac_is_placeholder else nic.mac)
 
 
@@ -76,7 +79,7 @@ class Split:
 class Macsec:
     """MACsec with a pre-shared key (IEEE 802.1AE).
 
-    The value has the name of the connectivity association key, a reference to the key, and the cipher suite.
+    ``key_name`` is the name of the connectivity association key, and ``key`` a reference to the key.
     """
 
     key_name: str
@@ -99,7 +102,7 @@ Fec = Literal["", "none", "fc"]
 
 @dataclass(frozen=True, slots=True)
 class Interface:
-    """A cabled port.
+    """A port of a switch.
 
     - ``link``: the name of its cable in the ``Network``, the same on every system.
     - ``between_sites``: True for a long link of the interconnect.
@@ -111,7 +114,7 @@ class Interface:
     - ``vrf``, ``unit_vlan`` and ``more``: for a port to an external router, its VRF, its tag, and further tags with
       their VRFs.
     - ``enabled``: False if the port is shut down.
-    - ``vlan``: the name of a server port's untagged VLAN, or of the first VLAN of a trunk without an untagged one.
+    - ``vlan``: the name of a server port's untagged VLAN, or of the first VLAN of a trunk without an untagged VLAN.
     - ``native_vlan`` and ``tagged``: for a trunk, the numbers of the untagged VLAN and of the tagged VLANs.
     - ``copper``: True for a copper cable. Its two ends perform link training.
     - ``fec``: the forward error correction (``Fec``). It is "", that is, Reed-Solomon, on every port of a design. Only a
@@ -164,9 +167,9 @@ class Interface:
 
 
 def with_parts(ports: Iterable[Interface]) -> tuple[Interface, ...]:
-    """Return the ports, with the entries of a port (one per VLAN tag) merged into one entry.
+    """Return the ports, with all ports of one name merged. Each merged port stands for one VLAN tag; ``more`` holds the further tags.
 
-    Ports keep the order in which they first appear.
+    Ports keep the order in which their names first appear.
     """
     by_name: dict[str, Interface] = {}
     for port in ports:
@@ -185,7 +188,7 @@ class Gateway:
 
     - ``name``: the name of the routed interface.
     - ``vlan``: the VLAN of an IRB interface, whose unit is the VLAN ID; None if the gateway is a port.
-    - ``port``: the name of that port; empty for an IRB interface.
+    - ``port``: the name of the port if the gateway is a port; empty for an IRB interface.
     - ``proxy_arp``: True if the gateway answers for every address to which the switch has a route.
     - ``mac``: the MAC address. The gateway of a layer-2 network has the same address and ``mac`` on every leaf (anycast).
     """

@@ -1,4 +1,4 @@
-"""Prefix lists that are defined entry by entry, as in configuration texts, and the conditions of terms that refer to these lists."""
+"""Prefix lists as configurations define them, entry by entry, and the conditions of policy terms that refer to these lists."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ if TYPE_CHECKING:
     from railweave.model.device.bgp_model import Term
 
 _Entry = tuple[PrefixEntry, bool]
-"""(entry, True if words such as ``ge`` or ``le`` follow its prefix in the text)."""
+"""(entry of a prefix list, True if words such as ``ge`` or ``le`` follow its prefix in the configuration)."""
 
 
 @dataclass
 class PrefixLists:
     """The prefix lists of a device, by name and address family. An ``ip`` and an ``ipv6`` list of the same name are two lists.
 
-    ``strange`` holds the lists with an entry that is not understood.
+    ``strange`` holds the (name, family) of lists with an entry that railweave does not understand.
     """
 
     _entries: dict[tuple[str, Family], dict[int, _Entry]] = field(
@@ -32,7 +32,7 @@ class PrefixLists:
     strange: set[tuple[str, Family]] = field(default_factory=set[tuple[str, "Family"]])
 
     def add(self, name: str, family: Family, sequence: int | None, prefix: Prefix | None, words: Sequence[str]) -> bool:
-        """Add an entry to a list. Return False if the entry is not understood.
+        """Add an entry to a list. Return False if railweave does not understand the entry.
 
         ``words`` are ``permit`` or ``deny``, followed by the words after the prefix. If ``sequence`` is None, the entry
         gets the next multiple of five.
@@ -52,7 +52,7 @@ class PrefixLists:
             self.add(name, prefix.family, None, prefix, ("permit",))
 
     def names(self) -> tuple[str, ...]:
-        """Return the names of the lists, in the order of the text."""
+        """Return the names of the lists, in the order of the configuration."""
         return tuple(dict.fromkeys(name for name, _ in self._entries))
 
     def prefixes(self, name: str) -> tuple[Prefix, ...]:
@@ -61,7 +61,7 @@ class PrefixLists:
         return tuple(entry.prefix for entry in entries if entry.permit)
 
     def match(self, name: str, family: Family | None) -> Match:
-        """Return the condition of a term that refers to a list.
+        """Return the condition of a policy term that refers to the list ``name``.
 
         If ``family`` is None, the condition covers the lists of both families.
         """
@@ -71,16 +71,16 @@ class PrefixLists:
         return Match(prefix_list=name, orlonger=orlonger, lengths=between, family=family)
 
     def is_plain(self, name: str) -> bool:
-        """Return True if the prefixes that a list permits describe the list fully.
+        """Return True if the permitted prefixes and one rule for their lengths describe a list fully.
 
         The result is False if an entry denies, matches different lengths than the other entries, or is not understood.
         """
         return all(name != strange for strange, _ in self.strange) and not self.entry_lists((name,))
 
     def passed(self, terms: Sequence[Term]) -> tuple[Prefix, ...]:
-        """Return the prefixes in the prefix lists of a route-map's terms.
+        """Return the prefixes that the accepting terms of a route-map permit by their prefix lists.
 
-        The result is empty if these prefixes do not fully describe the lists, or if a term is not fully understood.
+        The result is empty if a list is more than its permitted prefixes (``is_plain``), or if a term is not fully understood.
         """
         lists = [term.match.prefix_list for term in terms if term.action.accept and term.match.prefix_list]
         if any(term.unknown for term in terms) or not all(map(self.is_plain, lists)):
@@ -88,9 +88,9 @@ class PrefixLists:
         return tuple(prefix for name in lists for prefix in self.prefixes(name))
 
     def connected(self, terms: Sequence[Term], prefixes: Iterable[Prefix]) -> tuple[Prefix, ...] | None:
-        """Return the connected prefixes that the terms of a route-map accept without changing them.
+        """Return those of ``prefixes``, the connected prefixes, that the terms of a route-map accept without changing them.
 
-        Return None if this is not known.
+        Return None if the terms have conditions or actions that prevent a decision.
         """
         lists = {term.match.prefix_list for term in terms if term.match.prefix_list}
         plain = all(
@@ -105,7 +105,7 @@ class PrefixLists:
         return tuple(prefix for prefix, term in first if term is not None and term.action.accept)
 
     def _holds(self, match: Match, prefix: Prefix) -> bool:
-        """Return True if a connected prefix meets a condition on its prefix list and family."""
+        """Return True if a connected prefix meets the conditions of ``match`` on prefix list and address family."""
         if match.protocol == "bgp" or match.family not in {None, prefix.family}:
             return False
         if match.prefix_list is None:
@@ -117,7 +117,7 @@ class PrefixLists:
         return False
 
     def entry_lists(self, names: Collection[str | None]) -> tuple[EntryList, ...]:
-        """Return the named lists that must be evaluated entry by entry.
+        """Return those of the lists ``names`` that must be evaluated entry by entry.
 
         These are lists with an entry that denies, and lists whose entries match different lengths.
         """
@@ -130,7 +130,7 @@ class PrefixLists:
         )
 
     def _in_order(self, name: str, family: Family) -> list[_Entry]:
-        """Return the entries by sequence number.
+        """Return the entries of a list by sequence number.
 
         Denying entries at the end are left out, because a list denies all other prefixes anyway.
         """
@@ -140,9 +140,9 @@ class PrefixLists:
         return entries
 
     def _shape(self, name: str, family: Family) -> tuple[bool, Lengths | None] | None:
-        """Return the matching rule that all entries of a list share: (True if longer prefixes match, their lengths or None for any length).
+        """Return the rule that all entries of a list share: (True if longer prefixes match, minimum and maximum length or None for any length).
 
-        Returns None if the list is empty or must be evaluated entry by entry.
+        Return None if the list is empty or must be evaluated entry by entry.
         """
         entries = self._in_order(name, family)
         if not entries or not all(entry.permit for entry, _ in entries):

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 _NUMBER: dict[Family, str] = {"ipv4": "v4", "ipv6": "v6"}
 LINK_LOCAL = Prefix("fe80::/10")
 DISCOVERED = "discovered-v6"
-"""The name of the sources for BGP peers that are discovered by their router advertisements."""
+"""The name of the permitted sources (``Sources``) for BGP peers that the device discovers by their router advertisements."""
 
 BGP = (179, 179)
 BFD = (3784, 3784)  # RFC 5881
@@ -27,7 +27,7 @@ TRACEROUTE = (33434, 33523)
 """The UDP destination ports of traceroute's probes: 30 hops of 3 probes, starting at 33434."""
 
 ONE_HOP = 255
-"""The hop limit of packets that no router has forwarded.
+"""The TTL or hop limit of a packet that no router has forwarded.
 
 BFD (RFC 5881, section 5) and neighbor discovery (RFC 4861, section 6.1) require it.
 """
@@ -48,10 +48,10 @@ POLICERS = (
     # 2,000 probes of 60 bytes a second; at once, all 90 probes of four runs.
     Policer("traceroute-limit", 1_000_000, 25_000),
 )
-"""The policers for ICMP and for traceroute.
+"""The rate limits (policers) for ICMP and for traceroute.
 
 BGP, BFD and discovery have no policer: all ports would share the policer, so traffic on one port could cut the sessions
-of the others. Management services have no policer either, because software is copied over these connections.
+of other ports. Management services have no policer either, because software is copied over these connections.
 """
 
 REPLIES = {"dns": (53, 53), "ntp": (123, 123), "radius": (1812, 1813)}
@@ -63,7 +63,7 @@ TCP services such as TACACS+ need no entry, because every TCP reply is accepted.
 
 @dataclass(frozen=True)
 class _Peers:
-    """Peers of one kind and address family, and the types of sessions (BGP, BFD) that the device has with them."""
+    """BGP or BFD peers of one address family with the same kinds of sessions, and the permitted sources of their packets."""
 
     sources: Sources
     bgp: bool = True
@@ -75,9 +75,9 @@ def control_plane(
 ) -> ControlPlane:
     """Return the control-plane rules of a device.
 
-    - ``management``: the prefixes from which the device is managed.
+    - ``management``: the prefixes from which operators manage the device.
     - ``sees_interfaces``: True if the system's rules can match the interface on which a packet arrived.
-    - ``holds_sessions``: True if the system's rules can protect routing sessions at all.
+    - ``holds_sessions``: True if the system's rules can protect routing sessions.
     - ``in_kernel``: True if the rules also see packets of VXLAN tunnels before decapsulation. Separate rules must then
       accept these packets.
     """
@@ -103,7 +103,10 @@ def control_plane(
 
 
 def _sources(name: str, prefixes: Iterable[Prefix], interfaces: tuple[str, ...]) -> Iterator[Sources]:
-    """Yield the prefixes as permitted sources, one group for each address family. Group names begin with ``name``."""
+    """Yield ``prefixes`` as permitted sources, one ``Sources`` for each address family.
+
+    The name of each consists of ``name`` and the number of the family. ``interfaces`` are the permitted ingress interfaces.
+    """
     every = tuple(dict.fromkeys(prefixes))
     for family in FAMILIES:
         if matching := tuple(prefix for prefix in every if prefix.family == family):
@@ -111,7 +114,7 @@ def _sources(name: str, prefixes: Iterable[Prefix], interfaces: tuple[str, ...])
 
 
 def _tunnels(config: DeviceConfig) -> Iterator[Sources]:
-    """Yield the permitted sources of VXLAN packets for each address family of the tunnels: any address, on the fabric interfaces."""
+    """Yield the permitted sources of VXLAN packets, one for each address family of the tunnels: any address, on the fabric interfaces."""
     fabric = tuple(fabric_interface.name for fabric_interface in config.fabric_interfaces())
     ends = config.overlay.endpoints if config.overlay else ()
     families: dict[Family, None] = dict.fromkeys(end.address.family for end in ends)
@@ -120,7 +123,7 @@ def _tunnels(config: DeviceConfig) -> Iterator[Sources]:
 
 
 def _peers(config: DeviceConfig) -> Iterator[_Peers]:
-    """Yield the peers that have sessions with a device."""
+    """Yield the peers that have BGP or BFD sessions with a device."""
     if config.bgp is not None:
         yield from _neighbors(config.bgp)
     if config.isis is not None and config.isis.bfd is not None:
@@ -159,7 +162,7 @@ def _neighbors(bgp: Bgp) -> Iterator[_Peers]:
 
 
 def _sessions(peers: _Peers) -> Iterator[ControlRule]:
-    """Yield the rules for sessions with peers: BFD, and BGP, whose connection either end may open."""
+    """Yield the rules that accept BFD and BGP packets from peers. Either end may open the BGP connection."""
     name, family = peers.sources.name, peers.sources.family
     if peers.bgp:
         yield ControlRule(f"bgp-{name}", "network", family, "tcp", name, destination_ports=(BGP,))
@@ -187,7 +190,7 @@ def _discovery(peers: Sequence[_Peers]) -> Iterator[ControlRule]:
 
 
 def _diagnosis(plane: Literal["network", "management"], icmp: str, traceroute: str) -> Iterator[ControlRule]:
-    """Yield the rules that accept ICMP and traceroute from any address, limited by the named policers."""
+    """Yield the rules that accept ICMP and traceroute from any address. ``icmp`` and ``traceroute`` are the names of their policers."""
     for family in FAMILIES:
         name, types = _NUMBER[family], ICMP[family]
         yield ControlRule(f"icmp-{name}", plane, family, "icmp", icmp_types=types, policer=icmp)
@@ -196,7 +199,10 @@ def _diagnosis(plane: Literal["network", "management"], icmp: str, traceroute: s
 
 
 def _services(config: DeviceConfig, managers: Sources) -> Iterator[ControlRule]:
-    """Yield the rules for the enabled management services, and for replies to the device's own requests."""
+    """Yield the rules for the enabled management services, and for replies to the device's own requests.
+
+    ``managers`` are the permitted sources of management traffic.
+    """
     wanted = config.management
     services: dict[str, int] = {"ssh": 22}
     services |= {"netconf": 830} if wanted.services.netconf else {}
@@ -220,8 +226,8 @@ def _services(config: DeviceConfig, managers: Sources) -> Iterator[ControlRule]:
 def _server_ports(config: DeviceConfig, peers: Sequence[_Peers], *, sessions: bool) -> Iterator[ServerPortRule]:
     """Yield rules that drop BGP and BFD packets from servers.
 
-    ``sessions`` is True if the rules must also protect the gateway and loopback addresses. They protect link-local addresses if
-    peers use them, or if ``sessions`` is True and a gateway has an IPv6 address.
+    ``sessions`` is True if the rules must also protect the gateway and loopback addresses. The rules protect link-local
+    addresses if peers use them, or if ``sessions`` is True and a gateway has an IPv6 address.
     """
     if not config.gateways:
         return

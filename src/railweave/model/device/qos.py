@@ -1,4 +1,4 @@
-"""The QoS of one switch: traffic classes on the queues of its operating system, and PFC profiles by cable length."""
+"""The QoS of one switch: the queue of each traffic class on its operating system, and PFC profiles by cable length."""
 
 from __future__ import annotations
 
@@ -23,7 +23,10 @@ if TYPE_CHECKING:
 def qos_config(
     fabric: Fabric, switch: Switch, interfaces: Sequence[Interface], system: System, release: str
 ) -> QosConfig | None:
-    """Return the QoS of a switch, or None if its system supports no QoS or no port has a cable."""
+    """Return the QoS of a switch, or None if its system supports no QoS or no port has a cable.
+
+    ``interfaces`` holds the ports to which QoS applies.
+    """
     if not system.has("qos", release) or not interfaces:
         return None
     qos = fabric.intent(switch).qos
@@ -82,7 +85,7 @@ def qos_config(
 
 
 def _partition(buffers: Buffers, system: System) -> Buffers:
-    """Return the buffer partition for a system.
+    """Return the packet-buffer partition for a system.
 
     If ``egress`` is ``system`` and the system cannot divide the egress buffer, the egress fields get their default
     values.
@@ -100,7 +103,7 @@ def _partition(buffers: Buffers, system: System) -> Buffers:
 
 
 def _default_class(classes: Mapping[str, TrafficClass]) -> str:
-    """Return the default class: the class of DSCP 0, or else the first lossy class, or else the first class."""
+    """Return the traffic class of DSCPs that no class lists: the class of DSCP 0, or else the first lossy class, or else the first class."""
     zero = next((name for name, traffic_class in classes.items() if 0 in traffic_class.dscp), None)
     lossy = next((name for name, traffic_class in classes.items() if not traffic_class.lossless), None)
     return zero or lossy or next(iter(classes), "")
@@ -117,12 +120,14 @@ def marking_of(ecn: Ecn, default: SystemMarking) -> Marking:
 
 
 def on_queues(classes: Mapping[str, TrafficClass], system: System) -> dict[str, TrafficClass]:
-    """Return classes with queue numbers that the system can use.
+    """Return the traffic classes with queue numbers that the system can use.
 
-    Queue numbers are local to a switch. If the system applies PFC to queues, a lossless class gets the queue of its
-    priority. The other classes are assigned next, ``cnp`` first. A class whose queue is taken gets the next lower free
-    queue, or else a higher one. Some systems do not allow a strict class below a weighted class; there, strict classes
-    move to the highest queues.
+    Queue numbers are local to a switch. They are assigned in this order:
+
+    - A lossless class gets the queue of its PFC priority, if the system applies PFC to queues.
+    - The other classes follow, ``cnp`` first. A class whose queue is taken gets the next lower free queue, or else a
+      higher one.
+    - Strict classes move to the highest queues, if the system does not allow a strict class below a weighted class.
     """
     if not system.pfc_by_queue:
         return dict(classes)

@@ -53,7 +53,7 @@ class TrafficClass:
 class Buffers:
     """The partition of the shared packet buffer, in percent.
 
-    - ``dedicated_*``: percent of the default dedicated buffer. None leaves it unchanged.
+    - ``dedicated_*``: percent of the default dedicated buffer. None leaves the default unchanged.
     - ``egress``: ``system`` leaves the egress partition unconfigured. The ``egress_*`` fields then hold the system's own values.
     """
 
@@ -86,8 +86,8 @@ class Watchdog:
 class PfcProfile:
     """The PFC settings of ports with the same cable length, MRU and speed.
 
-    ``headroom_bytes`` is the headroom limit: the most that one of these ports may take from the headroom pool for a
-    priority, in whole buffer cells. The pool is planned with smaller needs (``model.catalog.headroom``).
+    ``headroom_bytes`` is the most that one of these ports may take from the headroom pool for a priority, in whole buffer
+    cells. The size of the pool is planned with smaller needs (``model.catalog.headroom``).
     """
 
     name: str
@@ -98,10 +98,10 @@ class PfcProfile:
 
 
 def pfc_profiles(ports: Mapping[tuple[int, int, int], tuple[int, Sequence[str]]]) -> tuple[PfcProfile, ...]:
-    """Return one profile for each combination of cable length, MRU and speed.
+    """Return one PFC profile for each combination of cable length, MRU and speed.
 
-    ``ports`` maps (length in metres, MRU in bytes, speed in Gb/s) to (headroom in bytes, port names). A profile's name
-    includes the MRU or the speed only if profile names would otherwise be equal.
+    ``ports`` maps (length in metres, MRU in bytes, speed in Gb/s) to (headroom in bytes, port names). The name of a profile
+    includes the MRU or the speed only if two profiles would otherwise have the same name.
     """
     mrus = {mru for _, mru, _ in ports}
     speeds = Counter((length, mru) for length, mru, _ in ports)

@@ -1,4 +1,4 @@
-"""The number of queue pairs that NCCL uses per connection, and the decision to split messages over all of them or not.
+"""The number of queue pairs that NCCL uses per connection, and the decision to split each message over all of them.
 
 NCCL's proxy posts the parts of a split message one after the other, at 0.67 us each (``model.catalog.rdma``). Without
 splitting, successive messages use the queue pairs in rotation, so several messages in flight also use all paths.
@@ -18,8 +18,9 @@ if TYPE_CHECKING:
 
 
 def queue_pairs(wanted: Job, colors: int, far: LongHaul | None) -> dict[str, tuple[str, str]]:
-    """Return NCCL's variables for queue pairs and long links, as a map of variable to (value, reason).
+    """Return (value, reason) of each NCCL variable for queue pairs and long links, by variable name.
 
+    - ``wanted``: the job settings of the fabric file.
     - ``colors``: the number of path colors of a NIC, or 0 without path colors.
     - ``far``: the settings for long links; None if there are none.
 
@@ -31,9 +32,10 @@ def queue_pairs(wanted: Job, colors: int, far: LongHaul | None) -> dict[str, tup
 
 
 def _own(wanted: Job, colors: int, far: LongHaul | None) -> dict[str, tuple[str, str]]:
-    """Return the two variables for queue pairs as in ``queue_pairs``, or an empty dictionary to keep NCCL's default.
+    """Return (value, reason) of the two variables for queue pairs, by variable name. Return {} to keep NCCL's default.
 
-    With path colors, messages are always split, because the net plugin balances paths by splitting messages.
+    The parameters are those of ``queue_pairs``: job settings, number of path colors, and long links. With path colors,
+    messages are always split, because the net plugin balances paths by splitting messages.
     """
     if colors:
         why = "queue pairs per connection" if wanted.qps_per_connection else "one queue pair per path color"

@@ -1,4 +1,4 @@
-"""The result of reading a device's configuration text: a ``DeviceConfig``, and for each statement if it was understood."""
+"""The result of reading a device's configuration text: a ``DeviceConfig``, and the statements that railweave did or did not understand."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ T = TypeVar("T")
 
 
 class _Same:
-    """A wrapper that compares a part of the fabric file by identity, so that the part can be a cache key.
+    """A wrapper of a part of the fabric file, for use as a cache key. Two keys are equal if they wrap the same object.
 
     All switches of a fabric share the same objects. With the cache, each part is converted only once.
     """
@@ -41,9 +41,9 @@ class _Same:
 
 
 def own_type(kind: type[T], given: BaseModel) -> T:
-    """Return a part of the fabric file, converted to the device type whose fields have the same names.
+    """Return a section of the fabric file as the class ``kind`` of the device configuration, whose fields have the same names.
 
-    Fields that the device type lacks are dropped.
+    Fields that ``kind`` lacks are dropped.
     """
     return _converted(kind, _Same(given))
 
@@ -59,11 +59,11 @@ def _adapter(kind: type[T]) -> TypeAdapter[T]:
 
 
 UNSAID_ADDRESS = InterfaceAddress("0.0.0.0/0")
-"""The placeholder for an address that a configuration text lacks."""
+"""The address that stands for an address that a configuration does not contain."""
 
 
 def blank_config(nos: str) -> DeviceConfig:
-    """Return the configuration that an empty text of a system describes. Readers fill in the fields that their text states."""
+    """Return the configuration that an empty text describes on an operating system. Readers fill in the fields that a text states."""
     return DeviceConfig(
         name="",
         role="leaf",
@@ -93,7 +93,7 @@ class ReadStatement:
 
     - ``path``: the statement, preceded by its parent statements.
     - ``line``: the line number, from 1.
-    - ``hierarchy``: the part of the configuration that holds the statement, in the system's own terms.
+    - ``hierarchy``: the part of the configuration that holds the statement, for example ``protocols bgp``.
     """
 
     file: str
@@ -122,8 +122,7 @@ class Share:
 class Reading:
     """A device's configuration, as read from its text.
 
-    ``unsaid`` names the fields that the system's configuration language cannot express; their values are empty or
-    guessed. ``port_aliases`` holds the alternative port names that LLDP announces.
+    ``port_aliases`` holds the alternative names of ports that LLDP announces.
     """
 
     config: DeviceConfig
@@ -136,7 +135,7 @@ class Reading:
         return tuple(statement for statement in self.statements if statement.kind == "unknown")
 
     def shares(self) -> dict[str, Share]:
-        """Return the share of understood statements for each part of the configuration."""
+        """Return the numbers of understood, irrelevant and unknown statements, by part of the configuration."""
         counts: dict[str, dict[Kind, int]] = {}
         for statement in self.statements:
             kinds = counts.setdefault(statement.hierarchy, {"understood": 0, "irrelevant": 0, "unknown": 0})
@@ -147,10 +146,10 @@ class Reading:
 def classify_statements(
     file: str, lines: Iterable[tuple[int, str, str, bool | Known]], irrelevant: Mapping[str, str]
 ) -> Iterator[ReadStatement]:
-    """Yield each statement, classified as understood, irrelevant or unknown.
+    """Yield each statement of ``file``, classified as understood, irrelevant or unknown.
 
-    ``lines`` holds tuples of (line number, hierarchy, path, knowledge). Knowledge is True (understood), False (unknown)
-    or a ``Known``. The keys of ``irrelevant`` are patterns that match from the start of a path.
+    ``lines`` holds (line number, part of the configuration, path, result of reading). The result is True for understood,
+    False for unknown, or a ``Known``. The keys of ``irrelevant`` are patterns that match from the start of a path.
     """
     patterns = tuple(irrelevant)
     for line, hierarchy, path, understood in lines:
@@ -160,9 +159,9 @@ def classify_statements(
 
 
 def is_irrelevant(nos: str) -> Callable[[str], bool]:
-    """Return a function that returns True for the path of a statement that is irrelevant on a system.
+    """Return a function that takes the path of a statement and returns True if the statement has no effect on the network.
 
-    See ``classify_statements``.
+    The patterns for the operating system ``nos`` are in the catalog.
     """
     patterns = tuple(catalog().systems[nos].reads.irrelevant)
     return lambda path: _any(patterns).match(path) is not None

@@ -16,7 +16,7 @@ SEVERITIES: tuple[Severity, ...] = ("error", "warning", "info")
 
 @dataclass(frozen=True, slots=True)
 class Finding(JsonObject):
-    """One statement about a network: the fact, why it matters, and the fix.
+    """One statement about a network: the fact (``what``), why it matters, and the fix.
 
     - ``id``: a stable identifier, documented in docs/findings.md.
     - ``where``: a device, a server or a part of the design.
@@ -42,7 +42,7 @@ class Finding(JsonObject):
 
     @property
     def place(self) -> str:
-        """The file, line and field as one text, for people; empty if none is known."""
+        """The place of the cause as a text such as ``fabric.yaml:12 underlay.mtu``; empty if no file is known."""
         return f"{self.file}:{self.line} {self.field}".rstrip() if self.line else f"{self.file} {self.field}".strip()
 
 
@@ -52,7 +52,7 @@ def by_severity(findings: Sequence[Finding]) -> list[Finding]:
 
 
 def summed(findings: Sequence[Finding]) -> list[Finding]:
-    """Merge findings that differ only in their place into one finding that gives the number of places."""
+    """Merge findings that differ only in their place into one finding, which states the number of places."""
     groups: dict[Finding, list[str]] = {}
     for finding in findings:
         groups.setdefault(replace(finding, where=""), []).append(finding.where)

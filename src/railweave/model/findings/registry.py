@@ -1,4 +1,4 @@
-"""Rules of findings. A rule has the common properties of all findings with one id, and usually the check that reports them.
+"""Rules of findings. A rule has the common properties of all findings with one id, and usually the check that reports these findings.
 
 A module defines each of its rules as a constant, with ``Rule(...)`` or by decorating the check function with
 ``@check(...)``. Rules need no registration: ``rules_of`` walks the modules of a package and collects their rules.
@@ -27,10 +27,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class FindingPlace:
-    """A fault that a check found: its place, its description, and any values that override those of the rule.
+    """A fault that a check found: its place, its description, and values that replace the values of the rule.
 
-    ``file`` and ``line`` are the place in the user's input. If ``severity``, ``why`` or ``fix`` is None, the rule's
-    value applies.
+    ``file`` and ``line`` are the place in the user's input. If ``severity``, ``why`` or ``fix`` is None, the rule's value
+    applies.
     """
 
     where: str
@@ -46,11 +46,12 @@ class FindingPlace:
 class Rule:
     """The common properties of all findings with one id.
 
-    - ``applies``: the subject of the rule: ``design``, ``rendering``, ``build``, ``network``, ``folder``,
-      ``validator``, ``report``, or an operating system whose configurations are read.
+    - ``applies``: what the rule checks: ``design``, ``rendering``, ``build``, ``network``, ``folder``, ``validator``,
+      ``report``, or an operating system whose configurations are read.
     - ``fault``: the fault, in general terms. A rule has either ``fault`` or ``holds``.
     - ``holds``: the requirement that a finding violates.
     - ``sometimes``: a second severity, used in the cases that the rule's text or code names.
+    - ``check``: the function that reports the faults; None if other code reports them.
     - ``slow``: True for a check that ``build`` skips.
     - ``asked``: for rules about a running network, the fields of the fabric file that may set the requirement, most
       specific first (``railweave.live.check.living.asked_by``).
@@ -84,10 +85,10 @@ class Rule:
         why: str | None = None,
         fix: str | None = None,
     ) -> Finding:
-        """Return a finding of this rule. Omitted values come from the rule.
+        """Return a finding of this rule. ``message`` says what is wrong; omitted values come from the rule.
 
-        ``message`` is required if the rule has only ``holds``, because a requirement does not describe a fault. Without
-        it, ``ValueError`` is raised.
+        ``message`` is required if the rule has only ``holds``, because a requirement does not describe a fault. Without a
+        message, ``ValueError`` is raised.
         """
         if not (message or self.fault):
             raise ValueError(f"a finding of {self.id} must say what was found")
@@ -104,9 +105,9 @@ class Rule:
         )
 
     def run(self, read: object, where: str = "", file: str = "") -> Iterator[Finding]:
-        """Yield the findings of the rule's check on ``read``.
+        """Yield the findings of the rule's check on ``read``, the object that the check examines.
 
-        A fault without a place gets the place ``where`` and ``file``.
+        ``where`` and ``file`` apply to faults for which the check gives no place.
         """
         for fault in self.check(read) if self.check else ():
             if isinstance(fault, Finding):
@@ -135,10 +136,10 @@ def check(
     sometimes: Severity | None = None,
     slow: bool = False,
 ) -> Callable[[Look], Rule]:
-    """Return a decorator that turns a check function into a rule. The arguments are the fields of ``Rule``.
+    """Return a decorator that turns a check function into a rule. The parameters are the fields of ``Rule``: severity, reason, fix and so on.
 
-    The first paragraph of the function's docstring becomes ``holds``. ``applies`` defaults to the operating system
-    whose folder contains the function.
+    The first paragraph of the function's docstring becomes ``holds``, the requirement. ``applies`` defaults to the
+    operating system whose folder contains the function.
     """
 
     def made(function: Look) -> Rule:
@@ -177,7 +178,10 @@ def rules_of(package: str) -> dict[str, Rule]:
 
 
 def lint(package: str, read: object, device: str, file: str) -> list[Finding]:
-    """Return the faults that the checks of a package find in a device's configuration, without duplicates."""
+    """Return the findings that the checks of a package report on a device's configuration, without duplicates.
+
+    ``read`` is the configuration, as the package's reader returns it.
+    """
     file = f"devices/{device}/{file}"
     return list(
         dict.fromkeys(finding for rule in rules_of(package).values() for finding in rule.run(read, device, file))

@@ -19,17 +19,17 @@ if TYPE_CHECKING:
 Item = TypeVar("Item")
 
 MOST_VALIDATED = 64
-"""The largest number of files that are validated without sampling.
+"""The largest number of files that a validator reads without sampling.
 
-If there are more files, a sample of this size is validated: one file of each structure, and a selection spread evenly
-over the others.
+If there are more files, it reads a sample of this size: one file of each structure, and a selection spread evenly over
+the other files.
 """
 
 
 def sample(items: Sequence[Item], shape: Callable[[Item], Hashable], most: int | None = MOST_VALIDATED) -> list[Item]:
-    """Return the items to validate, in their original order. With ``most`` None, return all items.
+    """Return the items to validate, in their original order. If ``most`` is None, return all items.
 
-    ``shape`` returns an item's structure without names and numbers. The sample has one item of each shape.
+    ``shape`` returns an item's structure without names and numbers. The sample has one item of each structure.
     """
     if most is None or len(items) <= most:
         return list(items)
@@ -44,7 +44,7 @@ def sample(items: Sequence[Item], shape: Callable[[Item], Hashable], most: int |
 
 
 def sample_note(chosen: int, count: int, noun: str) -> str:
-    """Return a validator's note about its sample; empty if the validator read everything."""
+    """Return the end of a validator's note, which states that it read only a sample; empty if it read all ``count`` files."""
     return f"; one of each shape and a sample: {chosen} of {count} {noun}" if chosen < count else ""
 
 
@@ -57,8 +57,8 @@ if TYPE_CHECKING:
 class ValidatorReport:
     """The result of a validator: the number of ``validated`` files, and the ``findings`` about them.
 
-    ``reason`` explains why the validator did not run. If it ``ran``, ``reason`` gives the tool's version and the files
-    left out.
+    If the validator did not run, ``reason`` says why. If it ran, ``reason`` gives the tool's version and the files left
+    out.
     """
 
     name: str

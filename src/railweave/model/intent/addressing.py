@@ -121,7 +121,7 @@ class OtherLink(Model):
         return (self.server_pool,) if self.dual_stack is None else (self.server_pool, self.dual_stack.server_pool)
 
     def beside(self, usual: Addressing) -> Addressing:
-        """Return the addressing ``usual`` of the fabric's other servers, changed to the link type and pools of these servers."""
+        """Return ``usual``, the addressing of other servers, changed to these servers' link type and pools."""
         length = self.prefix_length
         if length is None:
             length = 64 if ":" in self.server_pool else 31 if self.server_link == "routed" else 24
@@ -262,7 +262,7 @@ class Addressing(Model):
         return self
 
     def of_server(self, server: str) -> Addressing:
-        """Return the addressing of a server: that of the entry in ``other_links`` that lists the server, or else this addressing."""
+        """Return the addressing of a server: that in ``other_links`` which lists the server, or else this addressing."""
         link = next((other_link for other_link in self.other_links.values() if server in other_link.servers), None)
         return self if link is None else link.beside(self)
 
@@ -275,7 +275,7 @@ class Addressing(Model):
         return (self.server_pool,) if self.dual_stack is None else (self.server_pool, self.dual_stack.server_pool)
 
     def of_second(self) -> Addressing | None:
-        """Return the addressing of the second pool, as if that pool were the only one. Return None without dual stack."""
+        """Return the addressing of the second pool as a separate ``Addressing``. Return None without dual stack."""
         second = self.dual_stack
         if second is None:
             return None

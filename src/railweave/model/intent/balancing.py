@@ -1,6 +1,6 @@
 """The load-balancing section of the fabric file.
 
-The defaults of the DLB settings are the switches' own (EVPN test report, "DLB values (default)"). The report's
+The defaults for dynamic load balancing are those of the switches (EVPN test report, "DLB values (default)"). Its
 "egress-quantization min 10 … min 90" means min 10, max 90 (facts/errata-and-limits.md).
 """
 
@@ -15,7 +15,7 @@ from railweave.model.intent.profiles import LOAD_BALANCING, known_profile, with_
 
 
 class EgressQuantization(Model):
-    """The settings of DLB's quality bands, by which it chooses a port: loads in percent, and the weight of the rate."""
+    """The quality bands of dynamic load balancing, which decide the choice of a port."""
 
     min: Percent = Field(
         default=20, ge=1, le=100, description="load below which a link is in the best band, percent of line rate"
@@ -133,7 +133,7 @@ Mode = Literal["ecmp", "dlb-flowlet", "dlb-per-packet", "spray", "rlb"]
 class LoadBalancing(Model):
     """The method that spreads traffic over the uplinks.
 
-    - ``rlb`` (RDMA-aware load balancing) gives each queue pair of a connection its own path color, and so its own uplink.
+    - ``rlb`` (RDMA-aware load balancing) gives each queue pair of a connection a path color, and so an uplink.
     - ``within_color`` selects the method inside a color that spans several uplinks.
     - The other modes spread flows, flowlets or packets over all uplinks, without colors.
     """

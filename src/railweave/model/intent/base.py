@@ -28,9 +28,9 @@ if TYPE_CHECKING:
 class WrongValueError(ValueError):
     """An invalid value that a validator found. ``what`` is the fault, and ``fix`` is the correction.
 
-    - ``parts``: the places inside the value that may hold the mistake, the likeliest first. The error points at the
-      first of these parts that is present in the file, because absent parts have their defaults.
-    - ``earlier``: the place of the same value earlier in the file, if the fault is a repetition.
+    - ``parts``: places inside the value that may hold the mistake, the likeliest first. The error points at the first
+      that is present in the file, because absent parts have their defaults.
+    - ``earlier``: the place of the same value earlier in the file, if the value is repeated.
     """
 
     def __init__(
@@ -58,7 +58,7 @@ The options are set per type, because strict options for a whole model would als
 
 
 def _make_strict(schema: Any) -> None:  # noqa: ANN401 - pydantic's own tree
-    """Make the plain types of a pydantic schema strict, at every depth. Nested models are already strict and are skipped."""
+    """Make the plain types of a pydantic schema strict, at every depth. The schemas of nested models are already strict."""
     below: list[Any] = [schema]
     while below:
         part = below.pop()
@@ -87,7 +87,7 @@ class Model(BaseModel):
 
 
 MOST = 10**17
-"""The largest accepted value of any quantity, in its own unit: about 28 hours in picoseconds, or 100 petabytes."""
+"""The largest accepted number in any quantity's own unit: about 28 hours in picoseconds, or 100 petabytes."""
 
 
 def _one_line(value: str) -> str:
@@ -185,7 +185,7 @@ Percent = Annotated[int, _written(quantities.PERCENT)]
 NAME = r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,62}$"
 
 LONGEST = 63
-"""The greatest length of a name, and of each part of a name between dots (RFC 1123, section 2.1: host name labels)."""
+"""The greatest length of a name and of each part between dots (RFC 1123, section 2.1: host name labels)."""
 MOST_NAMES = 65_536
 """The largest number of names that a host list may give. It is sixteen times the servers of the largest tested fabric."""
 
@@ -224,7 +224,7 @@ def expand(pattern: str) -> list[str]:
 
 
 def count_of(pattern: str) -> int:
-    """Return the number of names that a pattern describes, without creating them. Raises ``ValueError`` as ``expand`` does."""
+    """Return the number of names that a pattern describes, without creating them. Raises ``ValueError`` like ``expand``."""
     _, ranges, _ = _parts(pattern)
     return _check_count(pattern, ranges)
 
@@ -262,7 +262,7 @@ def _check_count(pattern: str, ranges: list[tuple[str, str]]) -> int:
 
 
 def check_most(subject: str, count: int) -> None:
-    """Raise ``ValueError`` if ``count`` is more than ``MOST_NAMES``. ``subject`` names the list in the message."""
+    """Raise ``ValueError`` if ``count`` is more than ``MOST_NAMES``. The message names the list as ``subject``."""
     if count > MOST_NAMES:
         raise WrongValueError(f"{subject} stands for {count:,} names", f"at most {MOST_NAMES:,} names are allowed")
 
@@ -270,8 +270,8 @@ def check_most(subject: str, count: int) -> None:
 def expand_all(value: object, repeated: str, fix: str) -> list[str]:
     """Return the names that a host list, or a list of host lists, describes.
 
-    Raises ``ValueError`` for an invalid or a repeated name. ``repeated`` is the message for a repeated name, with ``{}`` in place
-    of the name, and ``fix`` is the suggested correction.
+    Raises ``ValueError`` for an invalid or a repeated name. ``repeated`` is the message for a repeated name, in which ``{}`` stands
+    for the name, and ``fix`` is the suggested correction.
     """
     items = cast("list[object]", value) if isinstance(value, list | tuple) else [value]
     names: list[str] = []

@@ -135,20 +135,20 @@ class Fabric(base.Model):
         return value
 
     def evpn(self) -> Overlay | None:
-        """Return the overlay, or None if the fabric has neither an ``overlay`` section nor tenants."""
+        """Return the ``overlay`` section, a default overlay if only tenants exist, or None."""
         return self.overlay or (Overlay() if self.tenants else None)
 
     def spine_role(self) -> Role:
         """Return the role of the spines.
 
-        By default, this is a role with only the leaves' device, operating system and release.
+        The default role has the leaves' device, operating system and release, and no other settings.
         """
         return self.spine or Role(device=self.leaf.device, nos=self.leaf.nos, release=self.leaf.release)
 
     def super_spine_role(self) -> Role:
         """Return the role of the super-spines.
 
-        By default, this is a role with only the spines' device, operating system and release.
+        The default role has the spines' device, operating system and release, and no other settings.
         """
         spine = self.spine_role()
         return self.super_spine or Role(device=spine.device, nos=spine.nos, release=spine.release)
@@ -156,7 +156,7 @@ class Fabric(base.Model):
     def dci_role(self) -> Role:
         """Return the role of the interconnect routers.
 
-        By default, this is a role with only the spines' device, operating system and release.
+        The default role has the spines' device, operating system and release, and no other settings.
         """
         spine = self.spine_role()
         return self.dci or Role(device=spine.device, nos=spine.nos, release=spine.release)

@@ -108,7 +108,7 @@ def host_formula(example: str, *fields: str) -> AfterValidator:
 def _distinguisher(text: str) -> str:
     """Return the text if it is a route distinguisher A:B (RFC 4364, section 4.2). Raise ``ValueError`` otherwise.
 
-    A is an AS number or an IPv4 address, and B is a number. Together they have 48 bits.
+    A is an AS number or an IPv4 address, B a number. Both have 48 bits together.
     """
     first, colon, second = text.rpartition(":")
     if colon and second.isdecimal():

@@ -1,7 +1,7 @@
 """The file NAME.inventory.csv, with facts that are known only after the hardware is delivered.
 
-Columns: ``device, interface, mac, serial, netdev, rdma, length, part``. An empty cell means that the fact is not yet
-known. A row has one of these forms:
+Columns: ``device, interface, mac, serial, netdev, rdma, length, part``. An empty cell means an unknown fact. There are
+three kinds of rows:
 
 - Without ``interface``, a row gives a device's serial number.
 - A row for a server's NIC gives its MAC address, Linux interface name and RDMA device name.
@@ -48,7 +48,7 @@ class Item:
 
 @dataclass(frozen=True)
 class Inventory:
-    """An inventory: items by device and interface. The interface is empty for the device itself."""
+    """An inventory: facts by (device, interface). The interface is empty for the device itself."""
 
     file: str = ""
     items: dict[tuple[str, str], Item] = field(default_factory=dict[tuple[str, str], Item])
@@ -56,7 +56,7 @@ class Inventory:
     def get(self, device: str, interface: str = "") -> Item:
         """Return the known facts about an interface, or about a device if ``interface`` is empty.
 
-        The item is empty if nothing is known.
+        If nothing is known, all fields are empty.
         """
         return self.items.get((device, interface), _NOTHING)
 
@@ -65,7 +65,7 @@ _NOTHING = Item()
 
 
 def template(ports: Iterable[tuple[str, str]]) -> str:
-    """Return an inventory to fill in. It has one row for each pair of device and interface, with all other cells empty."""
+    """Return an inventory to fill in. Each (device, interface) in ``ports`` gets a row whose other cells are empty."""
     empty = "," * (len(TO_FILL_IN) - 2)
     return "".join(f"{line}\n" for line in (",".join(TO_FILL_IN), *(f"{','.join(port)}{empty}" for port in ports)))
 
@@ -114,7 +114,7 @@ def _read(path: Path, reader: csv.DictReader[str]) -> Inventory:
 
 
 def _item(cells: dict[str, str], line: int) -> tuple[Item, list[tuple[str, str]]]:
-    """Return (the row as an item, its faults as pairs of message and correction)."""
+    """Return (facts of a row, its faults as pairs of message and correction)."""
     wrong: list[tuple[str, str]] = []
     mac = cells["mac"].lower().replace("-", ":")
     if mac and not _MAC.fullmatch(mac):
@@ -136,7 +136,7 @@ def _item(cells: dict[str, str], line: int) -> tuple[Item, list[tuple[str, str]]
 def _unique(key: tuple[str, str], item: Item) -> Iterator[str]:
     """Yield the values of a row that no other row may have.
 
-    These are the MAC address, the pair of device and interface, and the Linux and RDMA interface names on the device.
+    These are the MAC address, (device, interface), and the Linux and RDMA interface names on the device.
     """
     if item.mac:
         yield f"MAC address {item.mac}"

@@ -332,7 +332,7 @@ class JobFile(Model):
 
 @dataclass(frozen=True)
 class ReadJobs:
-    """The jobs of a job file, with the document that gives the line of each part."""
+    """The jobs of a job file, and the YAML document, which knows each part's line."""
 
     jobs: tuple[TrainingJob, ...]
     document: Document
@@ -340,11 +340,11 @@ class ReadJobs:
     """True if the file is a single job, without ``jobs:``."""
 
     def beside(self, name: str) -> Path:
-        """Return the path of a file that is named in the job file. A relative name starts at the job file's folder."""
+        """Return the path of a file that the job file names. Relative names start at the job file's folder."""
         return Path(self.document.file).parent / name
 
     def location(self, number: int, *parts: str | int) -> tuple[str | int, ...]:
-        """Return the key path, in the file, of a part of job ``number`` (from 0)."""
+        """Return the file's keys that lead to a part of job ``number`` (from 0)."""
         return parts if self.single else ("jobs", number, *parts)
 
 

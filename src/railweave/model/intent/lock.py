@@ -1,9 +1,9 @@
 """The file NAME.lock, which records all allocations.
 
 Every item with a number (a stripe, a spine, a server in a stripe, a path color of an uplink) has a slot in a named
-pool. The slot is the item's number. A name keeps its slot as long as it is in the lock, even while it is absent from
-the fabric file. A new name takes the lowest slot that the lock has not assigned. So adding or removing any item never
-changes the slots of others.
+pool. The slot is the item's number. A name keeps its slot as long as it is in the lock, even if it is absent from
+the fabric file. A new name takes the lowest slot that the lock has not assigned. So adding or removing an item never
+changes other items' slots.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ MOST_SLOTS = 1 << 24
 
 @dataclass
 class Lock:
-    """The slots by pool and name. ``used`` collects the names that the current design has requested.
+    """The slots by pool and name. ``used`` holds the names that the current design has requested, by pool.
 
-    With ``compacting``, a request for slots in a pool first removes the names that are not in the request.
+    With ``compacting``, a request for a pool's slots first removes names that it lacks.
     """
 
     pools: dict[str, dict[str, int]] = field(default_factory=dict[str, dict[str, int]])
@@ -62,10 +62,10 @@ class Lock:
         return result
 
     def move(self, name: str, home: str, family: str) -> None:
-        """Move a name's slot to the pool ``home``, so that it has a slot in no other pool whose name starts with ``family``.
+        """Move a name's slot to the pool ``home``, so that it is in no other pool whose name starts with ``family``.
 
-        The slots of the name in other pools stay reserved. So if a server moves to a different stripe, no other server
-        gets its old slot. If the server returns, it gets its old slot back.
+        The name's slots in other pools stay reserved. So if a server moves to a different stripe, no other server gets its old
+        slot. If the server returns, it gets its old slot back.
         """
         for pool, slots in self.pools.items():
             if pool != home and name in slots and pool.startswith(family):
@@ -86,7 +86,7 @@ class Lock:
         return Lock({pool: slots for pool, slots in kept.items() if slots})
 
     def unused(self) -> list[str]:
-        """Return the names that have a slot in a pool of the current design, but were not requested in it: they are gone, or moved to another pool."""
+        """Return names that hold a slot in a pool of the current design, although the design did not request that slot."""
         names = {
             name.partition(" (moved from ")[0]: None
             for pool in self.used

@@ -108,18 +108,18 @@ class DeviceOverride(Model):
     def own_equipment(self) -> frozenset[str]:
         """Return the keys of this override that change the switch's hardware, software or settings.
 
-        Keys that change its names, numbers or addresses are left out.
+        Keys for names, numbers or addresses are left out.
         """
         return frozenset(key for key in _EQUIPMENT if getattr(self, key) is not None)
 
     def only_release(self) -> DeviceOverride:
-        """Return an override that sets only the release, for a switch whose model is replaced and whose operating system stays the same."""
+        """Return an override that sets only the release, for a switch that gets a new model but keeps its operating system."""
         return DeviceOverride(release=self.release)
 
     def applied(self, role: Role, qos: Qos) -> Role:
         """Return the role with this switch's overrides applied. ``qos`` is the fabric's QoS.
 
-        If the override sets a different model, the port ranges of the role are dropped, because they belong to the role's model.
+        If the override sets a different model, the role's port ranges are dropped, because they belong to the old model.
         """
         changes: dict[str, object] = {key: getattr(self, key) for key in self.own_equipment() - {"buffers"}}
         if self.device is not None:
@@ -196,7 +196,7 @@ class Overrides(Model):
         return {name: key for key in self.devices for name in expand(key)}
 
     def of_device(self, name: str) -> tuple[str, DeviceOverride | None]:
-        """Return (key in the file for a switch, the switch's override or None). The key is a switch name or a host list."""
+        """Return (key in the file, override or None) for a switch. The key is a switch name or a host list."""
         key = self._key_of.get(name, name)
         return key, self.devices.get(key)
 

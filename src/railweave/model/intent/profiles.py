@@ -88,7 +88,7 @@ QOS: dict[str, Profile] = {
 
 
 def with_profile(known: dict[str, Profile], given: object) -> object:
-    """Return the profile's values, overridden by the values that ``given`` (the part of the fabric file) sets itself.
+    """Return the values of the profile that ``given`` (a section) names, overridden by the values in ``given``.
 
     Return ``given`` unchanged if it names no known profile.
     """
@@ -112,14 +112,14 @@ def _without_egress(values: dict[str, Any], given: dict[str, Any]) -> dict[str, 
 
 
 def known_profile(known: dict[str, Profile], name: str | None) -> str | None:
-    """Return the name unchanged, also if it is None. Raise ``WrongValueError`` if no profile has this name."""
+    """Return the name unchanged, even None. Raise ``WrongValueError`` if no profile has this name."""
     if name is not None and name not in known:
         raise WrongValueError(f"{name!r} is not a profile", f"known ones: {', '.join(known)}")
     return name
 
 
 def _over(base: dict[str, Any], given: dict[str, Any]) -> dict[str, Any]:
-    """Return the two maps merged recursively. Values of ``given`` override those of ``base``."""
+    """Return ``base`` and ``given`` merged recursively. Values of ``given`` override those of ``base``."""
     result = dict(base)
     for key, value in given.items():
         below = result.get(key)

@@ -198,7 +198,7 @@ class Pfc(Model):
 RDMA = "no-loss"
 """The name of the class of RDMA data.
 
-The name is fixed so that, if this class is made lossy, no other lossless class takes over RDMA data.
+With a fixed name, no other lossless class takes over RDMA data if this class is made lossy.
 """
 
 
@@ -342,7 +342,7 @@ class Qos(Model):
         return self
 
     def _written(self, name: str) -> set[str]:
-        """Return the keys of a class that differ from the default class of the same name."""
+        """Return the names of a class's fields that differ from the default class."""
         usual = DEFAULT_CLASSES.get(name, {})
         return {
             key for key in self.classes[name].model_fields_set if getattr(self.classes[name], key) != usual.get(key)
@@ -364,9 +364,8 @@ class Qos(Model):
     def nic_shares(self, data: int | None = None) -> dict[str, int]:
         """Return the percentage of bandwidth that a NIC's scheduler gives to each lossless class, by class name.
 
-        A class gets its ``nic_share``. The lossless classes without a share and the lossy traffic divide the rest
-        evenly, with at least 1 percent each. ``data``, if given, replaces the share of the class of RDMA data, if that
-        class is lossless.
+        A class gets its ``nic_share``. Lossless classes without a share and the lossy traffic divide the rest evenly, with at
+        least 1 percent each. If the class of RDMA data is lossless, ``data`` replaces its share.
         """
         given = {
             name: traffic_class.nic_share for name, traffic_class in self.classes.items() if traffic_class.lossless
@@ -381,7 +380,7 @@ class Qos(Model):
     def rdma_name(self) -> str | None:
         """Return the name of the class of RDMA data, or None if there is no such class.
 
-        The first of these classes that exists is returned:
+        The result is the first of these that exists:
 
         - ``no-loss``, lossless or not, if it has a DSCP;
         - the first lossless class;

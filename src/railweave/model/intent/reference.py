@@ -152,9 +152,9 @@ def _inner(annotation: Any) -> Iterator[type[BaseModel]]:  # noqa: ANN401 - typi
 
 
 def _section(model: type[BaseModel], earlier: Sequence[type[BaseModel]] = ()) -> str:
-    """Return the section of a model.
+    """Return the Markdown section of a model.
 
-    Fields that an ``earlier`` model has too, at least three of them, are not described again: the section refers to that model.
+    If the model shares at least three fields with an ``earlier`` model, the section refers to that model for these fields.
     """
     text = " ".join((model.__doc__ or "").split("\n\n")[0].split())
     rows = _rows(model)
@@ -178,11 +178,11 @@ def _section(model: type[BaseModel], earlier: Sequence[type[BaseModel]] = ()) ->
 
 
 SAME = 3
-"""Fields that two models must have in common for the section of the later model to refer to the earlier one."""
+"""The number of fields that a model must share with an earlier model for its section to refer to that model."""
 
 
 def _rows(model: type[BaseModel]) -> dict[str, str]:
-    """Return the row of each field, by the field's name in files."""
+    """Return the table row of each field, by name in files."""
     return {
         info.alias
         or name: f"| `{info.alias or name}` | {_type(info)} | {_default(info)} | {(info.description or '').replace('|', chr(92) + '|')} |"

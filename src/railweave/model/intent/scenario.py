@@ -315,7 +315,7 @@ class Scenario(Model):
 
 @dataclass(frozen=True)
 class ScenarioFile:
-    """A scenario, and the document that gives the line of each part."""
+    """A scenario, and the document, which gives each part's line."""
 
     scenario: Scenario
     document: Document

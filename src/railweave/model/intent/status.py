@@ -71,7 +71,7 @@ _KEY = "status"
 def with_drained(text: str, patterns: Collection[str]) -> str:
     """Return the fabric file's text with each pattern marked ``drained`` under ``status:``.
 
-    The new lines go after the others, because later lines override earlier ones.
+    The new lines come last, because later lines override earlier ones.
     """
     for pattern in patterns:
         text = _without(text, pattern)
@@ -89,7 +89,7 @@ def without_drained(text: str, patterns: Collection[str]) -> str:
 def with_active(text: str, patterns: Collection[str]) -> str:
     """Return the fabric file's text with an ``active`` line for each pattern.
 
-    This line overrides earlier lines for whole groups.
+    These lines override earlier lines for whole groups.
     """
     for pattern in patterns:
         text = _with(text, pattern, "active")
@@ -119,7 +119,7 @@ def _key(pattern: str) -> str:
 
 
 def _as_block(text: str) -> str:
-    """Return the text with ``status:`` in block style, one entry per line, if ``status:`` was a one-line map."""
+    """Return the text with ``status:`` in block style, one line per entry, if ``status:`` was a one-line map."""
     statement = _status(text)
     if statement is None or not (isinstance(statement[1], yaml.MappingNode) and statement[1].flow_style):
         return text

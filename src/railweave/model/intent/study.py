@@ -321,7 +321,7 @@ class Study(Model):
 
 @dataclass(frozen=True)
 class StudyFile:
-    """A study, the document that gives the line of each part, and the paths of the files that the study names."""
+    """A study and its path. ``document`` gives the line of each part."""
 
     study: Study
     document: Document
@@ -329,12 +329,12 @@ class StudyFile:
 
     @property
     def fabric(self) -> Path:
-        """The path of the fabric file."""
+        """The fabric file's path."""
         return self.path.parent / self.study.fabric
 
     @property
     def mpi_script(self) -> Path | None:
-        """The path of the user's own script that starts MPI, or None."""
+        """The path of the user's script that starts MPI, or None."""
         return None if self.study.bench.mpi_script is None else self.path.parent / self.study.bench.mpi_script
 
     @property

@@ -82,10 +82,10 @@ class Interconnect(base.Model):
 
 
 MOST_EXTRA = 1 << 18
-"""The greatest length of the operator's own statements for a role, in characters: a few thousand lines."""
+"""The greatest length, in characters, of the operator's statements for a role: a few thousand lines."""
 
 MOST_PLANES = 8
-"""The largest number of NIC ports that NCCL merges into one device, if the version of its net plugin interface is 11 or older."""
+"""The largest number of NIC ports that NCCL merges into one device, if its net plugin interface has version 11 or older."""
 
 DEFAULT_SYSTEM = "junos"
 """The system that switches run if a fabric file does not name one."""

@@ -1,4 +1,4 @@
-"""The value ``Network``: all design decisions about a network, also stored as ``design.json``.
+"""The class ``Network``: all design decisions about a network, also stored as ``design.json``.
 
 This package makes no decisions.
 """

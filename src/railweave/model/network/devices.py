@@ -1,4 +1,7 @@
-"""The parts of a ``Network``: fabrics with their path colors, switches, servers and their NICs, subnets and cables."""
+"""The members of a ``Network``: fabrics with their path colors, switches, servers and their NICs, subnets and cables.
+
+A path color is a class of paths that BGP keeps apart. A stripe is a group of servers that share leaves.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +23,10 @@ if TYPE_CHECKING:
 
 
 def alternating(stripes: Mapping[str, str]) -> list[str]:
-    """Return the servers in an order that alternates between the stripes. A stripe with no more servers is skipped."""
+    """Return the servers in an order that alternates between the stripes. A stripe that has no server left is skipped.
+
+    ``stripes`` maps each server to its stripe.
+    """
     by_stripe: dict[str, list[str]] = {}
     for name, stripe in stripes.items():
         by_stripe.setdefault(stripe, []).append(name)
@@ -39,22 +45,22 @@ def crossings(order: Sequence[str], stripes: Mapping[str, str]) -> int:
 def fewest_crossings(order: Sequence[str], stripes: Mapping[str, str]) -> int:
     """Return the smallest possible number of hops between stripes in a ring over these servers.
 
-    With several stripes, the result is the number of stripes: if the servers of a stripe are adjacent in the ring, one
-    hop leaves the stripe. With one stripe, the result is 0.
+    This is the number of stripes: if the servers of a stripe are adjacent in the ring, one hop leaves the stripe. With
+    only one stripe, the result is 0. ``stripes`` maps each server to its stripe.
     """
     count = len({stripes[server] for server in order})
     return count if count > 1 else 0
 
 
 TABLE_NAMES = {"gpu": "gpu{gpu}_subnet{path}"}
-"""The default names of routing tables, by NIC group (RLB document, Table 8)."""
+"""The default names of routing tables on servers, by kind of NIC (RLB document, Table 8)."""
 
 RoleName = Literal["leaf", "spine", "super-spine", "dci"]
 
 
 @dataclass(frozen=True, slots=True)
 class Color:
-    """A path color. ``number`` is N of the community ``color:0:N``. ``index`` counts a fabric's colors from 1, for server prefixes."""
+    """A path color. ``number`` is N of the community ``color:0:N``. ``index`` is the color's number, from 1, in server prefixes."""
 
     index: int
     number: int
@@ -63,7 +69,10 @@ class Color:
 
 @dataclass(frozen=True, slots=True)
 class RoleIntent:
-    """The model, system and settings that all devices of a role share."""
+    """The model, operating system and settings that all switches of a role (leaf, spine, …) share.
+
+    ``extra`` holds the operator's own statements, by operating system.
+    """
 
     model: str
     nos: str
@@ -111,7 +120,7 @@ class Fabric:
     """
 
     other_link: Annotated[Literal["", "access", "trunk", "routed"], Rare] = ""
-    """The link type of servers whose link differs from ``server_link``, or empty. One of the two types is ``routed``."""
+    """The link type of servers whose link is not of the type ``server_link``; empty if there are none. One of the two types is ``routed``."""
     other_pools: Annotated[tuple[str, ...], Rare] = ()
     """The server pools of the servers with the link type ``other_link``."""
     tagged_vlans: Annotated[tuple[int, ...], Rare] = ()
@@ -141,16 +150,16 @@ class Fabric:
         return pools or self.server_pools
 
     def apart(self, name: str, other: str) -> bool:
-        """Return True if traffic between two tenants must be blocked.
+        """Return True if traffic between the tenants ``name`` and ``other`` must be blocked.
 
-        It is blocked between different tenants, unless the fabric file lets prefixes leak between them.
+        Traffic between different tenants is blocked unless the fabric file lets prefixes leak between them.
         """
         first_tenant = next((tenant for tenant in self.tenants if tenant.name == name), None)
         return name != other and (first_tenant is None or other not in first_tenant.leaks)
 
     @property
     def own_links(self) -> bool:
-        """True if every NIC has a routed port and its own prefixes."""
+        """True if every NIC has a routed port, with prefixes that it shares with no other NIC."""
         return self.server_link in {"routed", "proxy-arp"}
 
     def role(self, name: RoleName) -> RoleIntent:
@@ -165,7 +174,7 @@ class Fabric:
         return self.leaf if name == "leaf" else self.spine
 
     def intent(self, switch: Switch) -> RoleIntent:
-        """Return the settings of one switch: the settings of its role, with the switch's own model, system, buffers and marking."""
+        """Return the settings of one switch: those of its role, with the switch's own model, system, buffers and marking."""
         role = self.role(switch.role)
         qos = role.qos if switch.buffers is None else role.qos.model_copy(update={"buffers": switch.buffers})
         if switch.marking:
@@ -184,7 +193,7 @@ class Fabric:
         return replace(role, model=switch.model, nos=switch.nos, qos=qos)
 
     def color_name(self, index: int | None) -> str:
-        """Return the name of a path color by its index. The only path of an uncolored fabric (None) is named ``default``."""
+        """Return the name of the path color with this index. For None (a fabric without colors), return ``default``."""
         return "default" if index is None else next(c.name for c in self.colors if c.index == index)
 
     def table_name(self, nic: str, rail: int, path: int, color: str) -> str:
@@ -203,7 +212,7 @@ class InactivePart:
 
     name: str
     status: Status | Literal["draining"]
-    """The status of the part.
+    """The status of the switch, server or cable.
 
     ``draining`` is the status of a drained device during a change of the network. Such a device is present, and its
     configuration diverts traffic.
@@ -212,10 +221,10 @@ class InactivePart:
 
 @dataclass(frozen=True, slots=True)
 class PortQos:
-    """An exception to the QoS of one port.
+    """An exception to the QoS settings for one port.
 
-    ``pauses`` is True if PFC pauses traffic on the port, False if not, and None if the port is like other ports.
-    ``bound`` is False if the port has no QoS at all.
+    - ``pauses``: True if PFC pauses traffic on the port, False if not, and None if the port has no exception for PFC.
+    - ``bound``: False if no QoS settings apply to the port.
     """
 
     port: str
@@ -232,10 +241,10 @@ class Switch:
     - ``plane``: the plane of a leaf or spine. On a super-spine, the plane of the spines that it connects.
     - ``loopback``: the address of the overlay sessions, if the fabric has an overlay.
     - ``endpoints``: the tunnel endpoints of a leaf, if the fabric has an overlay.
-    - ``extra``: the operator's own statements for this switch, by operating system. They replace those of the role.
+    - ``extra``: the operator's own statements for this switch, by operating system. They replace the statements of the role.
     - ``buffers``: the partition of the packet buffer, if it differs from the role's.
-    - ``marking``: the fill level at which marking starts, by class, for classes whose level differs from the role's.
-    - ``port_qos``: the ports whose QoS differs from that of other ports.
+    - ``marking``: (class, fill level at which marking starts) for classes whose level differs from the role's.
+    - ``port_qos``: the ports whose QoS differs from other ports.
     """
 
     name: str
@@ -279,18 +288,18 @@ class Subnet:
 
     @property
     def family(self) -> Family:
-        """The address family."""
+        """The address family of the prefix."""
         return "ipv6" if ":" in self.prefix else "ipv4"
 
     @property
     def routed_by(self) -> Prefix:
-        """The prefix that routes to this leaf's servers have: the host prefix of ``tunnel`` if it is set, or else the subnet's prefix."""
+        """The prefix by which other switches route to this leaf's servers: ``tunnel`` as a host prefix if it is set, else the subnet's prefix."""
         return Address(self.tunnel).prefix if self.tunnel else Prefix(self.prefix)
 
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """The server-facing subnets of a leaf: one prefix per path color, and with dual stack one per color and address family.
+    """The server-facing subnets of a leaf: one for each path color. With dual stack, there is one for each color and address family.
 
     A segment is one of these:
 
@@ -319,13 +328,13 @@ class Segment:
 
     @property
     def key(self) -> tuple[str, str, int, str, str]:
-        """The values that identify the segment among all segments."""
+        """The values that identify the segment among all segments: fabric, stripe or leaf, rail, tenant, and NIC or network."""
         if self.network:
             return (self.fabric, self.leaf, 0, self.tenant, self.network)
         return (self.fabric, self.stripe, self.rail, self.tenant, self.nic)
 
     def subnet_of(self, address: NicAddress) -> Subnet:
-        """Return the subnet with the path color and address family of a NIC's address, or else the first subnet with that color."""
+        """Return the subnet for a NIC's address: the one with the same path color and address family, or else the first with the same color."""
         return next(
             (subnet for subnet in self.subnets if (subnet.color, subnet.family) == (address.color, address.family)),
             next(subnet for subnet in self.subnets if subnet.color == address.color),
@@ -334,9 +343,9 @@ class Segment:
 
 @dataclass(frozen=True, slots=True)
 class NicAddress:
-    """An address of a NIC.
+    """An address of a NIC. ``color`` is a ``Color.index``, or None if paths are not colored.
 
-    ``origin`` is the way it was assigned: by SLAAC, statically by the design, or by a user's override.
+    ``origin`` says how the address was assigned: by SLAAC, statically by the design, or by a user's override.
     """
 
     address: str
@@ -346,7 +355,7 @@ class NicAddress:
 
     @property
     def family(self) -> Family:
-        """The address family."""
+        """The address family of the address."""
         return "ipv6" if ":" in self.address else "ipv4"
 
 
@@ -371,7 +380,7 @@ class Nic:
     network: Annotated[str, Rare] = ""
 
     def addresses_of(self, family: Family | None) -> tuple[NicAddress, ...]:
-        """Return the addresses that queue pairs use: those of ``family``, or all addresses if the NIC has none of that family.
+        """Return the addresses that queue pairs use: all of ``family``, or all addresses if the NIC has none of this family.
 
         If ``family`` is None, the family of the NIC's first address applies.
         """
@@ -401,8 +410,9 @@ class Server:
 class End:
     """One end of a cable.
 
-    ``physical`` and ``channel`` are the port's numbers on the device. ``physical`` is None for a NIC, and ``channel`` is None for
-    a port that is not split.
+    - ``physical``: the port's number on the device; None for a NIC.
+    - ``channel``: the number of the channel of a split port; None for other ports.
+    - ``lanes``: the electrical lanes of the port, such as ``1-4``.
     """
 
     device: str
@@ -415,7 +425,7 @@ class End:
 
     @property
     def module(self) -> tuple[str, str | int]:
-        """The device and the physical port or NIC that holds the pluggable module. All channels of a port share one module."""
+        """(device, physical port or NIC) in which the pluggable module is. All channels of a port share one module."""
         return self.device, self.port if self.physical is None else self.physical
 
 
@@ -445,7 +455,7 @@ class Cable:
 
     @property
     def labels(self) -> tuple[str, str]:
-        """The label texts for the two ends of the cable. Each text has the near end, the far end and the length."""
+        """The label texts for the two ends of the cable, such as "leaf1 et-0/0/0 > spine1 et-0/0/1, 50 m"."""
         a, b = (f"{end.device} {end.port}" for end in (self.a, self.b))
         return f"{a} > {b}, {self.length_m:g} m", f"{b} > {a}, {self.length_m:g} m"
 

@@ -1,6 +1,6 @@
-"""The value ``Network``: all design decisions about a network. It is vendor-neutral, immutable and complete.
+"""The class ``Network``: all design decisions about a network. It is vendor-neutral, immutable and complete.
 
-Its file form is ``design.json``, and ``Network.from_json(network.to_json())`` gives an equal value.
+A network is stored as ``design.json``. ``Network.from_json(network.to_json())`` gives an equal network.
 """
 
 from __future__ import annotations
@@ -58,12 +58,12 @@ class Network:
     """
 
     def to_json(self) -> bytes:
-        """Return the file form, which ends with a newline."""
+        """Return the network as the content of ``design.json``, which ends with a newline."""
         return _adapter().dump_json(self, indent=1) + b"\n"
 
     @staticmethod
     def from_json(data: bytes) -> Network:
-        """Return the network from its file form. Raise ``pydantic.ValidationError`` if the data is not valid."""
+        """Return the network in the content of a ``design.json``. Raise ``pydantic.ValidationError`` if the data is not valid."""
         return _adapter().validate_json(data)
 
     positions: Annotated[dict[str, Position], Field(exclude_if=lambda places: not places)] = field(
@@ -163,7 +163,8 @@ class Network:
     def absent(self) -> frozenset[str]:
         """The names of absent switches, servers and cables.
 
-        A part is absent if it is planned, drained or failed. A cable is also absent if a device at one of its ends is.
+        A device or cable is absent if it is planned, drained or failed. A cable is also absent if a device at one of its ends
+        is absent.
         """
         named = {inactive.name for inactive in self.not_active if inactive.status != "draining"}
         cables = (cable.name for cable in self.cables if cable.a.device in named or cable.b.device in named)
@@ -171,7 +172,7 @@ class Network:
 
     @cached_property
     def most_nics(self) -> dict[str, tuple[int, int]]:
-        """The largest number of NICs per server, and the highest NIC speed in Gb/s, as a pair for each fabric."""
+        """(largest number of NICs per server, highest NIC speed in Gb/s) for each fabric, by name."""
         result: dict[str, tuple[int, int]] = {}
         for server in self.servers:
             for fabric, count in Counter(nic.fabric for nic in server.nics).items():
@@ -182,12 +183,12 @@ class Network:
 
     @cached_property
     def rail_sizes(self) -> Counter[tuple[str, str, int]]:
-        """The number of NICs, by fabric, stripe and rail."""
+        """The number of NICs on each rail of a stripe, by (fabric, stripe, rail)."""
         return Counter((nic.fabric, nic.stripe, nic.rail) for server in self.servers for nic in server.nics)
 
     @cached_property
     def network_sizes(self) -> Counter[tuple[str, str]]:
-        """The number of NICs in each layer-2 network, by fabric and network name."""
+        """The number of NICs in each layer-2 network, by (fabric, network name)."""
         return Counter((nic.fabric, nic.network) for server in self.servers for nic in server.nics if nic.network)
 
     def absent_words(self) -> str:
@@ -208,7 +209,7 @@ class Network:
         )
 
     def absent_sentence(self) -> str:
-        """Return the phrase of ``absent_words`` as a sentence, or an empty string if nothing is absent."""
+        """Return the list of ``absent_words`` as a sentence, or an empty string if nothing is absent."""
         words = self.absent_words()
         return f"treated as absent because of `status:` in the fabric file: {words}" if words else ""
 
@@ -224,7 +225,7 @@ class Network:
         return self.switch(nic.leaf).plane
 
     def external_links(self) -> Iterator[tuple[Fabric, Tenant, ExternalRouter, ExternalLink]]:
-        """Yield every link to an external router, with its fabric, tenant and router."""
+        """Yield (fabric, tenant, router, link) for every link to an external router."""
         for fabric in self.fabrics:
             for tenant in fabric.tenants:
                 for router in tenant.external:
@@ -232,7 +233,7 @@ class Network:
                         yield fabric, tenant, router, link
 
     def dangling(self) -> str:
-        """Return a description of the first reference to a missing device or fabric. Return "" if there is none."""
+        """Return a sentence about the first reference to a device or fabric that does not exist. Return "" if there is none."""
         devices = {device.name for device in (*self.switches, *self.servers)}
         leaves = {switch.name for switch in self.switches if switch.role == "leaf"}
         fabrics = {fabric.name for fabric in self.fabrics}
@@ -281,17 +282,14 @@ class Network:
     def job_family(self, fabric: str, tenant: str) -> Family | None:
         """Return the address family that jobs of a tenant use. None means that each NIC uses the family of its first address.
 
-        This is the family that the fabric file requests. If the tenant's NICs have only one family in common, it is
-        that family.
+        If the tenant's NICs have only one family in common, jobs use it. Otherwise they use the family that the fabric file
+        requests.
         """
         wanted, every = self.hosts.job.address_family, self.families_of_tenant(fabric, tenant)
         return wanted if wanted in every or len(every) != 1 else next(iter(every))
 
     def systems_of(self, fabric: str) -> frozenset[tuple[str, str]]:
-        """Return (operating system, release) of every switch of a fabric that uses path colors.
-
-        These are all switches except super-spines.
-        """
+        """Return (operating system, release) for all switches of a fabric that use path colors: all switches except super-spines."""
         return self._systems.get(fabric, frozenset())
 
     def cables_of(self, device: str) -> list[Cable]:

@@ -1,8 +1,8 @@
 """NVLink domains: servers whose GPUs NVLink joins, such as the compute trays of a rack.
 
-A domain is computed from the server models and the rack positions of a whole network, and is not part of
-``design.json``. Servers that ``status:`` marks as absent keep their place in a domain, so an absent server makes its
-domain smaller and moves no other server.
+Domains are computed from the server models and the rack positions of a whole network; ``design.json`` does not contain
+them. A server that ``status:`` marks as absent keeps its place. So its domain gets smaller, and no other server changes
+its domain.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ if TYPE_CHECKING:
 
 
 def nvlink_domains(network: Network) -> dict[str, str]:
-    """Return the NVLink domain of each server whose model joins several servers, by server name.
+    """Return the name of the NVLink domain of each server, by server name. Servers whose model has no NVLink to other servers are left out.
 
-    Servers of a model that are in the same rack form a domain with the name of the rack. Servers without a rack form
-    domains in the network's order, as many servers at a time as a full domain has, and each stripe begins a new domain.
-    A rack with more servers than a full domain has several domains.
+    Servers of one model in the same rack form a domain with the name of the rack. If a rack has more servers than a full
+    domain, it has several domains. Servers without a rack fill one domain after another, in the network's order and
+    separately for each stripe.
     """
     members: dict[tuple[str, str, bool], list[str]] = {}
     full: dict[tuple[str, str, bool], int] = {}

@@ -1,4 +1,4 @@
-"""The overlay part of a ``Network``: tenants with their networks and external routers, and tunnel endpoints."""
+"""The overlay of a ``Network``: tenants with their networks and external routers, and tunnel endpoints."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from pydantic import Field
 from railweave.model.intent.underlay import Bfd
 
 Rare = Field(exclude_if=lambda value: value in ("", None, ()))
-"""The field options of a field that most networks leave empty. An empty value is left out of the file form."""
+"""The options of a field that is empty in most networks. ``design.json`` leaves out empty values."""
 RareFlag = Field(exclude_if=lambda value: value is False)
-"""The field options of a flag that is False in most networks. False is left out of the file form."""
+"""The options of a flag that is False in most networks. ``design.json`` leaves out False."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,10 @@ class VirtualNetwork:
 
 @dataclass(frozen=True, slots=True)
 class ExternalLink:
-    """A leaf's link to an external router. Addresses have no prefix length. ``vlan`` is None if the link is untagged."""
+    """A leaf's link to an external router. ``address`` is the leaf's, and ``peer_address`` the router's, both without prefix length.
+
+    ``vlan`` is None if the link is untagged.
+    """
 
     leaf: str
     port: str
@@ -45,12 +48,12 @@ class ExternalLink:
 
 
 EDGE = "edge-port"
-"""The name that the unknown device at the far end of an edge port gets in place of a device name."""
+"""The name that stands for the device at the far end of an edge port, because this device is not known."""
 
 
 @dataclass(frozen=True, slots=True)
 class EdgePort:
-    """A routed port of a leaf to equipment without BGP that is not a server of the file.
+    """A routed port of a leaf to equipment without BGP that is not a server of the fabric file.
 
     The prefixes of the port are in its segment.
     """
@@ -70,7 +73,7 @@ class EdgePort:
 
     @property
     def nic(self) -> str:
-        """The value of the field ``nic`` in the edge port's segment, in place of ``server:nic``."""
+        """The text that identifies the edge port in the field ``nic`` of its segment, as ``server:nic`` identifies a NIC."""
         return f"{self.name}:{EDGE}"
 
 
@@ -78,8 +81,8 @@ class EdgePort:
 class ExternalRouter:
     """A router outside the fabric.
 
-    The fabric accepts exactly the prefixes in ``accept``. It advertises the prefixes in ``advertise`` and the more specific ones
-    inside them.
+    The fabric accepts exactly the prefixes in ``accept``. It advertises the prefixes in ``advertise``, and more specific
+    prefixes inside them.
     """
 
     name: str
@@ -115,7 +118,7 @@ class Tenant:
     server_pools: Annotated[tuple[str, ...], Rare] = ()
     """The pools for the prefixes of the tenant's routed members. If empty, the fabric's pools are used."""
     leaks: Annotated[tuple[str, ...], Rare] = ()
-    """The tenants with which this tenant exchanges prefixes, as requested in the file."""
+    """The names of the tenants with which this tenant exchanges prefixes, as requested in the fabric file."""
     on_leaves: Annotated[tuple[TenantLeaf, ...], Rare] = ()
     """The VRF settings on each leaf. Empty unless route distinguishers follow a formula or VRFs have loopbacks."""
 

@@ -1,6 +1,6 @@
-"""The present part of a network. Parts that ``status:`` in the fabric file marks planned, drained or failed are absent.
+"""A network without its absent devices and links, which ``status:`` in the fabric file marks planned, drained or failed.
 
-Absent parts are designed and rendered too. Routes, and everything computed from routes, ignore them.
+Absent devices and links are designed and rendered too. Routes, and everything computed from routes, ignore them.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def present(network: Network) -> Network:
-    """Return the network without absent switches, servers, NICs and cables. If nothing is absent, the same object is returned.
+    """Return the network without absent switches, servers, NICs and cables. If nothing is absent, return the same object.
 
     A NIC is removed if its cable or its leaf is absent, and a server if all its NICs are. Names, numbers and addresses
     stay the same.
@@ -46,11 +46,10 @@ def present(network: Network) -> Network:
 
 
 def reachable(network: Network) -> Network:
-    """Return the network with the status ``draining`` in place of ``drained``.
+    """Return the network with the status ``draining`` in place of ``drained``. If nothing is drained, return the same object.
 
     Devices with the status ``draining`` are present, and their configuration diverts traffic. A change of the running
-    network needs this view, because it also changes drained devices. If nothing is drained, the same object is
-    returned.
+    network uses this form of the network, because the change also affects drained devices.
     """
     if not network.drained:
         return network

@@ -1,1 +1,1 @@
-"""The state of devices: values read from their answers, and the folders of answers (captures)."""
+"""The state of devices: values read from the devices' answers, and captures, which are folders of such answers."""

@@ -1,7 +1,9 @@
 """A capture: a folder with the unmodified answers of devices.
 
-``DEVICE/QUESTION.json`` or ``.txt`` holds one device's answer to one question. The question ``configuration`` is for
-the running configuration. ``meta.json`` may give the time of the capture, the design, and the versions of the devices.
+``DEVICE/QUESTION.json`` or ``.txt`` holds one device's answer to one question. The answer to the question
+``configuration`` is the running configuration. ``meta.json`` may give the time of the capture, the design, and the
+versions of the devices.
+
 Any tool that saves configurations can make such a folder. A file ``DEVICE.txt`` (``.conf``, ``.cfg``, ``.set``,
 ``.json``, ``.xml``) next to the device folders is that device's configuration. The files that ``railweave build``
 writes are read as configurations too (docs/collect.md).
@@ -23,11 +25,11 @@ CONFIGURATION = "configuration"
 _ANSWERS = (".json", ".txt")
 _SAVED = (".txt", ".conf", ".cfg", ".set", ".json", ".xml")
 _MOST_BYTES = 64 << 20
-"""The largest size of an answer, in bytes. A larger file is no answer, because no switch has so long a configuration."""
+"""The largest size of an answer, in bytes. Larger files are ignored, because no switch has so long a configuration."""
 
 
 class CaptureEntry(BaseModel):
-    """The entry in ``meta.json`` for a device that ``railweave collect`` queried, with the result."""
+    """The entry in ``meta.json`` for a device that ``railweave collect`` queried: its address, and how far it answered."""
 
     model_config = ConfigDict(extra="ignore")
 
@@ -38,13 +40,16 @@ class CaptureEntry(BaseModel):
     """The reason why the device was not reached, or why the connection was lost."""
     kind: str = ""
     failed: dict[str, str] = {}
-    """The questions that the device failed to answer, each with the reason."""
+    """The reason of the failure for each question that the device failed to answer, by question."""
     absent: list[str] = []
     """The optional questions that the device does not support."""
 
 
 class LabEntry(BaseModel):
-    """The entry in ``meta.json`` for a capture of a lab: the lab's slice, and the timers that replace the designed ones."""
+    """The entry in ``meta.json`` for a capture of a lab.
+
+    ``slice`` names the part of the network that the lab emulates. ``timers`` replace the timers of the design.
+    """
 
     model_config = ConfigDict(extra="ignore")
 
@@ -74,7 +79,11 @@ class Meta(BaseModel):
 
 @dataclass(frozen=True)
 class Capture:
-    """A folder of answers. ``answers`` maps device and question to a file. ``saved`` maps device and file name to a file."""
+    """A folder of answers.
+
+    - ``answers``: the file of each answer, by device and question.
+    - ``saved``: further configuration files, by device and file name.
+    """
 
     folder: Path
     meta: Meta
@@ -87,10 +96,10 @@ class Capture:
         return sorted({*self.answers, *self.saved})
 
     def configurations(self, device: str, files: tuple[str, ...]) -> dict[Path, str]:
-        """Return the texts of a device's configuration, by path, or an empty dictionary if none was captured.
+        """Return the texts of a device's configuration, by path, or an empty dictionary if the capture has none.
 
-        Answers are preferred to saved files. ``files`` are the configuration file names of the device's system, which are preferred to
-        other saved files. Raises ``InputError`` if a file is not text.
+        Answers come first, then saved files named in ``files`` (the configuration files of the device's system), then other
+        saved files. Raises ``InputError`` if a file is not text.
         """
         answers = self.answers.get(device, {})
         paths = [path for question, path in answers.items() if question.partition("-")[0] == CONFIGURATION]

@@ -1,4 +1,4 @@
-"""The value ``DeviceState``: the typed answers of one device, in the same form for every operating system.
+"""The class ``DeviceState``: the typed answers of one device, in the same form for every operating system.
 
 - None means that there is no answer: the device was not asked, did not answer, or was not understood. None never means zero.
 - An empty table is an answer: the device's table has no entries.
@@ -31,9 +31,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """A note about a part of an answer that could not be read.
+    """A note that railweave could not read something in an answer.
 
-    It has the device, the question, the place in the answer, and the fault.
+    It has the device, the question, the place in the answer, and the fault (``what``).
     """
 
     device: str
@@ -58,7 +58,7 @@ class Identity:
 
 @dataclass(frozen=True, slots=True)
 class Clock:
-    """The device's clock when the device answered. ``synchronized`` is true if the clock follows a time server."""
+    """The device's clock when the device answered. ``synchronized`` is True if the clock follows a time server."""
 
     time: float | None = None
     synchronized: bool | None = None
@@ -68,7 +68,7 @@ class Clock:
 class Commit:
     """The last commit of the configuration: its time, user, revision and comment.
 
-    ``pending`` is true if the device will roll the commit back unless it is confirmed.
+    ``pending`` is True if the device will roll the commit back unless an operator confirms it.
     """
 
     time: float | None = None
@@ -111,12 +111,12 @@ class DeviceState:
     - ``answered``: the questions that have an answer.
     - ``queues``: by port. ``pfc``: by port and priority. ``watchdog``: by port and queue. ``neighbors``: by local port.
     - ``routes``: the routes to prefixes that were queried one by one, the routes of complete tables, and static routes.
-    - ``route_counts``: the number of routes of BGP and IS-IS that the device forwards by, by VRF and address family.
+    - ``route_counts``: the number of BGP and IS-IS routes that the device uses for forwarding, by VRF and address family.
     - ``filters``: the packet filters in force. Chains of nftables are included only if they can drop packets.
     - ``not_forwarding``: the ports that forward no packets, by address family (``ipv4``, ``ipv6``). ``all`` means all
       ports.
     - ``kernel``: the parameters of a Linux kernel that decide how the device forwards, by their names in sysctl(8).
-    - ``notes``: the parts of the answers that could not be read.
+    - ``notes``: the places in the answers that could not be read.
     """
 
     device: str

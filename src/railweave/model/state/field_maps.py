@@ -1,7 +1,8 @@
-"""Field maps: texts that state where an answer has the fields of a state value.
+"""Field maps: texts that state where the answer of a device contains the fields of a state object such as ``BgpSession``.
 
-A field map is a text with one word for each field. ``field=place`` gives the field and its place in the answer;
-``field`` alone means a place of the same name. A place has these forms:
+The answer is JSON or XML; a row is the part of it that describes one object. A field map has one word for each field.
+``field=place`` gives the field and its place in the row; ``field`` without a place means a place of the same name. A
+place has these forms:
 
 - ``a/b``: the value under ``b`` in the value under ``a``. ``.`` is the row itself.
 - ``$0``, ``$1`` …: the keys on the path to the row (see ``rows``).
@@ -9,8 +10,8 @@ A field map is a text with one word for each field. ``field=place`` gives the fi
 - ``:reader`` at the end: the name of the reader (in ``READERS``, or a function given with the map). Without it, the
   type of the field selects the reader.
 
-``field!`` marks a required field: a row without it is left out. If a function is given with the map under the name of a
-field, it reads that field. A field that has a function and no word is read from the row itself.
+``field!`` marks a required field: a row without it is left out. A function that is given with the map under the name of
+a field reads that field. If the map has no word for such a field, the function reads the row itself.
 """
 
 from __future__ import annotations
@@ -27,27 +28,30 @@ if TYPE_CHECKING:
 
 Reader = Callable[[Value], Any]
 _RowReader = Callable[[Value, tuple[str, ...]], Any]
-"""A reader of one field. Its arguments are the row, and the keys on the path to the row."""
+"""A function that reads one field. Its arguments are the row, and the keys on the path to the row.
+
+A row is the part of an answer that describes one object.
+"""
 T = TypeVar("T")
 
 
 def texts(value: Value) -> tuple[str, ...]:
-    """Return the texts of a list."""
+    """Return the entries of a list that are texts."""
     return tuple(text for entry in value.each() if (text := entry.text()) is not None)
 
 
 def texts_if_there(value: Value) -> tuple[str, ...] | None:
-    """Return the texts of a list, or None if the list is absent."""
+    """Return the entries of a list that are texts, or None if the list is absent."""
     return texts(value) if value.there else None
 
 
 def column(path: str) -> Reader:
-    """Return a reader of the texts of all rows under a path (see ``rows``)."""
+    """Return a function that returns the texts at ``path`` in an answer (see ``rows``)."""
     return lambda value: tuple(text for row, _ in rows(value, path) if (text := row.text()))
 
 
 def digits(value: Value, most: int = 9) -> int | None:
-    """Return a number of at most ``most`` digits.
+    """Return the number that ``value`` holds as text of at most ``most`` digits.
 
     Return None, without a note, for any other text, for example a word for "no limit".
     """
@@ -56,7 +60,7 @@ def digits(value: Value, most: int = 9) -> int | None:
 
 
 def choice(words: Mapping[str, Any]) -> Reader:
-    """Return a reader that maps a word, converted to lower case, to a value by ``words``. Any other word gives None."""
+    """Return a function that looks up a word of an answer in ``words``. The word is first converted to lower case. Unknown words give None."""
     return lambda value: words.get(value.lower() or "")
 
 
@@ -83,7 +87,7 @@ _OF_TYPE: dict[str, Reader] = {
 
 
 class Fields(Generic[T]):
-    """A reader that builds state values of one class from rows. A field map gives the place of each field in a row."""
+    """A reader that builds state objects of one class from rows of an answer. A field map gives the place of each field in a row."""
 
     def __init__(self, made: Callable[..., T], words: str = "", /, **readers: Reader) -> None:
         types = {field.name: str(field.type) for field in dataclasses.fields(made)}  # pyright: ignore[reportArgumentType]
@@ -109,14 +113,17 @@ class Fields(Generic[T]):
                 self._fields.append((name, False, _row_reader([[["."]]], read)))
 
     def __call__(self, row: Value, *keys: str, **given: Any) -> T:  # noqa: ANN401 - any field's
-        """Return the value that a row describes. The fields in ``given`` are already known and are not read."""
+        """Return the state object that a row describes. Fields in ``given`` are not read from the row.
+
+        ``keys`` are the keys on the path to the row.
+        """
         fields = {name: read(row, keys) for name, _, read in self._fields if name not in given}
         return self._made(**fields, **given)
 
     def maybe(self, row: Value, *keys: str, **given: Any) -> T | None:  # noqa: ANN401
-        """Return the state value of a row, or None if a required field is absent.
+        """Return the state object that a row describes, or None if a required field is absent.
 
-        ``keys`` are the keys on the path to the row.
+        ``keys`` are the keys on the path to the row. Fields in ``given`` are not read from the row.
         """
         for name, necessary, read in self._fields:
             if necessary and name not in given:
@@ -126,16 +133,16 @@ class Fields(Generic[T]):
         return self(row, *keys, **given)
 
     def onto(self, known: T, row: Value, *keys: str) -> T:
-        """Return ``known`` with the fields that a row has. Fields that the row lacks keep their values."""
+        """Return the state object ``known``, updated with the fields that a row contains. Other fields keep their values."""
         fields = {name: value for name, _, read in self._fields if (value := read(row, keys)) is not None}
         return cast("Any", dataclasses.replace)(known, **fields)
 
 
 def _row_reader(choices: list[list[list[str]]], read: Reader) -> _RowReader:
-    """Return a reader of a field of a row.
+    """Return a function that reads one field of a row.
 
-    For each choice, the reader takes the first place that is present. The first choice that it can read gives the
-    value.
+    Each of ``choices`` is a list of places, of which the first that the row contains is read. The first choice with a
+    readable value gives the result.
     """
     if len(choices) == 1 and len(choices[0]) == 1 and choices[0][0][0][0] not in "$.":
         place = choices[0][0]
@@ -153,7 +160,7 @@ def _row_reader(choices: list[list[list[str]]], read: Reader) -> _RowReader:
 
 
 def _first(row: Value, keys: tuple[str, ...], places: list[list[str]]) -> Value:
-    """Return the first of the places that is present, or else the last of them."""
+    """Return the value at the first of ``places`` that the row contains, or else at the last of them."""
     value = row
     for place in places:
         if place[0].startswith("$"):
@@ -170,7 +177,7 @@ def _steps(path: str) -> tuple[str, ...]:
 
 
 def rows(answer: Value, path: str) -> list[tuple[Value, tuple[str, ...]]]:
-    """Return the rows of an answer, each with the keys on the path to the row.
+    """Return (row, keys on the path to the row) for each row of an answer. A row is the part that describes one object.
 
     The steps of ``path`` are joined by ``/``:
 
@@ -194,16 +201,16 @@ def rows(answer: Value, path: str) -> list[tuple[Value, tuple[str, ...]]]:
 
 
 def listed(path: str, fields: Fields[T]) -> Callable[[Value], tuple[T, ...]]:
-    """Return a reader that gives the state values of the rows under a path, as a tuple."""
+    """Return a function that reads an answer and returns one state object for each row at ``path``."""
     return lambda answer: tuple(
         made for row, keys in rows(answer, path) if (made := fields.maybe(row, *keys)) is not None
     )
 
 
 def keyed(path: str, fields: Fields[T], key: str = "name") -> Callable[[Value], dict[str, T]]:
-    """Return a reader that gives the state values of the rows under a path, by key.
+    """Return a function that reads an answer and returns one state object for each row at ``path``, by key.
 
-    ``key`` names a field of the value, or a key on the path to the row (``$0``).
+    ``key`` names the field of the object that is its key, or a key on the path to the row (``$0``).
     """
 
     def read(answer: Value) -> dict[str, T]:
@@ -217,9 +224,10 @@ def keyed(path: str, fields: Fields[T], key: str = "name") -> Callable[[Value], 
 
 
 def numbered(path: str, fields: Fields[T], prefix: str = "") -> Callable[[Value], dict[str, dict[int, T]]]:
-    """Return a reader that gives the state values of the rows under a path, as a map of maps.
+    """Return a function that reads an answer and returns a map of maps, with one state object for each row at ``path``.
 
-    The outer key is the first key on the path to a row. The inner key is the number in the last key, after ``prefix``.
+    The outer key is the first key on the path to a row, for example a port. The inner key is the number in the last key
+    after ``prefix``, for example a queue's number. Rows without a number are left out.
     """
 
     def read(answer: Value) -> dict[str, dict[int, T]]:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 HOST_METRICS = Question("host-metrics", "json", {"ssh": "railweave-host metrics --json"})
-"""The question for a server's metrics. It is separate from the question ``HOST``.
+"""The request for a server's metrics. It is separate from the request ``HOST`` for the server's other state.
 
 The program on the server takes the designed NICs, and the priority whose counters it reports, from ``host.json``.
 """
@@ -27,9 +27,9 @@ _WAYS = {"send": "net_sent", "receive": "net_received"}
 
 
 def host_numbers(device: str, texts: Mapping[str, str]) -> Iterator[tuple[Series, float]]:
-    """Yield every number in one server's answer with its series. Unreadable parts raise no error.
+    """Yield (series, number) for every number in one server's metrics. ``texts`` holds the answers by question.
 
-    The port of a series is the Linux interface or the RDMA device.
+    The port of a series is the Linux interface or the RDMA device. Unreadable parts raise no error.
     """
     shown = Answers(device, texts).tree(HOST_METRICS.name)
     if shown is None:

@@ -1,4 +1,4 @@
-"""The value ``HostState``: one server's report from ``railweave-host show --json``, with LLDP as ``lldpcli`` prints it.
+"""The class ``HostState``: one server's report from ``railweave-host show --json``, with LLDP as ``lldpcli`` prints it.
 
 None means that the server did not report a value.
 """
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
 
 def lldp(answer: Value | None) -> dict[str, tuple[LldpNeighbor, ...]] | None:
-    """Return the LLDP neighbors in the answer of ``lldpcli -f json show neighbors`` by port, or None if there is no answer.
+    """Return the LLDP neighbors by local port, from the output of ``lldpcli -f json show neighbors``. Return None without output.
 
-    Answers in lldpcli's format ``json0`` are read too.
+    The format ``json0`` of lldpcli is read too.
     """
     if answer is None:
         return None
@@ -35,9 +35,9 @@ def lldp(answer: Value | None) -> dict[str, tuple[LldpNeighbor, ...]] | None:
 
 
 def _named(ports: Value) -> list[tuple[str, Value]]:
-    """Return the neighbor entries as (local port, entry).
+    """Return the LLDP neighbors as (local port, the neighbor's part of the output).
 
-    The port's name is a key in the format ``json`` and a field in ``json0``.
+    The port's name is a key in lldpcli's format ``json``, and a field in ``json0``.
     """
     name = ports.get("name").text() if {"name", "port"} <= ports.keys else None
     return [(name, ports)] if name else ports.entries()
@@ -56,9 +56,9 @@ def _neighbor(heard: Value) -> LldpNeighbor:
 
 
 def _chassis(chassis: Value) -> tuple[str | None, Value]:
-    """Return (the neighbor's system name, the value that describes its chassis). The name is None if the neighbor sent none.
+    """Return (the neighbor's system name, the part of the output that describes its chassis).
 
-    The name is a key or a field, depending on the form of the answer.
+    The name is None if the neighbor sent none. It is a key or a field, depending on lldpcli's format.
     """
     entry = chassis
     if len(chassis.keys) == 1 and not {"id", "name"} & chassis.keys:
@@ -72,9 +72,9 @@ def _word(value: Value) -> str | None:
 
 
 HOST = Question("host", "json", {"ssh": "railweave-host show --json"})
-"""The question for a server's links, addresses, rules, GIDs and counters.
+"""The request for a server's links, addresses, rules, GIDs and counters.
 
-The program that bring-up installs on the server answers it (docs/howto/bring-up-a-gpu-server.md).
+``railweave-host`` answers it, which bring-up installs on the server (docs/howto/bring-up-a-gpu-server.md).
 """
 
 
@@ -95,7 +95,7 @@ class HostAddress:
 class HostRule:
     """A routing rule that selects a table by source and destination. An empty source or destination matches any.
 
-    - ``plain``: true if the rule has no other conditions.
+    - ``plain``: True if the rule has no other conditions.
     - ``more``: the other conditions and actions, in the notation of ``ip``.
     """
 
@@ -115,7 +115,7 @@ class HostRoute:
     - ``via``: the gateway. Empty for a destination on the link.
     - ``kind``: the kernel's type of the route, such as ``unicast``.
     - ``rest``: further arguments in the notation of ``ip``, such as ``src``.
-    - ``opaque``: the names of attributes that these arguments cannot express.
+    - ``opaque``: the names of the route's attributes that the notation of ``ip`` cannot express here.
     """
 
     table: int | None = None
@@ -150,7 +150,10 @@ class HostGid:
 
 @dataclass(frozen=True, slots=True)
 class RdmaPort:
-    """A port of an RDMA device. ``active`` is the port's state, and ``counters`` has the counters by the driver's names."""
+    """A port of an RDMA device.
+
+    ``active`` is True if the state of the port is active, and ``counters`` has the counters by the driver's names.
+    """
 
     device: str
     port: int | None
@@ -162,8 +165,8 @@ class RdmaPort:
 class HostState:
     """The answer of one server. Tables use the server's own names.
 
-    - ``firewall``: the commands that delete the firewall rules that drop RoCE.
-    - ``notes``: the parts of the answer that could not be read.
+    - ``firewall``: commands that delete firewall rules. These rules drop RoCE.
+    - ``notes``: the places in the answer that could not be read.
     """
 
     device: str
@@ -187,7 +190,10 @@ def read_hosts(capture: Capture, servers: Iterable[str]) -> dict[str, HostState]
 
 
 def read_host(device: str, texts: Mapping[str, str]) -> HostState:
-    """Read the answer of one server. Unreadable parts become notes, and no answer raises an error."""
+    """Return the state that one server reported. ``texts`` holds its answers by question.
+
+    Whatever cannot be read becomes a note; nothing raises an error.
+    """
     answers = Answers(device, texts)
     shown = answers.tree(HOST.name)
     if shown is None:

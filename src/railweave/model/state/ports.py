@@ -1,4 +1,4 @@
-"""The port-related parts of a ``DeviceState``: links, optics, queues and PFC. None means that the device gave no value."""
+"""The state of ports in a ``DeviceState``: links, optics, queues and PFC. None means that the device gave no value."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 class Errors:
     """The error counters of a port.
 
-    ``in_resource`` counts received packets that found no buffer. ``ecn_marked`` counts packets that were sent with an ECN mark.
+    ``in_resource`` counts received packets that found no buffer. ``ecn_marked`` counts packets that the port sent with an ECN mark.
     """
 
     in_errors: int | None = None
@@ -114,7 +114,7 @@ class Queue:
 
 @dataclass(frozen=True, slots=True)
 class PriorityGroup:
-    """An ingress priority group: the packets that were dropped, and its peak use of shared buffer and of headroom in bytes."""
+    """An ingress priority group: its dropped packets, and its peak use of shared buffer and of headroom in bytes."""
 
     dropped: int | None = None
     peak_bytes: int | None = None
@@ -131,7 +131,7 @@ class PortQueues:
 
 @dataclass(frozen=True, slots=True)
 class PfcCounters:
-    """The numbers of PFC frames of one priority."""
+    """The numbers of PFC frames that a port received and sent for one priority."""
 
     received: int | None = None
     sent: int | None = None

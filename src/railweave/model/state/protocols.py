@@ -1,4 +1,4 @@
-"""The protocol-related parts of a ``DeviceState``: neighbors, sessions, routes and overlay.
+"""The state of protocols in a ``DeviceState``: neighbors, sessions, routes and overlay.
 
 None means that the device gave no value.
 """
@@ -28,7 +28,7 @@ class NeighborEntry:
     """An entry of the neighbor cache (RFC 4861) or of the ARP table (RFC 826).
 
     ``mac`` is None if the address is not resolved. ``state`` is in lower case; None if the system shows no state. The
-    state ``stale`` is normal: nothing was sent to the neighbor for a while.
+    state ``stale`` is normal: the device has sent nothing to the neighbor for a while.
     """
 
     address: str
@@ -64,11 +64,10 @@ class HeardAdvertisement:
 
 @dataclass(frozen=True, slots=True)
 class RouterAdvertising:
-    """The router advertisements on an interface.
+    """The router advertisements on an interface: the numbers sent and received, the contents, and the last one from each neighbor.
 
-    The value has the numbers sent and received, the contents, and the last advertisement of each neighbor.
     ``interval_s`` is the longest time between two advertisements, and ``lifetime_s`` is the router lifetime, both in
-    seconds. The other fields are those of RFC 4861, section 4.2.
+    seconds. RFC 4861, section 4.2, explains the other fields.
     """
 
     sent: int | None = None
@@ -83,7 +82,7 @@ class RouterAdvertising:
 
 @dataclass(frozen=True, slots=True)
 class FamilyState:
-    """The numbers of prefixes of one address family in a session: received (before the policy), accepted, sent, and in use."""
+    """The numbers of prefixes of one address family in a BGP session: received (before the policy), accepted, sent, and in use (``active``)."""
 
     received: int | None = None
     accepted: int | None = None
@@ -98,9 +97,9 @@ class BgpSession:
     - ``peer``: the neighbor's address without zone and port, or None if the device identifies it only by its port.
     - ``interface``: the port of the session, if the device gives it. Unnumbered or auto-discovered neighbors have one.
     - ``state``: the state of RFC 4271 in lower case (``established``, ``opensent``, ``idle``).
-    - ``families``: by ``ipv4``, ``ipv6``, ``evpn``, or the device's own table name.
-    - ``policy_missing``: true if no routes are exchanged because a policy is missing (RFC 8212).
-    - ``discovered``: true if the device discovered the neighbor.
+    - ``families``: the numbers of prefixes, by ``ipv4``, ``ipv6``, ``evpn``, or the device's own table name.
+    - ``policy_missing``: True if no routes are exchanged because a policy is missing (RFC 8212).
+    - ``discovered``: True if the device discovered the neighbor.
     - ``flaps``: the number of times that the session left the established state.
     """
 
@@ -178,8 +177,8 @@ class NextHop:
 class Path:
     """One BGP path to a prefix.
 
-    - ``best``: true for the selected path.
-    - ``multipath``: true for a path that is used in addition to the best path.
+    - ``best``: True for the selected path.
+    - ``multipath``: True for a path that is used in addition to the best path.
     - ``hidden``: the device's reason for not using the path.
     """
 
@@ -201,7 +200,7 @@ class Route:
     """A route in an answer of the device.
 
     - ``next_hops``: the next hops of the selected route. Empty if the device has no route to the prefix.
-    - ``installed``: True if the device reports that it forwards by this route.
+    - ``installed``: True if the device reports that it uses this route for forwarding.
     - ``drops``: the device's term for a next hop that drops every packet.
     """
 
@@ -244,7 +243,7 @@ class VniState:
     """A VXLAN network identifier. ``layer`` is 2 for a VNI with a VLAN, or 3 for a VNI with a VRF.
 
     - ``router_mac``: the MAC address that EVPN announces for the VRF (RFC 9135, section 8.1).
-    - ``bridge``: the routed interface of the VRF's VNI, whose MAC address that is.
+    - ``bridge``: the routed interface of the VRF's VNI. It has the MAC address ``router_mac``.
     """
 
     vni: int

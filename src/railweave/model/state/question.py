@@ -11,22 +11,22 @@ if TYPE_CHECKING:
 
 Form = Literal["json", "xml", "text"]
 Protocol = Literal["ssh", "netconf", "eapi", "restconf"]
-"""The protocol for asking a device. Commands inside a lab's namespace are those of ``ssh``."""
+"""The protocol for asking a device. Inside a lab, the commands for ``ssh`` run directly in the device's namespace."""
 PROTOCOLS: tuple[Protocol, ...] = ("ssh", "netconf", "eapi", "restconf")
 
 CONFIGURATION = "configuration"
-"""The name of the question for the running configuration. A suffix ``-PART`` asks for one part of it."""
+"""The name of the question for the running configuration. With a suffix ``-PART``, the question asks for a section of it."""
 DEFAULT_VRF = "default"
-"""The name of the routing table outside all VRFs, regardless of the system's own name for it."""
+"""The name of the routing table outside all VRFs. It is the same for all systems, whatever a system itself calls the table."""
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
     """A question to a device.
 
-    - ``name``: the name of the answer's file, without its suffix.
-    - ``asked``: the command or request, by protocol.
+    - ``name``: the name of the file for the answer, without its suffix.
     - ``form``: the format of the answer.
+    - ``asked``: the command or request, by protocol.
     - ``optional``: True if an error message is an acceptable answer. For example, a switch without an overlay has no VNIs.
     """
 
@@ -35,7 +35,7 @@ class Question:
     asked: Mapping[Protocol, str]
     optional: bool = False
     revision: int | None = None
-    """The revision of the answer format to request, if eAPI has several."""
+    """The revision of the answer format to request by eAPI; None if the command has only one."""
 
     @property
     def file(self) -> str:
@@ -48,12 +48,12 @@ class Question:
         return self.name.partition("-")[0] == CONFIGURATION
 
     def words(self) -> str:
-        """Return the command that a person types over SSH. If there is none, return the request of a different protocol."""
+        """Return the command that a person types over SSH. If there is none, return the request for another protocol."""
         return self.asked.get("ssh") or next(iter(self.asked.values()))
 
 
 NOT_RUNNING = "is not running"
-"""The text that ``vtysh`` prints after the name of a daemon that a command needs and that is not running (FRR's vtysh/vtysh.c)."""
+"""The text that ``vtysh`` prints after the name of a daemon that is not running but that a command needs (FRR's vtysh/vtysh.c)."""
 
 
 def about(kind: str, vrf: str, prefix: str) -> str:
@@ -73,12 +73,12 @@ def asked_about(name: str) -> tuple[str, str, str] | None:
 
 
 FROZEN = "is frozen"
-"""The text after a daemon's name in the error message for a daemon that runs but does not answer."""
+"""The text that follows a daemon's name in an error message, if the daemon runs but does not answer."""
 _NOT_RUNNING = re.compile(r"\b(\w+)(?: subsystem)? is (?:not running|frozen)\b")
 
 
 def not_running(why: str) -> str:
-    """Return the name of the daemon that, according to an error message, is not running or does not answer.
+    """Return the name of the daemon that an error message (``why``) reports as not running or not answering.
 
     Examples are ``bgpd``, or ``routing`` on Junos. Return "" if the message names no daemon.
     """
@@ -109,7 +109,7 @@ _READS: dict[Protocol, re.Pattern[str]] = {
 
 
 def reads_only(protocol: Protocol, words: str) -> bool:
-    """Return True if a request only reads: it has a read-only form such as ``show``, and no second command or redirection.
+    """Return True if a request only reads: it starts with a read-only command such as ``show``, and has no second command or redirection.
 
     Callers check this before they send any question, regardless of its source.
     """

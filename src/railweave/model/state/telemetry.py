@@ -1,4 +1,4 @@
-"""Streaming telemetry: metrics and their series, subscriptions, and the leaves of the OpenConfig models.
+"""Streaming telemetry: metrics, their series, subscriptions, and the fields (leaves) of the OpenConfig models that hold metrics.
 
 A series is one metric of one part of a device, such as a port, a queue of a port, or a session. Values are integers or floats.
 States are numbers too: 1 is up and 0 is down. For a BGP session, the value is the number of its state (BGP4-MIB: 1 idle to 6
@@ -16,13 +16,10 @@ if TYPE_CHECKING:
 
 
 Elements = tuple[tuple[str, tuple[tuple[str, str], ...]], ...]
-"""A decoded path: the names of its elements, each with its keys."""
+"""A decoded telemetry path: for each element, (name, pairs of key name and key value)."""
 Kind = Literal["counter", "gauge", "state"]
 Fold = Literal["mean", "max", "min"]
-"""The function that combines several values of a series into one for long-term storage.
-
-For example, ``max`` keeps the highest peak.
-"""
+"""The function that combines several values of a series into one for long-term storage. For example, ``max`` keeps the highest value."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +27,7 @@ class Metric:
     """A metric.
 
     - ``exported``: its name in Prometheus, in base units.
-    - ``index``: the Prometheus label for the index of a series.
+    - ``index``: the Prometheus label for the queue, priority, lane or neighbor of a series; empty without one.
     - ``scale``: the factor that converts values to the base unit.
     """
 
@@ -44,18 +41,16 @@ class Metric:
 
     @property
     def sparse(self) -> bool:
-        """True if series that have always been zero are left out.
-
-        This applies to series by queue or priority, because most queues and priorities are unused.
-        """
+        """True if series that have always been zero are left out, as for queues and priorities, of which most are unused."""
         return self.index in {"queue", "priority"}
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class Series:
-    """A series of one device. ``port`` is the device's name for the port, or empty if the series has no port.
+    """A series of one device: one metric of one port, queue, session or the like.
 
-    ``index`` is the queue, priority, lane or neighbor.
+    ``port`` is the device's name for the port, or empty if the series has no port. ``index`` is the queue, priority, lane
+    or neighbor.
     """
 
     metric: str
@@ -89,16 +84,16 @@ class Subscription:
     least_s: float = 0
     origin: str = ""
     target: str = ""
-    """The ``target`` of the prefix, if the system uses it to select a database."""
+    """The ``target`` of the path prefix in the subscription, for systems that select a database by it."""
     of: str = ""
     """The purpose of the subscription, as text for people."""
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column of an SNMP table that provides a metric. Rows are numbered by ifIndex, then by the metric's index if it has one.
+    """A column of an SNMP table that provides a metric. The table is indexed by ifIndex, then by the metric's index if it has one.
 
-    ``words`` maps the column's numbers to the metric's values, if the numbers and the values differ.
+    ``words`` maps the numbers in the column to values of the metric, if they differ.
     """
 
     oid: str
@@ -221,7 +216,7 @@ _WORDS: Mapping[str, Mapping[str, int]] = {"bgp_state": _BGP, "storming": {"stor
 
 
 def number_of(metric: str, word: str) -> float | None:
-    """Return the value of a metric as a number, from the device's text. Return None for a text that is no value, such as ``N/A``."""
+    """Return the value of a metric as a number, from the device's text. Return None for a text such as ``N/A``."""
     word = word.strip()
     try:
         number = float(word.removesuffix("dBm").removesuffix("%"))
@@ -265,9 +260,10 @@ LEAVES: Mapping[str, tuple[str, str, str]] = {
     f"{_CHANNEL}/output-power/instant": ("tx_power", "component", "channel"),
     f"{_CHANNEL}/laser-bias-current/instant": ("bias", "component", "channel"),
 }
-"""The meaning of each OpenConfig leaf, by path: (metric, element whose key is the port, element whose key is the index).
+"""The meaning of each leaf (field) of the OpenConfig models, by path.
 
-An element is empty if the leaf has no port or no index.
+The meaning is (metric, element whose key is the port, element whose key is the index). An element is empty if the leaf
+has no port or no index.
 """
 
 _NUMBERED = {"queue", "priority", "lane"}
@@ -276,7 +272,7 @@ _MODULE = re.compile(r"[a-z][\w.-]*:")
 
 
 def schema(elements: Elements) -> tuple[str, dict[str, str]]:
-    """Return (the path without keys and module names, the first key of each element that has one, by element name)."""
+    """Return (path without keys and module names, first key of each element by element name). Elements without keys are left out."""
     names: list[str] = []
     keys: dict[str, str] = {}
     for name, values in elements:
@@ -288,7 +284,10 @@ def schema(elements: Elements) -> tuple[str, dict[str, str]]:
 
 
 def series(elements: Elements, leaves: Mapping[str, tuple[str, str, str]] = LEAVES) -> Series | None:
-    """Return the series to which the value at a path belongs, or None if the leaf at this path is not used."""
+    """Return the series for the value at a path, or None if railweave does not use this path.
+
+    ``leaves`` gives the meaning of each path, as ``LEAVES`` does.
+    """
     path, keys = schema(elements)
     leaf = leaves.get(path)
     if leaf is None:

@@ -3,7 +3,7 @@
 A device may answer with anything: the format of a different release, an error in place of a table, truncated text,
 garbage. A value that does not have the expected type becomes a ``Note`` with the question and the place, and then
 counts as absent. XML is converted to the same tree as Junos' own JSON (each element is a list, and text is under
-``data``), so that one reader serves both formats.
+``data``). So the same code reads both formats.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ MOST_DEPTH = 100
 
 
 def parse_xml(text: str) -> dict[str, Any]:
-    """Return the first XML document of a text as a tree. Text after this document is ignored, for example a prompt.
+    """Return the first XML document of a text as nested dicts and lists. Text after this document is ignored, for example a prompt.
 
     Raises ``ValueError`` if the document is malformed, is nested more than ``MOST_DEPTH`` levels deep, or has a DOCTYPE declaration.
     """
@@ -84,7 +84,7 @@ _FLAGS = {"true": True, "yes": True, "up": True, "on": True, "enabled": True} | 
 
 
 class Answers:
-    """The answers of a device by question, and notes on the parts that could not be read."""
+    """The answers of a device by question, and notes on whatever could not be read in them."""
 
     def __init__(self, device: str, texts: Mapping[str, str]) -> None:
         self.device = device
@@ -94,11 +94,11 @@ class Answers:
 
     @property
     def notes(self) -> tuple[Note, ...]:
-        """The notes on parts that could not be read, in the order in which they were made and without duplicates."""
+        """The notes on what could not be read, in the order in which they were made and without duplicates."""
         return tuple(self._notes)
 
     def note(self, question: str, place: str, reason: str) -> None:
-        """Record a part of an answer that could not be read. Notes beyond ``MOST_NOTES`` are not listed."""
+        """Record that a place in an answer could not be read, and the reason. Notes beyond ``MOST_NOTES`` are not listed."""
         if len(self._notes) < MOST_NOTES:
             self._notes[Note(self.device, question, printable(place), printable(reason))] = None
         elif len(self._notes) == MOST_NOTES:
@@ -111,9 +111,9 @@ class Answers:
         return self.texts.get(question)
 
     def tree(self, question: str) -> Value | None:
-        """Return an answer in JSON or XML as a value.
+        """Return an answer in JSON or XML as a ``Value``.
 
-        Return None if there is no answer. If it cannot be parsed, also add a note.
+        Return None if there is no answer, or if it cannot be parsed. In the latter case, also add a note.
         """
         if question not in self._trees:
             self._trees[question] = self._parsed(question)
@@ -136,7 +136,10 @@ class Answers:
 
 
 class Value:
-    """A value in an answer, with its place. An absent value is also a ``Value``, with no content."""
+    """A value in an answer: text, a number, a map or a list, with its place in the answer.
+
+    If the answer does not contain the value, it is still a ``Value``, with no content.
+    """
 
     __slots__ = ("_above", "_answers", "_key", "_question", "raw")
 
@@ -163,20 +166,20 @@ class Value:
         return self.raw is not None
 
     def note(self, reason: str) -> None:
-        """Record that this value could not be read."""
+        """Add a note that this value could not be read, and why."""
         self._answers.note(self._question, self.place, reason)
 
     def _below(self, key: str, raw: object) -> Value:
         return Value(self._answers, self._question, raw, self, key)
 
     def made(self, raw: object) -> Value:
-        """Return a value with the content ``raw`` and the place of this value, for example for a key on the path to this value."""
+        """Return a ``Value`` with the content ``raw`` at the place of this value, for example for a key on the path to this value."""
         return Value(self._answers, self._question, raw, self._above, self._key)
 
     def _map(self) -> dict[str, Any]:
-        """Return the value as a map. If the value is a list, as everywhere in Junos, return its first entry as a map.
+        """Return the value as a map, or an empty map if it is absent. Any other value gives an empty map and a note.
 
-        Returns an empty map for an absent value. Any other value also gives an empty map, and a note.
+        If the value is a list, as everywhere in Junos' JSON, return its first entry as a map.
         """
         raw = self._alone()
         if isinstance(raw, dict):
@@ -194,7 +197,7 @@ class Value:
         return raw
 
     def get(self, *keys: str) -> Value:
-        """Return the value under a path of keys."""
+        """Return the value under a path of keys, or an absent ``Value``."""
         value = self
         for key in keys:
             value = value._below(key, value._map().get(key))
@@ -207,7 +210,7 @@ class Value:
         return frozenset(map(str, cast("dict[Any, Any]", raw))) if isinstance(raw, dict) else frozenset()
 
     def first(self, *keys: str) -> Value:
-        """Return the value under the first of these keys that is present. If none is present, return an absent value."""
+        """Return the value under the first of ``keys`` that this value contains. If it contains none, return an absent ``Value``."""
         for key in keys:
             value = self.get(key)
             if value.there:
@@ -228,11 +231,11 @@ class Value:
         return [self]
 
     def entries(self) -> list[tuple[str, Value]]:
-        """Return (key, value) for every key of this map. The result is empty if the value is absent."""
+        """Return (key, value) for every key of this map. The list is empty if this value is absent."""
         return [(str(key), self._below(str(key), value)) for key, value in self._map().items()]
 
     def find(self, tag: str) -> list[Value]:
-        """Return every value under this key at any depth. The depth of an answer's elements varies by release.
+        """Return every value under the key ``tag``, at any depth. In an answer, the depth of a key varies by release.
 
         The search does not continue inside a value that was found.
         """
@@ -275,9 +278,9 @@ class Value:
         return None
 
     def integer(self) -> int | None:
-        """Return the value as a whole number, also if it is written as text.
+        """Return the value as a whole number, even if the device wrote it as text.
 
-        Return None if the value is missing. If it is not a whole number, also add a note.
+        Return None if the value is missing. If the value is not a whole number, return None and add a note.
         """
         raw = _leaf(self.raw)
         if isinstance(raw, str):
@@ -291,9 +294,9 @@ class Value:
         return None
 
     def number(self) -> float | None:
-        """Return the value as a finite number, also if it is written as text.
+        """Return the value as a finite number, even if the device wrote it as text.
 
-        Return None if the value is missing. If it is not a number, also add a note.
+        Return None if the value is missing. If the value is not a number, return None and add a note.
         """
         raw = _leaf(self.raw)
         if isinstance(raw, str):
@@ -307,9 +310,9 @@ class Value:
         return None
 
     def flag(self) -> bool | None:
-        """Return the value as a truth value, from any of the words that devices use for yes and no.
+        """Return the value as True or False, from any of the words that devices use for yes and no.
 
-        Return None if the value is missing. If it is no such word, also add a note.
+        Return None if the value is missing. If the value is no such word, return None and add a note.
         """
         raw = _leaf(self.raw)
         if raw is None or isinstance(raw, bool):
@@ -335,7 +338,7 @@ class Value:
 
 
 def _leaf(raw: object) -> object:
-    """Return the plain content of a value, without a list around a single entry and without Junos' key ``data`` around text."""
+    """Return a value without the list around a single entry, and without Junos' key ``data`` around text."""
     content: object = raw
     for _ in range(2):
         if isinstance(content, list):
@@ -356,5 +359,5 @@ def _shown(raw: object) -> str:
 
 
 def printable(text: str) -> str:
-    """Return the text without control characters and line breaks, shortened to a few lines, so that it is safe on a terminal."""
+    """Return the text on one line without control characters, shortened to ``_LONGEST`` characters, so that it is safe on a terminal."""
     return CONTROL.sub("?", text[:_LONGEST]).replace("\n", " ").replace("\r", " ")

@@ -1,4 +1,4 @@
-"""The vendor AMD (Pensando Pollara 400). ``Vendor`` describes each part.
+"""The vendor AMD (Pensando Pollara 400). ``Vendor`` explains the methods.
 
 All settings use nicctl, AMD's tool, as in AMD's documentation ("AMD Instinct, Network configuration for performance
 optimization: AMD Pensando Pollara 400"). The following is not publicly documented, so railweave does not change it, or
@@ -41,11 +41,11 @@ class Amd(Vendor):
         return script("amd", "nic_qos.sh")
 
     def nvm_script(self) -> str:
-        """Return the shell function ``amd``, which handles the settings in the NICs' flash."""
+        """Return the shell function ``amd``, which sets and shows the settings in the flash of AMD's NICs."""
         return script("amd", "nic_nvm.sh")
 
     def transport(self, model: str) -> NicTransport:
-        """Return DCQCN as the transport, with the reaction of ConnectX."""
+        """Return DCQCN as the congestion control in the simulator, with the rate reduction of ConnectX."""
         return NicTransport(
             "connectx",
             f"{model}: DCQCN by AMD's recommended values, whose units are not public: ConnectX's reaction is assumed",

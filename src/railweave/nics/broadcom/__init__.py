@@ -1,4 +1,4 @@
-"""The vendor Broadcom (BCM576xx, Thor2). ``Vendor`` describes each part.
+"""The vendor Broadcom (BCM576xx, Thor2). ``Vendor`` explains the methods.
 
 The sources are the Thor2 guide, sections 2.2.1.3 (file and check) and 2.5 (meaning) for QoS, and section 2.2.4 for niccli,
 which sets the flash.
@@ -22,15 +22,16 @@ DCB_UTILITY = 4
 
 
 def files(config: HostConfig) -> dict[str, dict[str, str]]:
-    """Return the file's settings by its path, or an empty dictionary if the server has no Broadcom NICs."""
+    """Return the settings of ``bnxt_re.conf`` by the file's path, or an empty dictionary if the server has no Broadcom NICs."""
     wanted = _by_fabric(config)
     return {PATH: next(iter(wanted.values()))} if wanted else {}
 
 
 def variables(config: HostConfig, fabric: str) -> list[str]:
-    """Return the lines of ``nic-qos.sh`` for a fabric: ``IN_FILE`` is ``yes`` if ``bnxt_re.conf`` holds this fabric's settings, else ``no``.
+    """Return the lines of ``nic-qos.sh`` that set ``IN_FILE`` for a fabric.
 
-    Returns an empty list if the fabric has no Broadcom NICs.
+    ``IN_FILE`` is ``yes`` if ``bnxt_re.conf`` holds this fabric's settings, else ``no``. Return an empty list if the fabric
+    has no Broadcom NICs.
     """
     wanted = _by_fabric(config)
     if fabric not in wanted:
@@ -41,9 +42,9 @@ def variables(config: HostConfig, fabric: str) -> list[str]:
 
 
 def _by_fabric(config: HostConfig) -> dict[str, dict[str, str]]:
-    """Return the required contents of the file for each fabric, by fabric name.
+    """Return the settings of ``bnxt_re.conf`` that each fabric needs, by fabric name.
 
-    A server has only one such file, which holds the contents for the first fabric.
+    A server has only one such file, which holds the settings for the first fabric.
     """
     fabrics = dict.fromkeys(nic.fabric for nic in config.nics if nic.vendor == "Broadcom")
     return {fabric: bnxt_re_conf(config.qos_of(fabric)) for fabric in fabrics}
@@ -53,8 +54,8 @@ def bnxt_re_conf(qos: HostQos) -> dict[str, str]:
     """Return the settings that Broadcom's package bnxt_re_conf reads when the driver is loaded.
 
     ``FC_MODE`` is 1 for PFC, 2 for congestion control, 3 for both (bnxt_setupcc.sh, option -m). Congestion control applies to the
-    whole NIC, so it is on if any class is marked. The file has no comments, because it is not known whether the package accepts
-    them.
+    whole NIC, so it is on if switches mark packets of any class. The file has no comments, because it is not known whether the package
+    accepts them.
     """
     mode = (1 if qos.lossless else 0) + (2 if qos.slows_down else 0)
     values = {
@@ -73,8 +74,8 @@ def bnxt_re_conf(qos: HostQos) -> dict[str, str]:
 CUT_INTERVAL_US = 8
 """The shortest time between two rate cuts of a queue pair, in microseconds. The Thor2's own value is not public.
 
-With ConnectX's 4 us, an all-to-all of RCCL gets a quarter less than published at 1 GiB. With 12 us, it gets a third more
-(docs/validation.md, "What was fitted").
+With ConnectX's 4 us, an all-to-all of RCCL is predicted a quarter lower than published at 1 GiB. With 12 us, it is
+predicted a third higher (docs/validation.md, "What was fitted").
 """
 
 
@@ -102,11 +103,11 @@ class Broadcom(Vendor):
         return script("broadcom", "nic_qos.sh")
 
     def nvm_script(self) -> str:
-        """Return the shell function ``broadcom``, which sets and shows the settings in the NICs' flash."""
+        """Return the shell function ``broadcom``, which sets and shows the settings in the flash of Broadcom's NICs."""
         return script("broadcom", "nic_nvm.sh")
 
     def transport(self, model: str) -> NicTransport:
-        """Return DCQCN-P as the transport, with the reaction of ConnectX and a fitted time between rate cuts."""
+        """Return DCQCN-P as the congestion control in the simulator, with the rate reduction of ConnectX and a fitted time between rate cuts."""
         note = (
             f"{model}: DCQCN-P's values are not public: ConnectX's reaction is assumed, but {CUT_INTERVAL_US} us between cuts (fitted); "
             "2 packets an ACK"
@@ -123,7 +124,7 @@ class Broadcom(Vendor):
         return files(config)
 
     def qos_variables(self, config: HostConfig, fabric: str) -> list[str]:
-        """Return the lines that set ``IN_FILE``: ``yes`` if ``bnxt_re.conf`` holds the settings of this fabric, or else ``no``."""
+        """Return the lines of ``nic-qos.sh`` that set ``IN_FILE``: ``yes`` if ``bnxt_re.conf`` holds the settings of this fabric, else ``no``."""
         return variables(config, fabric)
 
 

@@ -1,4 +1,4 @@
-"""The vendor NVIDIA (ConnectX). ``Vendor`` describes each part.
+"""The vendor NVIDIA (ConnectX). ``Vendor`` explains the methods.
 
 - QoS is set with mlnx_qos, or with dcb(8) of iproute2.
 - ECN is set in sysfs ``ecn`` with the vendor's driver (NVIDIA DOCA documentation, "Explicit Congestion Notification"), or in
@@ -13,7 +13,7 @@ from railweave.nics import script
 from railweave.nics.protocol import NicTransport, Vendor
 
 ACK_EVERY = 4
-"""The number of packets per acknowledgement.
+"""The number of packets per acknowledgement in the simulator.
 
 With an acknowledgement for each packet, a ring over 400G would get at most 380 GB/s, but 386.8 GB/s are published
 (docs/validation.md, "What was fitted").
@@ -25,7 +25,7 @@ class Nvidia(Vendor):
 
     @property
     def rdma_devices(self) -> str:
-        """The regular expression of NVIDIA's RDMA device names, such as ``mlx5_0``, or `mlx4_0` for a ConnectX-3 in the same server."""
+        """The regular expression of NVIDIA's RDMA device names: ``mlx5_0``, or `mlx4_0` for a ConnectX-3 in the same server."""
         return r"mlx[45]_\d+"
 
     def checklist(self) -> list[str]:
@@ -41,11 +41,11 @@ class Nvidia(Vendor):
         return script("nvidia", "nic_qos.sh")
 
     def nvm_script(self) -> str:
-        """Return the shell function ``nvidia``, which sets and shows the settings in the NICs' flash."""
+        """Return the shell function ``nvidia``, which sets and shows the settings in the flash of NVIDIA's NICs."""
         return script("nvidia", "nic_nvm.sh")
 
     def transport(self, model: str) -> NicTransport:
-        """Return DCQCN as the transport, with the limit on notification packets applied per port.
+        """Return DCQCN as the congestion control in the simulator, with the limit on notification packets applied per port.
 
         The vendor's mlxconfig describes `MIN_TIME_BETWEEN_CNPS` as "from the port".
         """

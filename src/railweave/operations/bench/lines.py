@@ -1,9 +1,9 @@
-"""Numbered lines of a text, without terminal control codes and prefixes.
+"""Numbered lines of a benchmark's output, without terminal control codes and prefixes.
 
-Launchers and log collectors add prefixes. A prefix is recognized by its structure. Some elements never begin a line of
-a benchmark (a date with a time, a tag such as ``[1,0]<stdout>:``) and are always removed. Other prefixes are learned
-from lines with a known beginning, such as ``# nThread`` or ``HOST:PID:TID [0] NCCL INFO``. The text before the known
-beginning is a prefix. It is also removed from other lines with the same pattern.
+Launchers and log collectors add prefixes to lines. A prefix is recognized by its structure. Some elements never begin
+a line of a benchmark (a date with a time, a tag such as ``[1,0]<stdout>:``) and are always removed. Other prefixes are
+learned from lines with a known beginning, such as ``# nThread`` or ``HOST:PID:TID [0] NCCL INFO``. The text before the
+known beginning is a prefix. It is also removed from other lines with the same pattern.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
 LONGEST = 8_000
-"""The largest number of characters that are read of a line. No benchmark writes longer lines, but a broken file may."""
+"""The number of characters that are read of a line; the rest is cut off. No benchmark writes longer lines, but a broken file may."""
 LARGEST = 2.0**53
-"""The upper limit of measured numbers. Larger values are infinity or overflows, such as 2^63 and 2^64, and results of computations with them."""
+"""The upper limit of measured numbers. Larger values, such as 2^63 and 2^64, come from overflows or infinity."""
 MOST_NOTES = 200
 """The largest number of notes that are kept for a file. A file that is not a benchmark output would otherwise have a note for each line."""
 
@@ -48,12 +48,11 @@ class Note:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A line with its number, counted from 1, and the facts that its prefix states about the process that printed it.
+    """A line with its number, counted from 1, and what its prefix states about the process that printed it.
 
     - ``host``: the server; empty if unknown.
     - ``rank``: the rank in the job, or None.
-    - ``source``: a name of the process, equal for all of its lines; empty if the line has no prefix by which processes
-      can be distinguished.
+    - ``source``: a name of the process, equal for all of its lines; empty if the prefix does not distinguish processes.
     """
 
     number: int
@@ -79,7 +78,7 @@ class Notes:
             self.more += 1
 
     def unread(self, lines: Iterable[Line]) -> None:
-        """Add a note for each nonempty line. The note states that no reader recognizes the line."""
+        """Add a note for each nonempty line, which states that the line was not understood."""
         for line in lines:
             if line.text.strip():
                 self.add(line.number, "not understood", line.text)
@@ -123,23 +122,23 @@ _ANCHOR = re.compile(
     r"|Running \w+_(?:memcpy|latency)_\w+|memcpy \w+ \w+\(row\)|SUM \w+ \d"
     rf"|{_HOST_FIRST.pattern}"
 )
-"""The beginnings of lines of benchmarks and libraries, by which an unknown prefix is found."""
+"""The known beginnings of lines of benchmarks and libraries. The text before such a beginning is a prefix."""
 _FLUSH = re.compile(r"# nThread |#  Rank|# Using devices|# Out of bounds|# Avg bus|# [nr]ccl-tests")
-"""The beginnings of lines that nccl-tests prints without blanks before them."""
+"""The beginnings of lines that nccl-tests prints at the start of a line, without blanks before them."""
 _QUOTED = re.compile(r'\s*"((?:[^"\\]|\\.)*)",?')
 _RANK_ROW = re.compile(r"#\s+Rank\s+(\d{1,7})\s+(?:Group\s+\d{1,7}\s+)?Pid\s+\d{1,9}\s+on\s+(\S+)\s+device\s")
 _NAME = re.compile(r"([A-Za-z0-9][\w.-]{0,100})(?::| *\|| [\w.-]{1,100}) ?")
 _LABEL = re.compile(r"(?=[\w.-]*\d)([A-Za-z][\w.-]{0,60}):(?: |$)|\[(\d{1,7})\](?: |$)")
 _SAMPLE = 20_000
-"""The number of lines from which prefixes are learned. Later lines are used only if they contain ``# nThread``."""
+"""The number of lines from which prefixes are learned. After these, only lines with ``# nThread`` are used."""
 _LONGEST_PREFIX = 160
 _ELEMENTS = 6
-"""The largest number of elements in a prefix: those of a log collector, a scheduler, a launcher and a framework, with times."""
+"""The largest number of elements in a prefix. A log collector, a scheduler, a launcher and a framework may each add one, with a time."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Learned:
-    """A learned prefix: its pattern, and a flag that is True if the text of the prefix distinguishes processes."""
+    """A learned prefix of lines: its pattern, and ``names``, which is True if the text of the prefix distinguishes processes."""
 
     pattern: re.Pattern[str]
     names: bool
@@ -147,7 +146,10 @@ class _Learned:
 
 @dataclass
 class _Prefix:
-    """The prefix of a line, up to the place that was read so far."""
+    """The prefix of a line, as far as it has been read. ``end`` is the index after it, and ``sources`` holds names of the process.
+
+    ``partial`` is True if a container runtime (CRI) cut the line into pieces.
+    """
 
     end: int = 0
     host: str = ""
@@ -211,7 +213,7 @@ def _prefix(text: str, learned: Sequence[_Learned]) -> _Prefix:
 
 @lru_cache(4096)
 def _element(text: str) -> tuple[int | None, str | None, tuple[str, ...], bool]:
-    """Return the rank, the host and the names of the process that an element of a prefix contains. The last value is True if CRI cut the line."""
+    """Return (rank, host, names of the process, True if a container runtime cut the line) from one element of a prefix."""
     match = _CERTAIN.match(text)
     parts = match.groupdict() if match else dict[str, str | None]()
     rank = next((parts[name] for name in ("mpi", "xml", "rank", "task") if parts.get(name)), None)
@@ -238,7 +240,7 @@ def _learned(form: _Learned, text: str, prefix: _Prefix) -> bool:
 
 
 def _learn(lines: Sequence[Line]) -> list[_Learned]:
-    """Return the prefixes that precede known beginnings of lines, the most frequent first. Prefixes with elements that are always removed are left out."""
+    """Return the prefixes before known beginnings of lines, the most frequent first. Prefixes that are always removed are left out."""
     anchors: list[tuple[str, str]] = []  # prefixes and their patterns
     bare = total = 0
     labels: Counter[str] = Counter()
@@ -278,7 +280,7 @@ def _learn(lines: Sequence[Line]) -> list[_Learned]:
 
 
 def _pattern(prefix: str) -> str:
-    """Return a pattern that matches prefixes of the same form. Their numbers, and the random parts of names, may differ."""
+    """Return a pattern that matches prefixes like ``prefix``. Numbers, and the random parts of names, may differ."""
     parts: list[str] = []
     for token in re.findall(r"[A-Za-z0-9]+|[ \t]+|[^A-Za-z0-9 \t]", prefix.rstrip(" ")):
         if token.isspace():
@@ -299,7 +301,7 @@ _HOSTS = ("_HOSTNAME", "hostname", "host", "node")
 
 
 def _unwrapped(lines: list[Line]) -> list[Line]:
-    """Return the messages of lines that are JSON strings or JSON objects of a log collector. Other lines are returned unchanged."""
+    """Return the lines with each JSON string, or JSON object of a log collector, replaced by the message in it. Other lines stay unchanged."""
     quoted = {line.number: match for line in lines if (match := _QUOTED.fullmatch(line.text))}
     if sum(_ANCHOR.match(match[1]) is not None for match in quoted.values()) >= 2:  # stdout_lines of Ansible
         return [
@@ -317,7 +319,7 @@ def _unwrapped(lines: list[Line]) -> list[Line]:
 
 
 def _message(text: str) -> tuple[str, str] | None:
-    """Return the message and the host in a log collector's JSON object, or None if the line is not such an object."""
+    """Return (message, host) from a log collector's JSON object, or None if the line is not such an object."""
     if not text.lstrip().startswith("{"):
         return None
     try:
@@ -353,7 +355,11 @@ def _with_hosts(lines: list[Line]) -> list[Line]:
 def _hosted(
     lines: Sequence[Line], hosts: dict[str, set[str]], tables: dict[str, set[str]], by_rank: dict[int, set[str]]
 ) -> Iterator[Line]:
-    """Yield the lines with their hosts. The host comes from NCCL's own lines, or else from the prefix, or else from the table of ranks."""
+    """Yield the lines with their hosts. The host comes from NCCL's own lines, or else from the prefix, or else from the table of ranks.
+
+    ``hosts`` and ``tables`` hold the hosts that NCCL's lines and the tables of ranks name, by process (``source``).
+    ``by_rank`` holds the hosts in the tables by rank.
+    """
     none = set[str]()
     for line in lines:
         named = hosts.get(line.source, none) if line.source else none
@@ -366,9 +372,9 @@ def _hosted(
 
 
 def sources_of(lines: Sequence[Line], begins: re.Pattern[str]) -> list[list[Line]]:
-    """Return the lines of each process, if lines of at least two processes match ``begins``; otherwise all lines as one list.
+    """Return the lines of each process as a separate list, if lines of at least two processes match ``begins``.
 
-    Lines of processes without a matching line stay with the first process.
+    Otherwise, return all lines as one list. Lines of processes without a matching line stay with the first process.
     """
     sources = list(dict.fromkeys(line.source for line in lines if line.source and begins.search(line.text)))
     if len(sources) < 2:
@@ -388,12 +394,12 @@ def fields(text: str) -> list[str]:
 
 
 def whole(text: str) -> int | None:
-    """Return a whole number of at most 18 digits, or None for any other text."""
+    """Return the whole number in a text of at most 18 digits, or None for any other text."""
     return int(text) if _WHOLE.fullmatch(text) else None
 
 
 def number(text: str) -> float | None:
-    """Return a number below ``LARGEST``, or None for any other text, such as ``nan`` or ``N/A``."""
+    """Return the number in a text if it is below ``LARGEST``, or None for any other text, such as ``nan`` or ``N/A``."""
     if not _NUMBER.fullmatch(text):
         return None
     parsed = float(text)
@@ -401,7 +407,7 @@ def number(text: str) -> float | None:
 
 
 def value(given: object) -> float | None:
-    """Return a JSON number, or a string that holds a number, if it is below ``LARGEST``; otherwise None."""
+    """Return a JSON number, or the number in a JSON string, if it is below ``LARGEST``; otherwise None."""
     if isinstance(given, str):
         return number(given.strip())
     if isinstance(given, bool) or not isinstance(given, int | float):
@@ -422,9 +428,9 @@ def count(given: object) -> int | None:
 
 
 def measured(given: object, name: str, line: int, notes: Notes) -> float | None:
-    """Return a measured number, 0 or more, from text or JSON. ``name`` is its column.
+    """Return a measured number, 0 or more, from text or JSON. ``name`` is its column, for notes.
 
-    If the value is negative, too large or not a number, add a note and return None. If the input is None, return None without a note.
+    If the value is negative, too large or not a number, add a note and return None. If ``given`` is None, return None without a note.
     """
     if given is None:
         return None
@@ -444,7 +450,10 @@ def _odd(given: object, parsed: float | None) -> str:
 
 
 def counted(given: object, name: str, line: int, notes: Notes) -> int | None:
-    """Return a measured whole number. If there is none, add a note and return None. The parameters are those of ``measured``."""
+    """Return a measured whole number from text or JSON. ``name`` is its column, for notes.
+
+    If the value is no whole number, add a note and return None. If ``given`` is None, return None without a note.
+    """
     amount, exact = measured(given, name, line, notes), count(given)
     if amount is not None and exact is None:
         notes.add(line, f"{name} is no whole number: left out", str(given)[:40])
@@ -452,7 +461,7 @@ def counted(given: object, name: str, line: int, notes: Notes) -> int | None:
 
 
 def words(given: object) -> str:
-    """Return a string from JSON, or an empty string for any other type."""
+    """Return ``given`` if it is a string, or an empty string for any other JSON value."""
     return given if isinstance(given, str) else ""
 
 
@@ -469,7 +478,7 @@ def address(text: str | None) -> str:
 def raw_gid(prefix: str, interface: str) -> str:
     """Return the IP address of a GID that NCCL printed as two hexadecimal numbers.
 
-    NCCL reads the bytes, which have network order, as numbers of a little-endian machine.
+    The bytes of a GID have network order, but NCCL prints them as two little-endian numbers.
     """
     packed = int(prefix, 16).to_bytes(8, "little") + int(interface, 16).to_bytes(8, "little")
     return address(str(ipaddress.IPv6Address(packed)))

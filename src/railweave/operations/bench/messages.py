@@ -1,4 +1,4 @@
-"""The meaning of NCCL's messages: the kind of fault that a warning reports, with its rule, the error number, and the queue pair.
+"""The meaning of NCCL's messages: the kind of fault that a warning reports, the error number, and the queue pair.
 
 A kind is the id of a rule of ``triage``. The sentences differ between versions of NCCL, RCCL and their plugins, so a
 message is recognized by a fragment of its sentence.
@@ -58,15 +58,18 @@ _LINUX = """
 127 Key has expired; 128 Key has been revoked; 129 Key was rejected by service; 130 Owner died
 131 State not recoverable; 132 Operation not possible due to RF-kill; 133 Memory page has hardware error
 """
-"""The error numbers and names of Linux ``errno.h`` (the same on x86 and Arm), with the messages of glibc's ``strerror``. Messages of musl differ."""
+"""The error numbers of Linux ``errno.h`` (the same on x86 and Arm), with the messages of glibc's ``strerror``.
+
+The messages of the C library musl differ.
+"""
 
 NUMBERS = {
     words: int(number)
     for number, _, words in (word.strip().partition(" ") for word in re.split("[;\n]", _LINUX.strip()))
 }
-"""The error numbers, by message."""
+"""The number of each Linux error, by the error's message."""
 WORDS = {number: words for words, number in NUMBERS.items()}
-"""The messages, by error number."""
+"""The message of each Linux error, by the error's number."""
 
 _WORDS = "|".join(re.escape(message) for message in sorted(NUMBERS, key=len, reverse=True))
 _SPELLINGS = tuple(
@@ -83,7 +86,7 @@ _SPELLINGS = tuple(
         r"(?<![A-Za-z])(?P<words>" + _WORDS + r")(?![A-Za-z])",
     )
 )
-"""Patterns that find an error in a log line, the most reliable first.
+"""Patterns that find an error number or error text in a log line, the most reliable first.
 
 A line may have both a socket's own error and an ``errno`` left over from an earlier call. The socket's error is used
 (NCCL 2.18 to 2.21). Sources: checks.h, socket.cc, ibvwrap.cc and ipcsocket.cc of NCCL 2.7 to 2.30, RCCL,
@@ -92,7 +95,7 @@ nccl-rdma-sharp-plugins, aws-ofi-nccl.
 
 
 def errno_of(text: str) -> int | None:
-    """Return the error number in a log message, from its number or from its text; None if it has neither."""
+    """Return the number of a Linux error from a log message that gives the number or the error's text; None if it gives neither."""
     for spelling in _SPELLINGS:
         if match := spelling.search(text):
             given = match.groupdict()
@@ -101,7 +104,7 @@ def errno_of(text: str) -> int | None:
 
 
 class Meaning(NamedTuple):
-    """A row of the table of warnings: a pattern of messages, the kind of fault that they report, and the files and functions that print them."""
+    """The meaning of a warning: the kind of fault, a pattern of its messages (``fragment``), and the files and functions that print them."""
 
     kind: str
     fragment: str
@@ -216,7 +219,7 @@ MEANINGS = tuple(
         ("run-plugin-failed", r"NET/OFI .*(?:initialization|creation) failed", "ofi/nccl_ofi_net.cpp"),
     )
 )  # fmt: skip
-"""The meanings of warnings. The first row that matches a message applies.
+"""The meanings of warnings. The first whose pattern matches a message applies.
 
 Sources are files of NCCL's ``src``, of RCCL, and of the SHARP and OFI plugins.
 """
@@ -228,7 +231,7 @@ _COMPLETION = re.compile(r"ompletion .*(?:vendor|status[ =]|with error)|complet\
 def kind_of(text: str) -> str:
     """Return the kind of fault that a warning reports, as the id of a rule; empty if the warning is unknown.
 
-    A warning that no row matches, but that contains the number or text of a Linux error, is a failed call.
+    A warning that ``MEANINGS`` lacks, but that contains the number or text of a Linux error, is a failed call.
     """
     if _COMPLETION.search(text):
         return "run-completion-failed"
@@ -237,12 +240,12 @@ def kind_of(text: str) -> str:
 
 
 def _reports(id_: str) -> Callable[[Case], Iterator[FindingPlace]]:
-    """Return the check function that reports the warnings of a kind. ``MEANINGS`` has the kinds."""
+    """Return the check function that reports the warnings of the kind ``id_`` in ``MEANINGS``."""
     return lambda case: case.reported(id_)
 
 
 def _gpu_links(case: Case) -> Iterator[FindingPlace]:
-    """Yield the warnings about links between GPUs. In a log of RCCL, reason and fix are those of AMD's GPUs."""
+    """Yield the warnings about links between GPUs. For a log of RCCL, the reason and the fix are about AMD's GPUs."""
     logs = case.job or ((case.log,) if case.log else ())
     rccl = any(log.library == "RCCL" for log in logs)
     for place in case.reported("run-nvlink"):
@@ -412,7 +415,7 @@ KINDS = (
         check=_reports("run-internal"),
     ),
 )
-"""The rules that only report the warnings of one kind."""
+"""The rules whose findings are the warnings of one kind."""
 
 
 class QueuePairCall(NamedTuple):
@@ -433,7 +436,7 @@ _REMOTE_GID = re.compile(r"remote GID ([0-9a-fA-F:.]+)")
 
 
 def queue_pair_of(text: str) -> QueuePairCall:
-    """Return the device, the states, the GID index and the GIDs in the message of a failed ``ibv_modify_qp`` (NCCL 2.24 and later)."""
+    """Return the queue pair in the message of a failed ``ibv_modify_qp``: device, states, GID index and GIDs (NCCL 2.24 and later)."""
     states = _STATES.search(text)
     device, index, local, remote = (
         match[1] if (match := pattern.search(text)) else ""

@@ -1,7 +1,7 @@
-"""The log of NCCL or RCCL with ``NCCL_DEBUG=INFO``, as typed values.
+"""The log of NCCL or RCCL with ``NCCL_DEBUG=INFO``, as typed Python objects.
 
 Sources: NVIDIA/nccl ``src/init.cc``, ``bootstrap.cc``, ``transport/net.cc``, ``transport/p2p.cc``, ``transport/net_ib``, ``graph``,
-``plugin``, of 2.8 to 2.30. Every value has its line number, counted from 1.
+``plugin``, of 2.8 to 2.30. Every object has its line number, counted from 1.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 
 ALGORITHMS = ("Tree", "Ring", "CollNetDirect", "CollNetChain", "NVLS", "NVLSTree", "PAT")
 PROTOCOLS = ("LL", "LL128", "Simple")
-"""The protocols, indexed by the numbers that NCCL prints up to 2.23 (nccl_common.h)."""
+"""The names of NCCL's protocols. Up to version 2.23, NCCL prints their indexes in this tuple (nccl_common.h)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Interface:
-    """An interface that a host uses for the bootstrap, in which ranks find each other."""
+    """A network interface that a host uses for the bootstrap, in which ranks find each other."""
 
     line: int
     host: str
@@ -67,7 +67,7 @@ class Plugin:
 
 @dataclass(frozen=True, slots=True)
 class Channel:
-    """A connection of a channel, from rank ``source`` to rank ``target``.
+    """A connection of an NCCL channel, from rank ``source`` to rank ``target``.
 
     - ``transport``: the transport, such as ``NET``, ``P2P`` or SHM; ``through``: the mechanism, such as ``IB`` or IPC.
     - ``device``: the index of the NIC; None within a server.
@@ -92,7 +92,7 @@ class Channel:
 
 @dataclass(frozen=True, slots=True)
 class RingLink:
-    """The neighbors of a rank in the ring of a channel: the rank ``before`` it and the rank ``after`` it."""
+    """The neighbors of a rank in the ring of a channel: the rank ``before`` and the rank ``after``."""
 
     line: int
     channel: int
@@ -114,7 +114,10 @@ class TreeLink:
 
 @dataclass(frozen=True, slots=True)
 class RankSeen:
-    """A rank of a communicator: its host and GPU, and the numbers of ranks and servers. ``nodes`` is None if the log does not state it."""
+    """A rank of a communicator: its host and GPU, and the numbers of ranks and servers (``nodes``).
+
+    ``nodes`` is None if the log does not state it.
+    """
 
     line: int
     host: str
@@ -139,7 +142,7 @@ class ChannelCounts:
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """The result of NCCL's topology search: the channels of a pattern, and the bandwidth per channel in 10^9 byte/s.
+    """The result of NCCL's topology search: the number of channels of a pattern, and the bandwidth per channel in 10^9 byte/s.
 
     ``pattern`` is 4 for a ring and 1 to 3 for trees.
     """
@@ -155,7 +158,7 @@ class Search:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """The algorithm, the protocol, and the first and last channel of a collective."""
+    """NCCL's choice for a collective: the algorithm, the protocol, and the first and last channel."""
 
     line: int
     collective: str
@@ -181,7 +184,7 @@ class QueuePair:
 
 @dataclass(frozen=True, slots=True)
 class PluginPath:
-    """A queue pair of railweave's plugin: its color, and its source and target addresses."""
+    """A queue pair of railweave's NCCL plugin: its path color, and its source and target addresses."""
 
     line: int
     host: str
@@ -193,7 +196,7 @@ class PluginPath:
 
 @dataclass(frozen=True, slots=True)
 class Affinity:
-    """The processors of a rank, as a list or (up to NCCL 2.26) a hexadecimal mask.
+    """The processors on which a rank may run, as a list or (up to NCCL 2.26) a hexadecimal mask.
 
     ``processors`` is empty if no allowed processor is near the GPU.
     """
@@ -209,14 +212,14 @@ class Affinity:
 
 @dataclass(frozen=True, slots=True)
 class FailedCompletion:
-    """A completion with an error.
+    """A work completion of an RDMA queue pair with an error.
 
     - ``status``: the number of ``enum ibv_wc_status``; 12 means that no retry was answered. None if the message has no
       readable status. The OFI plugin reports an error number instead (``error``).
     - ``error``: the error number (``errno.h``) of the OFI plugin.
     - ``vendor_error``: the code of the RDMA device, or of the libfabric provider for the OFI plugin; ``text``: its
       message.
-    - GIDs are given as IP addresses; empty if the message has none.
+    - ``local_gid``, ``remote_gid``: the GIDs as IP addresses; empty if the message has none.
     """
 
     line: int
@@ -283,7 +286,10 @@ class NicSpeed:
 
 @dataclass(frozen=True, slots=True)
 class Distance:
-    """The distance of a GPU from a NIC, as NCCL prints it: a number and a comparison. ``gdr`` is True if GPUDirect RDMA is used."""
+    """The distance of a GPU from a NIC, as NCCL prints it (``path``): a number, and how it compares with NCCL's limit.
+
+    ``gdr`` is True if NCCL uses GPUDirect RDMA.
+    """
 
     line: int
     host: str
@@ -305,11 +311,13 @@ class Source:
 
 @dataclass(frozen=True)
 class NcclLog:
-    """A log of one or more ranks. ``versions`` are in the library's format, with the version of CUDA or ROCm.
+    """A log of one or more ranks.
 
+    - ``versions``: (line, version) in the library's format, with the version of CUDA or ROCm.
     - ``settings`` and ``version_lines``: variables and versions with the host that reports them.
+    - ``rings``: (channel, ranks of its ring in order). ``init_seconds``: (line, duration of an initialization).
     - ``communicators``: the ids (``commId``) of the communicators.
-    - ``sources``: the process that printed each line with a fact or a warning, by line number.
+    - ``sources``: (line number, process that printed the line) for each line with a fact or a warning.
     """
 
     file: str
@@ -362,7 +370,7 @@ class NcclLog:
 
     @cached_property
     def processes(self) -> frozenset[tuple[str, str]]:
-        """The processes whose lines the log has, as host and process number."""
+        """The processes that printed lines of the log, as (host, process number)."""
         return frozenset((source.host, source.process) for _, source in self.sources if source.process)
 
     def variable(self, name: str) -> str:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass
 class Parts:
-    """The values read so far, under the names of ``NcclLog``. ``line`` and ``host`` belong to the message that is being read."""
+    """The objects read so far, under the names of ``NcclLog``. ``line`` and ``host`` belong to the message that is being read."""
 
     line: int = 0
     host: str = ""
@@ -57,7 +57,7 @@ class Parts:
     ranks_of: dict[tuple[str, str, str], set[int]] = field(
         default_factory=lambda: defaultdict[tuple[str, str, str], set[int]](set)
     )
-    """The ranks that a process reported as its own, by the process's host, number and GPU."""
+    """The ranks that a process reported as its own, by (host, process number, GPU)."""
 
     def rank(self, seen: RankSeen) -> None:
         """Store a rank of a communicator, merged with what earlier lines reported about it."""
@@ -75,7 +75,7 @@ class Parts:
         )
 
     def whole(self, file: str) -> log.NcclLog:
-        """Return all values as an ``NcclLog``."""
+        """Return everything read so far as an ``NcclLog``."""
         return log.NcclLog(
             file=file,
             library=self.library or ("NCCL" if self.messages else ""),
@@ -142,7 +142,7 @@ STATUSES = (
     "IBV_WC_TM_ERR",
     "IBV_WC_TM_RNDV_INCOMPLETE",
 )
-"""``enum ibv_wc_status`` by number (rdma-core, ``libibverbs/verbs.h``)."""
+"""The names of ``enum ibv_wc_status``, indexed by number (rdma-core, ``libibverbs/verbs.h``)."""
 
 _VERBS = re.compile(r"Got completion (?:from peer (?P<peer>\S*) *)?with\b")
 _STATUS = re.compile(
@@ -162,7 +162,7 @@ _CALL = re.compile(r"\bCall to .*\bfailed\b|\w\(\) failed\b")
 
 
 def is_completion(text: str) -> bool:
-    """Return whether an NCCL message reports a completion, of verbs or of the OFI plugin."""
+    """Return True if an NCCL message reports a work completion, of verbs or of the OFI plugin."""
     return "completed with error" in text or ("completion" in text and _VERBS.search(text) is not None)
 
 
@@ -191,7 +191,7 @@ def failed_completion(line: int, host: str, text: str) -> FailedCompletion | Non
 
 
 def _number(match: re.Match[str]) -> int | None:
-    """Return the number of a completion status. If the message has only its name, return the index of the name in ``STATUSES``."""
+    """Return the number of a completion status in a message. If the message has only its name, return the index of the name in ``STATUSES``."""
     digits = match["beside"] or match["number"]
     if digits:
         return int(digits)
@@ -487,14 +487,17 @@ _KNOWN: tuple[tuple[str, str, Take], ...] = (
 )
 _TAKEN = tuple((needle, re.compile(pattern), take) for needle, pattern, take in _KNOWN)
 _SHAPES = ("Channel ", "Ring ", "Trees ", "Using network")
-"""The beginnings of messages that the parser reads. Such a message gets a note if the parser cannot read it."""
+"""The beginnings of messages that the parser must be able to read. If it cannot read such a message, it adds a note."""
 
 
 _BEGIN = re.compile(
     r"(?<![^\s:\[\]<>()|\"'])(?P<host>[^\s:\[\]<>()|\"']{1,255}):(?P<process>[0-9]{1,10}):(?P<thread>[0-9]{1,10}) (?:\[(?P<gpu>[^\]]{0,12})\] )?"
     r"(?=(?:[^\s:\[\]]{1,255}:[0-9]{1,6} (?:\([^)\s]{1,255}\) )?|[0-9.]{1,20} \S{1,255}:[0-9]{1,6} )?NCCL (?:INFO|WARN|TRACE|CALL)\b)"
 )
-"""The pattern of a message's beginning, up to its file and level (``debug.cc``). A time of day has the same form and is recognized by ``_TIME``."""
+"""The pattern of the beginning of an NCCL message, up to its file and level (``debug.cc``).
+
+A time of day has the same form and is recognized by ``_TIME``.
+"""
 _TIME = re.compile(r"(?:[0-9]{4}[-/.][0-9]{2}[-/.][0-9]{2}[T_-]|[0-9]{2}/\w{3,9}/[0-9]{4}[-_T])?[0-9]{1,2}")
 _REPEATED = re.compile(r"\s*\[repeated [0-9]+x across cluster\].*$")
 
@@ -524,7 +527,7 @@ def _time(match: re.Match[str]) -> bool:
 
 
 def _hosts(lines: Sequence[Line]) -> dict[str, set[str]]:
-    """Return the hosts of messages that begin a line, with the numbers of their processes."""
+    """Return the process numbers of each host whose messages begin a line, by host."""
     hosts: dict[str, set[str]] = defaultdict(set)
     first = lines[0].number if lines else 0
     cut: list[tuple[str, str]] = []
@@ -541,7 +544,12 @@ def _hosts(lines: Sequence[Line]) -> dict[str, set[str]]:
 
 
 def _named(host: str, process: str, *, whole: bool, hosts: dict[str, set[str]]) -> str:
-    """Return the host of a message, or an empty string if an earlier message overlaps the host's name."""
+    """Return the known host that a message names, or an empty string if no known host fits.
+
+    Messages may overlap. So ``host`` may be the end of a host's name, or have other text before the name.
+
+    ``whole`` is True if the host begins a word. ``hosts`` holds the process numbers of known hosts.
+    """
     if host in hosts and (whole or process in hosts[host]):
         return host
     ends = [name for name, numbers in hosts.items() if host.endswith(name) and process in numbers]
@@ -550,7 +558,7 @@ def _named(host: str, process: str, *, whole: bool, hosts: dict[str, set[str]]) 
 
 
 def read_nccl_log(lines: Sequence[Line], notes: Notes) -> log.NcclLog | None:
-    """Return the NCCL log in these lines, or None if they have no message of NCCL. Never raises an error."""
+    """Return the NCCL log in these lines, or None if no line is a message of NCCL. Never raises an error."""
     parts = Parts()
     hosts = _hosts(lines)
     for line in lines:

@@ -1,4 +1,4 @@
-"""Results of nccl-tests and rccl-tests as values, and the reader of their JSON (``-J``).
+"""Results of nccl-tests and rccl-tests as Python objects, and the reader of their JSON output (``-J``).
 
 Times are microseconds per operation. Bandwidths are 10^9 byte/s, printed by the tests as ``GB/s``.
 
@@ -38,7 +38,7 @@ OPERATIONS = {
     "scatter": "scatter",
     "hypercube": "hypercube",
 }
-"""The operation names of ``railweave sim --collective``, by the names that tests and their output files use."""
+"""The name of each operation in ``railweave sim --collective``, by the name that tests and their output files use."""
 
 _PROGRAM = re.compile(
     r"(?:^|[^A-Za-z0-9])(" + "|".join(sorted(OPERATIONS, key=len, reverse=True)) + r")(?:_bias)?_perf\b"
@@ -46,9 +46,15 @@ _PROGRAM = re.compile(
 _FILE = re.compile(r"(" + "|".join(sorted(OPERATIONS, key=len, reverse=True)) + r")", re.IGNORECASE)
 
 _ENOUGH_DIGITS = 0.5
-"""The least sum of algorithm bandwidths, in GB/s, whose two printed decimals determine the factor of the bus bandwidth."""
+"""The smallest sum of algorithm bandwidths, in GB/s, from which the factor of the bus bandwidth can be computed.
+
+With less, the two decimals that the tests print are too few.
+"""
 _NEAR = 0.05
-"""The greatest relative deviation of a printed factor. The factors of two operations differ by 2."""
+"""The largest relative deviation of a computed bus-bandwidth factor from the factor of an operation.
+
+The factors of the two operations differ by 2, so they are not confused.
+"""
 
 KEPT = re.compile(
     r"(?:NCCL|RCCL|UCX|OMPI_MCA|HSA|HIP|ROCR|GPU_MAX|CUDA_VISIBLE|CUDA_DEVICE|RAILWEAVE|SLURM_NNODES|SLURM_NTASKS)\w*"
@@ -96,7 +102,7 @@ def operation_of_rows(rows: Sequence[NcclTestsRow], ranks: int | None) -> str:
 
 
 def operation_named(name: str | None) -> str:
-    """Return the operation for the name that a user gave, such as ``alltoall`` or ``all_reduce_perf``; empty for None.
+    """Return the operation for a user's name of it, such as ``alltoall`` or ``all_reduce_perf``; empty for None.
 
     Raises ``InputError`` if no operation has this name.
     """
@@ -117,18 +123,18 @@ def operation_named(name: str | None) -> str:
 
 
 def kept(name: str) -> bool:
-    """Return True if an environment variable should be stored: if it belongs to the communication libraries and is not a secret."""
+    """Return True if an environment variable may be stored: it belongs to the communication libraries and is not a secret."""
     return KEPT.fullmatch(name) is not None and _SECRET.search(name) is None
 
 
 @dataclass(frozen=True, slots=True)
 class PlaceTimes:
-    """The times of a row for one place, in-place or out-of-place. None means that a time was not measured or not printed.
+    """The in-place or the out-of-place times of a row. None means that the test did not measure or print a time.
 
     - ``wrong``: the number of wrong values. None if the test did not check the data (-c 0). Up to nccl-tests 2.12, this
       column held ``largest_error``.
     - ``event_us``: the time measured with HIP events.
-    - ``fastest_us``, ``slowest_us`` and the percentiles come from ``-I``; ``variation_percent`` is the deviation
+    - ``fastest_us``, ``slowest_us`` and ``p99_us`` come from the option ``-I``; ``variation_percent`` is the deviation
       divided by the mean.
     """
 
@@ -186,8 +192,8 @@ class NcclTests:
     """A run of a test.
 
     - ``cpu_time``: True if the times are processor times (-C 1).
-    - ``average_busbw_gbytes_per_s``: the mean over all sizes and both places. It is meaningless without the range of
-      sizes.
+    - ``average_busbw_gbytes_per_s``: the mean over all sizes, in-place and out-of-place. It is meaningless without the
+      range of sizes.
     - ``concluded``: True if the output shows that the test ran to its end.
     - ``settings``: the settings in the header (``minBytes``, ``iters``); ``variables``: the environment variables that
       were kept.
@@ -231,7 +237,7 @@ _KNOWN = {"size", "count", "type", "redop", "root", "actual_iterations", "experi
 
 
 def read_nccl_tests_json(text: str, notes: Notes) -> list[NcclTests]:
-    """Return the run in a JSON file as a list. Never raises an error.
+    """Return a list with the run in a JSON file. Never raises an error.
 
     If the text is not JSON, for example because the test was killed, add a note and return an empty list.
     """
@@ -306,7 +312,7 @@ def _plain(given: object) -> bool:
 
 
 def _number(given: object, name: str, notes: Notes) -> float | None:
-    """Return the number. The result is None for ``nan`` and ``N/A``, which the tests print for unmeasured values."""
+    """Return a measured number. Return None for ``nan`` and ``N/A``, which the tests print for unmeasured values."""
     return None if given in ("nan", "-nan", "N/A") else measured(given, name, 0, notes)
 
 

@@ -21,10 +21,11 @@ _TAIL = ("algo", "proto", "nchannels", "timestamp")
 
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """The names of a table's columns.
+    """The names of the columns of a result table.
 
     - ``lead``: the columns before the times.
-    - ``group``: the columns that each place, such as ``in-place``, has.
+    - ``group``: the columns of times, which each of ``places`` has.
+    - ``places``: ``out-of-place``, ``in-place`` or both.
     - ``tail``: the columns after the times.
     """
 
@@ -44,7 +45,10 @@ USUAL = Columns(_LEAD, ("time", "algbw", "busbw", "#wrong"), ("out-of-place", "i
 
 
 def columns_of(head: str, above: str) -> Columns | None:
-    """Return the columns of header line ``head``, or None if it is not a header. ``above`` is the line above, which names the places."""
+    """Return the columns that the header line ``head`` names, or None if the line is not a header.
+
+    ``above`` is the line above, which says in-place or out-of-place.
+    """
     names = head.lstrip("# \t").split()
     if names[:3] != ["size", "count", "type"]:
         return None
@@ -64,7 +68,7 @@ def _width(names: Sequence[str]) -> int:
 
 
 def row_of(columns: Columns, line: int, text: str, notes: Notes) -> nccl_tests.NcclTestsRow | str:
-    """Return a row of a table, or a text with the reason why the row is invalid.
+    """Return a row of a table, or the reason why the row is invalid.
 
     If an optional column (redop, root) is empty, the line has no field for it. A timestamp has two fields, a date and
     a time.
@@ -179,7 +183,7 @@ class _Run:
     library_version: str = ""
     columns: Columns | None = None
     unread: str = ""
-    """The header of a table with unknown columns while the rows of the table are skipped; else empty."""
+    """The header of a table with unknown columns, as long as its rows are being skipped; else empty."""
     settings: dict[str, str] = field(default_factory=dict[str, str])
     ranks: list[nccl_tests.Rank] = field(default_factory=list[nccl_tests.Rank])
     rows: list[nccl_tests.NcclTestsRow] = field(default_factory=list[nccl_tests.NcclTestsRow])
@@ -199,7 +203,7 @@ class _Run:
 
     @property
     def apart(self) -> int:
-        """The number of processes, if each of them ran the whole test separately and calls itself rank 0. Otherwise 0."""
+        """The number of processes that each ran the whole test separately as rank 0, because the test was built without MPI. Otherwise 0."""
         firsts = sum(rank.rank == 0 and rank.group == 0 for rank in self.ranks)
         return firsts if firsts > 1 else 0
 
@@ -209,7 +213,7 @@ class _Run:
         return len(self.ranks) // (self.apart or 1) or None
 
     def named(self, file: str) -> str:
-        """Return the operation: from the output's text, or else from the file's name, or else from the table. It is empty if none of these determines it."""
+        """Return the operation: from the output, or else from the file's name, or else from the table. Empty if none of them shows it."""
         return (
             self.operation
             or nccl_tests.operation_of_file(file)
@@ -242,7 +246,7 @@ class _Run:
 
 
 def without_mpi(processes: int) -> str:
-    """Return the text of the failure for a test that was built without MPI.
+    """Return a sentence about the failure of a test that was built without MPI.
 
     ``processes`` is the number of processes, each of which ran the test separately.
     """
@@ -253,7 +257,7 @@ def without_mpi(processes: int) -> str:
 
 
 def _library(ranks: Sequence[nccl_tests.Rank]) -> Literal["NCCL", "RCCL", ""]:
-    """Return the library that the GPUs of these ranks use. The result is used for versions of the tests that do not print the library."""
+    """Return the library that the GPUs of these ranks use, for versions of the tests that do not print the library."""
     if not ranks:
         return ""
     return "RCCL" if any("AMD" in rank.gpu for rank in ranks) else "NCCL"
@@ -292,7 +296,7 @@ def _heads(text: str) -> bool:
 
 
 def _of_another(run: _Run, text: str) -> bool:
-    """Return whether a line begins the table of a new run, although no preamble has begun a new run.
+    """Return True if a line belongs to the table of a new run, although no preamble has begun a new run.
 
     Such a line is a second header, or a row after the end of the previous run.
     """
@@ -302,7 +306,7 @@ def _of_another(run: _Run, text: str) -> bool:
 
 
 def _take(run: _Run, line: Line, text: str, above: str, notes: Notes) -> bool:
-    """Add a line to a run if it belongs there, and return whether it does. ``above`` is the line before it."""
+    """Add a line to a run, and return True if the line belongs to the run. ``above`` is the line before it."""
     if text.startswith("#"):
         return _comment(run, line.number, text, above, notes) or _failed(run, line, text)
     if _ROW.match(text):
@@ -342,7 +346,10 @@ def _versions(run: _Run, match: re.Match[str]) -> None:
 
 
 def _comment(run: _Run, line: int, text: str, above: str, notes: Notes) -> bool:
-    """Add a line that begins with ``#`` to a run: a header, setting, rank or summary. Return whether the line was recognized."""
+    """Add a line that begins with ``#`` to a run, and return True if the line is a known header, setting, rank or summary.
+
+    ``above`` is the text of the line before it.
+    """
     columns = columns_of(text, above)
     if columns or _HEADER.match(text):
         run.columns, run.unread = columns, "" if columns else " ".join(text.split())[:80]

@@ -27,21 +27,24 @@ if TYPE_CHECKING:
 
 
 MOST_CELLS = 64
-"""The largest number of rows with which a map is still readable. The cells of the map are NICs if there are at most this many, else servers, else leaves."""
+"""The largest number of rows with which a map of pairs is still readable.
+
+The rows and columns of the map are NICs if there are at most this many, else servers, else leaves.
+"""
 CELL, LABEL = 14.0, 190.0
 DARKEST = 0.5
-"""The fraction of the usual rate at and below which a cell has the strongest color."""
+"""The fraction of the usual rate at which a cell of the map has the strongest color. Lower rates have the same color."""
 
 SCATTER = 2.0
-"""The number of standard deviations below the usual rate at which a cell begins to be colored."""
+"""The number of standard deviations below the usual rate at which a cell of the map begins to be colored."""
 
 Ends = tuple[str, str]
 
 
 def pair_map(pairs: Sequence[Pair], usual: float = 1.0, noise: float = 0.0) -> tuple[str, str]:
-    """Return the map of pairs as SVG, and a sentence that explains its cells. Both are empty if no pair can be shown.
+    """Return (map of pairs as SVG, sentence that explains its cells). Both are empty if no pair can be shown.
 
-    ``usual`` is the rate of healthy pairs, and ``noise`` its standard deviation as a fraction.
+    ``usual`` is the rate of healthy pairs, and ``noise`` its standard deviation. Both are fractions of the expected rate.
     """
     rated = [pair for pair in pairs if pair.relative is not None]
     for kind, of in KINDS.items():
@@ -70,11 +73,14 @@ def _leaves(pair: Pair) -> Ends | None:
 
 
 KINDS: dict[str, Callable[[Pair], Ends | None]] = {"NIC": _nics, "server": _servers, "leaf": _leaves}
-"""The kinds of cells, each with the function that returns the two cells of a pair. The first kind with at most ``MOST_CELLS`` cells is used."""
+"""The kinds of rows and columns that a map can have, each with the function that returns the two ends of a pair.
+
+The first kind with at most ``MOST_CELLS`` names is used.
+"""
 
 
 def _worst(ends: Sequence[tuple[Pair, Ends | None]], named: Sequence[str]) -> list[str]:
-    """Return the ``MOST_CELLS`` names with the lowest median rates, sorted by name."""
+    """Return the ``MOST_CELLS`` names of NICs, servers or leaves with the lowest median rates, sorted by name."""
     levels: dict[str, list[float]] = {name: [] for name in named}
     for pair, names in ends:
         for name in set(names or ()):
@@ -111,7 +117,7 @@ def _svg(ends: Sequence[tuple[Pair, Ends | None]], names: Sequence[str], usual: 
 
 
 def size_chart(curve: Curve) -> str:
-    """Return the chart with its legend. The latest run is a line with circles; the prediction is dashed, with its band."""
+    """Return a curve as a chart with its legend, in HTML. The latest run is a line with circles; the prediction is dashed, with its band."""
     places = [log2(size) for size in curve.sizes]
     names = [shown_value("size", str(size)) for size in curve.sizes]
     bands = [None if band is None else (band[1], band[2]) for band in curve.predicted]
@@ -130,12 +136,12 @@ MOST_ROWS = 300
 """The largest number of rows in a table of the page. The worst rows come first."""
 MOST_CURVES = 24
 MOST_DATA = 500
-"""The largest number of rows of each kind in the page's JSON data."""
+"""The largest number of rows of each comparison in the page's JSON data."""
 PURPOSE = "This page compares measurements of a network with its predictions and with earlier measurements."
 
 
 def bench_html(report: StoreReport) -> str:
-    """Return the page as HTML."""
+    """Return the report as an HTML page."""
     bad = [row for row in report.predicted.rows if row.bad]
     worse = None if report.regressions is None else [row for row in report.regressions if row.bad]
     words = "nothing stands out" if report.good else "something is slow" if report.compared else "nothing is compared"
@@ -197,7 +203,10 @@ def bench_html(report: StoreReport) -> str:
 
 
 def _data(report: StoreReport) -> dict[str, Any]:
-    """Return the report as JSON data. It has only the bad rows, because there may be thousands of good rows."""
+    """Return the report as JSON data. Of each comparison, it has at most ``MOST_DATA`` bad rows.
+
+    Good rows are left out, because there may be thousands of them.
+    """
     data = report.to_json()
     data["predicted"]["rows"] = [row.to_json() for row in report.predicted.rows if row.bad][:MOST_DATA]
     if report.regressions is not None:
@@ -206,7 +215,7 @@ def _data(report: StoreReport) -> dict[str, Any]:
 
 
 def _next(report: StoreReport) -> str:
-    """Return a sentence that tells the reader what to do next."""
+    """Return a sentence that tells the reader of the page what to do next."""
     estimate = report.predicted.estimate
     if estimate.suspects:
         return f"Next: look at {estimate.suspects[0].part.to_text()}, which explains the slow pairs best."
@@ -266,7 +275,7 @@ SLOWEST = (
 
 
 def _blame(estimate: Estimate) -> str:
-    """Return the suspected parts as HTML, each with its runner-up."""
+    """Return the suspected parts of the network as HTML, each with its runner-up (second-best explanation)."""
     if not estimate.pairs:
         return _about("No pair can be compared: nothing was predicted of them, and fewer than three are alike.")
     noise = f"{estimate.pairs:,} pairs get {estimate.usual:.0%} of what they should in the median, and scatter by {estimate.noise:.1%}."

@@ -1,7 +1,7 @@
-"""Results of perftest (``ib_write_bw``, ib_read_lat and similar programs) as values, and the reader of its JSON file (``--out_json``).
+"""Results of perftest (``ib_write_bw``, ib_read_lat and similar programs) as Python objects, and the reader of its JSON output.
 
-Rates are in 10^9 bit/s, whatever unit perftest printed. Sources: linux-rdma/perftest, perftest_parameters.c and
-perftest_parameters.h.
+Rates are in 10^9 bit/s, whatever unit perftest printed. The option ``--out_json`` writes the JSON file. Sources:
+linux-rdma/perftest, perftest_parameters.c and perftest_parameters.h.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ GBPS_OF_MIBPS = (1 << 20) * 8 / 1e9
 Verb = Literal["write", "read", "send", "atomic", ""]
 Kind = Literal["bandwidth", "latency", ""]
 Half = Literal["local", "remote"]
-"""The end that measured a row, in a bidirectional test with ``--report-both``."""
+"""The end of a bidirectional test with ``--report-both`` that measured a row."""
 
 
 @dataclass(frozen=True, slots=True)
 class PerftestRow:
-    """A row of results, for one message size. A value that the test did not measure is None, even if the test printed 0.00 for it.
+    """A row of results, for one message size. A value that the test did not measure is None, even if the test printed 0.00.
 
     - ``bandwidth_gbps``: the sum of both directions in a bidirectional test.
     - ``iterations``: the total of all queue pairs; None if the test ran for a fixed duration.
@@ -54,7 +54,7 @@ class PerftestRow:
 
 
 def row_of(line: int, values: Mapping[str, float | int | None], half: Half | None = None) -> PerftestRow:
-    """Return a row from values by field name. ``size_bytes`` is required. ``half`` is the end that measured the row; None for both ends.
+    """Return a row from ``values``, by field name. ``size_bytes`` is required. ``half`` is the end that measured the row; None for both ends.
 
     A peak of 0 becomes None: tests with a duration (-D) or without peak measurement (-N) print 0.00.
     """
@@ -85,7 +85,7 @@ def row_of(line: int, values: Mapping[str, float | int | None], half: Half | Non
 
 @dataclass(frozen=True, slots=True)
 class PerftestFailure:
-    """The reason why a test ended. ``status`` is the status of the completion (12 means that no retry was answered).
+    """The reason why a test ended early. ``status`` is the status of the completion (12 means that no retry was answered).
 
     ``syndrome`` is the vendor's error code.
     """
@@ -100,9 +100,9 @@ class PerftestFailure:
 class Perftest:
     """A test of perftest.
 
-    - ``settings``: the name-value pairs of the header, as printed.
+    - ``settings``: (name, text) pairs of the header, as printed.
     - ``memory``: ``gpu`` if the output or the command shows buffers in GPU memory, otherwise ``host``.
-    - GIDs are given as IP addresses; a mapped IPv4 address is given as IPv4.
+    - ``local_gid``, ``remote_gid``: the GIDs as IP addresses; a mapped IPv4 address is given as IPv4.
     - ``command``: the command line of the test, if the text contains it.
     """
 
@@ -126,7 +126,10 @@ class Perftest:
         return next((settings[name] for name in names if name in settings), "")
 
     def number(self, *names: str) -> int | None:
-        """Return the first of these settings that the header contains as a whole number (``4096[B]`` is 4096), or None."""
+        """Return the number at the beginning of the first of these settings that the header contains, or None.
+
+        For example, ``4096[B]`` gives 4096.
+        """
         digits = re.match(r"[0-9]{1,18}", self.setting(*names))
         return int(digits[0]) if digits else None
 
@@ -154,11 +157,11 @@ class Perftest:
 TITLE = re.compile(
     r"^\s*(RDMA_Write_imm|RDMA_Write|RDMA_Read|Send_imm|Send|Atomic)\s(?:[\w ]*\s)?(BW|Latency)\b[\w ]*\bTest\s*$"
 )
-"""The first line of a test's output."""
+"""A pattern of the first line of a test's output."""
 COMMAND = re.compile(r"(?:^|[\s/])(?:ib|raw_ethernet)_(write|read|send|atomic)_(bw|lat)\b")
-"""A command line that starts a test."""
+"""A pattern of a command line that starts a test."""
 GPU = re.compile(r"--use_(?:cuda|rocm|musa|neuron|hl)\b|--use_\w+_dmabuf|--use_cuda_bus_id")
-"""The options that place the buffers in GPU memory."""
+"""A pattern of the options that place the buffers in GPU memory."""
 
 
 def verb_of(name: str) -> Verb:
@@ -192,7 +195,7 @@ _KEYS = {
 }
 _WHOLE = {"size_bytes", "iterations", "service_level"}
 _UNREAD = {"t_stdev", "stdev", "test_info", "results"}
-"""The keys that are ignored: other objects, and the standard deviation.
+"""The keys of the JSON file that are ignored: those of objects that are read separately, and the standard deviation.
 
 Perftest computes the deviation from whole microseconds (print_report_lat), so it is often 0 and wrong.
 """
@@ -202,9 +205,10 @@ _HALVES: dict[str, Half | None] = {"results": None, "results_local": "local", "r
 
 @dataclass
 class _Document:
-    """The name-value pairs of a test with their lines, by the JSON object that contains them.
+    """The contents of one test in a JSON file, each as (line, name, text).
 
-    Pairs outside all objects are treated as results.
+    ``settings`` holds the object ``test_info``. ``results`` holds the objects with results, by the object's name. Pairs
+    outside all objects are treated as results.
     """
 
     settings: list[tuple[int, str, str]] = field(default_factory=list[tuple[int, str, str]])
@@ -212,7 +216,7 @@ class _Document:
 
     @property
     def has_info(self) -> bool:
-        """True if the document has its ``test_info``."""
+        """True if the file contains the object ``test_info`` of this test."""
         return any(name == "test" for _, name, _ in self.settings)
 
 
@@ -230,7 +234,7 @@ def read_perftest_json(lines: Sequence[Line], notes: Notes, *, gbits: bool | Non
 
 
 def _documents(lines: Sequence[Line], notes: Notes) -> list[_Document]:
-    """Return the tests in order. A repeated ``test_info`` or a repeated object of results begins a new test."""
+    """Return the contents of each test in order. A repeated ``test_info``, or a repeated object of results, begins a new test."""
     documents = [_Document()]
     inside: list[str] = []  # names of the objects that are open, the innermost last
     for line in lines:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 HEADING = 300
-"""The largest number of characters in a title or a header pair."""
+"""The number of characters of a line that the reader searches for a title. A longer line cannot be a header line."""
 _PAIR = re.compile(r"([A-Za-z][\w*.\- ]*?)\s*:\s*(\S+(?: \S+)*?)(?=\s{2,}|\t| \t|\s*$)")
 _COLUMN = re.compile(
     r"(?:BW peak|BW average|MsgRate|BW Port\d|MsgRate Port\d)\[[^\]]*\]|[\d.]+%+ percentile\[[^\]]*\]|tps average|\S+"
@@ -72,7 +72,7 @@ class _Test:
     headed: bool = False
     """True as soon as a table has begun."""
     rules: int = 0
-    """The number of dashed lines since the table header."""
+    """The number of dashed lines since the table header. Perftest prints such a line below its table."""
     taken: int = 0
     """The number of rows since the table header, including skipped rows."""
     half: perftest.Half | None = None
@@ -152,10 +152,10 @@ def _start(test: _Test, text: str, command: re.Match[str]) -> None:
 
 
 def _table(tests: list[_Test], line: Line, notes: Notes) -> None:
-    """Begin a table in the last test.
+    """Begin a table in the last test of ``tests``, at the header ``line``.
 
-    A second table in a test has the results of one end, or belongs to a different test. Its rows are never added to
-    those of the first table.
+    If this test has a table already, the new table has the results of one of the two ends, or belongs to a different
+    test. Its rows are never added to those of the first table.
     """
     if not tests:
         tests.append(_Test(line.number))
@@ -203,7 +203,7 @@ def _at_once(tests: Sequence[_Test], notes: Notes) -> None:
 
 
 def _take(test: _Test, line: Line) -> bool:
-    """Add a line to a test if it belongs there, and return whether it does."""
+    """Read a line that is not a table row, such as an address, a GID or a dashed line. Return True if it belongs to the test."""
     text = line.text.strip()
     if _RULE.match(text):
         test.rules += 1

@@ -45,10 +45,11 @@ class End:
 class Perftest:
     """A perftest run between two NICs, or from a NIC to itself if both ends are the same NIC.
 
+    - ``program``: the program, such as ``ib_write_bw``. ``memory``: the location of its buffers.
     - ``size_bytes``: the message size; None for all sizes (``-a``).
     - ``qps``: the number of queue pairs; ``both_ways``: True for a bidirectional test (``-b``).
     - ``seconds``: the duration; None if the run sends a fixed number of messages.
-    - ``color``: the color of both addresses; empty if the path is not pinned.
+    - ``color``: the path color of both addresses; empty if the path is not pinned.
     """
 
     program: str
@@ -144,7 +145,7 @@ class Plan:
         return hashlib.sha256(self.to_json()).hexdigest()
 
     def to_text(self) -> str:
-        """Return the table of the plan as text, with the settings that runs need beforehand and the notes."""
+        """Return the table of the plan as text, followed by the settings that runs need beforehand and by the notes."""
         from railweave.operations.bench.planning.making import plan_text
 
         return plan_text(self)
@@ -210,7 +211,7 @@ def _run(given: Mapping[str, Any]) -> PlannedRun:
 class RunRequest:
     """A run that a suite requests, before anything is predicted.
 
-    - ``name``, ``part``, ``why``, ``test``, ``round``, ``links``, ``needs``: as in ``PlannedRun``.
+    - ``name``, ``part``, ``why``, ``test``, ``round``, ``links``, ``needs``: the values for the fields of ``PlannedRun``.
     - ``alike``: a value that is equal for runs with the same expected result. Such runs share a prediction.
     - ``gbps``: the total speed of a server's NICs in 10^9 bit/s. Without a prediction it determines the expected
       duration.

@@ -48,7 +48,7 @@ _KNOWN = {
 
 
 def is_reporter_head(heads: Sequence[str]) -> bool:
-    """Return whether these are the column names of rccl-tests. Its versions before 2025 have no ``numCycle``."""
+    """Return True if these are the column names of rccl-tests. Its versions before 2025 have no ``numCycle``."""
     names = {head.strip().lower() for head in heads}
     return "numcycle" in names or {"size", "inplace", "busbw"} <= names
 
@@ -170,7 +170,7 @@ def _measured(record: Record, line: int, notes: Notes) -> PlaceTimes:
 
 _TEST_TABLE = re.compile(r"^#\s*size\s+count\b|^# nThread\s")
 _LAST_WARNING = re.compile(r"^\s*(\S{1,255}): Test NCCL failure \S+ '[^']*? / ([^\s'].*?)'?\s*$")
-"""A failure line of nccl-tests with NCCL's last warning. nccl-tests prints it even without NCCL_DEBUG."""
+"""The pattern of a failure line of nccl-tests with NCCL's last warning. nccl-tests prints it even without NCCL_DEBUG."""
 _PERFTEST_TABLE = re.compile(r"^\s*#bytes\s")
 _HEADS = ("# nThread", "# nccl-tests", "# rccl-tests", "rccl-tests:", "# Collective test starting", "# Using devices")
 
@@ -179,8 +179,8 @@ _HEADS = ("# nThread", "# nccl-tests", "# rccl-tests", "rccl-tests:", "# Collect
 class ParsedText:
     """The content of a text, and notes on unknown lines.
 
-    - ``tableless``: the line number of the first ``# nThread`` (the header of nccl-tests) if no row of a table was
-      read; 0 otherwise.
+    - ``tableless``: 0, unless the text has the header ``# nThread`` of nccl-tests but no row of a table could be read. Then
+      it is the line number of the first such header.
     """
 
     file: str
@@ -320,7 +320,10 @@ def _text(lines: Sequence[Line], notes: Notes, operation: str) -> ParsedText:
 
 
 def _together(tests: Sequence[NcclTests]) -> tuple[NcclTests, ...]:
-    """Return the tests. If several processes each ran a whole test as rank 0, which happens without MPI, each of these tests gets a failure."""
+    """Return the tests, with a failure added to each test that several processes ran separately.
+
+    Without MPI, each process runs the whole test as rank 0. The failure says so.
+    """
     alike: dict[tuple[object, ...], set[tuple[str, int]]] = {}
     for test in tests:
         for rank in test.ranks if test.rank_count == 1 else ():
@@ -335,9 +338,10 @@ def _together(tests: Sequence[NcclTests]) -> tuple[NcclTests, ...]:
 
 
 def _owner(text: str, now: list[Line], tests: list[Line], perftests: list[Line]) -> list[Line]:
-    """Return the list to which a line belongs: ``tests``, ``perftests``, or ``now``, the list of the last heading.
+    """Return the list to which a line belongs: ``tests`` (nccl-tests), ``perftests``, or ``now``.
 
-    A line that is itself a heading belongs to the list of its kind.
+    A heading of nccl-tests or perftest belongs to the list of that program. Any other line belongs to ``now``, the list
+    of the last heading.
     """
     if text.startswith("#"):
         return tests if text.startswith(_HEADS) else now

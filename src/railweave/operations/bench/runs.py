@@ -1,4 +1,7 @@
-"""Import of benchmark outputs. Parsed text becomes runs for the store, and logs are compared with the values that the model assumes."""
+"""Import of benchmark outputs: parsed text becomes runs for the store.
+
+NCCL logs are also compared with the values that railweave's model of NCCL assumes.
+"""
 
 from __future__ import annotations
 
@@ -39,17 +42,20 @@ if TYPE_CHECKING:
 
 
 def variables_of(log: NcclLog) -> dict[str, str]:
-    """Return the variables that the log reports, by name."""
+    """Return the NCCL environment variables that the log reports, by name."""
     return dict(log.variables)
 
 
 def versions_of(log: NcclLog) -> dict[str, str]:
-    """Return the version of the library. If ranks had different versions, return all of them, separated by commas."""
+    """Return the version of the log's library (such as NCCL) by its name; empty if the log states none.
+
+    If ranks had different versions, the versions are separated by commas.
+    """
     return {log.library: ", ".join(text for _, text in log.versions)} if log.library and log.versions else {}
 
 
 def facts_of(log: NcclLog) -> tuple[tuple[str, str], ...]:
-    """Return the facts in an NCCL log as pairs of a name and a text. Facts that the log does not state are left out."""
+    """Return (name, text) for each fact in an NCCL log, such as ``channels`` or ``ring 0``. Facts that the log lacks are left out."""
     net = [channel for channel in log.channels if channel.transport == "NET"]
     transports = Counter(
         f"{channel.transport}/{channel.through}{'/GDRDMA' if channel.gdr else ''}"
@@ -229,7 +235,7 @@ def _nccl_tests(test: NcclTests, read: ParsedText, digest: str, kept: str, given
 
 
 def _gpus(test: NcclTests) -> tuple[tuple[str, str], ...]:
-    """Return the names of the GPUs that the ranks printed, as a pair for ``Run.facts``."""
+    """Return one (name, text) pair for ``Run.facts`` with the GPU names that the ranks printed; empty if they printed none."""
     names = sorted({rank.gpu for rank in test.ranks if rank.gpu})
     return ((GPUS, ", ".join(names)),) if names else ()
 
@@ -373,10 +379,9 @@ def parameters_of(log: NcclLog, job: Job) -> Parameters:
 
 
 def laid_beside(log: NcclLog, job: Job, nccl: Parameters | None = None) -> tuple[Row, ...]:
-    """Return a row for each fact in a log, with the value that the model assumes for a job of these servers in this order.
+    """Compare a log with the model: return a row for each fact in the log, with the value that the model assumes for ``job``.
 
-    ``nccl`` has the model's parameters; None means the parameters that the log reports. If the log lacks a fact, there
-    is no row for it.
+    ``nccl`` has the model's parameters; None means the parameters that the log reports.
     """
     return tuple(_rows(log, job, nccl or parameters_of(log, job)))
 
@@ -412,7 +417,10 @@ def _rows(log: NcclLog, job: Job, nccl: Parameters) -> Iterator[Row]:
 
 
 def _ring(log: NcclLog, job: Job) -> Iterator[Row]:
-    """Yield a row with the order of servers in the first ring. The model assumes that the ring has the order of ranks."""
+    """Yield a row that compares the order of servers in ring 0 with the order of ranks, which the model assumes.
+
+    Yield nothing if the log does not show the whole ring, or if the job has one server.
+    """
     ring, each = log.ring_of(0), job.gpus_per_server
     if len(ring) == job.ranks and len(job.servers) > 1:
         order: list[int] = []
@@ -451,7 +459,7 @@ class ImportResult:
     - ``files``: the content of each file.
     - ``runs``: the new runs.
     - ``known``: the number of runs that were already stored.
-    - ``beside``: the comparison of each file's log with the model, by file.
+    - ``beside``: by file, the comparison of its NCCL log with railweave's model.
     """
 
     files: tuple[ParsedText, ...]
@@ -509,7 +517,10 @@ def import_files(
 
 
 def runs_of_files(files: Sequence[Path | str], operation: str | None = None) -> tuple[list[Run], list[str]]:
-    """Return (the runs in outputs, notes), without storing the runs. Raises the errors of ``import_files``."""
+    """Return (the runs in outputs, notes), without storing the runs.
+
+    Raises ``SpecError`` if a file cannot be read or is not a benchmark output, and ``InputError`` if there is no such operation.
+    """
     named = operation_named(operation)
     runs: list[Run] = []
     notes: list[str] = []
@@ -570,7 +581,7 @@ def output_text(file: Path | str) -> str:
 
 
 def _beside(log: NcclLog, network: Network) -> tuple[Row, ...]:
-    """Return the comparison of a log with the model; empty if the log names servers that the network lacks."""
+    """Return a row for each fact that a log and the model can be compared in; empty if the log names servers that the network lacks."""
     from railweave.prediction.simulation.conditions import bed_of
 
     names = {server.name.lower(): server.name for server in network.servers}

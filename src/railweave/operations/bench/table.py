@@ -47,7 +47,7 @@ IN_UNITS = {
     ("step_time", "s"): ("step_time_s", 1.0),
     ("one_way_delay", "us"): ("one_way_delay_us", 1.0),
 }
-"""The quantity and the conversion factor for a column or metric name together with a unit.
+"""By (column or metric name, unit), the quantity and the factor that converts to its unit.
 
 In bus bandwidths, ``GB/s`` means 10^9 byte/s; in perftest's rates, ``Gb/s`` means 10^9 bit/s.
 """
@@ -70,7 +70,7 @@ class Measurement:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """The numbers of a file."""
+    """The numbers that were read from a file, and notes on lines that could not be read."""
 
     file: str
     measurements: tuple[Measurement, ...]
@@ -103,7 +103,7 @@ def read_table(lines: Sequence[Line], notes: Notes) -> Table:
 
 
 def _unique_names(heads: Sequence[str]) -> list[str]:
-    """Return unique column names. If several columns have the same name, the column number is added to the second and later ones."""
+    """Return unique column names. For the second and later columns of one name, the column number is added to the name."""
     return [name if name not in heads[:place] else f"{name} (column {place + 1})" for place, name in enumerate(heads)]
 
 

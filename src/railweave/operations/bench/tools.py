@@ -54,7 +54,7 @@ class _Run:
     matrix: Matrix = field(default_factory=Matrix)
 
     def add(self, line: int, quantity: str, value: float | None, size: int | None = None, **labels: str) -> None:
-        """Add a number, unless it is None."""
+        """Add a number with its quantity and labels to the run. Nothing is added if ``value`` is None."""
         if value is not None:
             given = tuple((name.replace("_", " "), text) for name, text in labels.items() if text)
             self.measurements.append(Measurement(line, self.operation, size, "", quantity, value, given))
@@ -98,7 +98,7 @@ def tool_of(text: str) -> str:
 
 
 def read_tool(tool: str, lines: Sequence[Line], notes: Notes) -> list[ToolRun]:
-    """Return the runs in the lines of one tool. Never raises an error."""
+    """Return the runs in lines that one tool has printed. Never raises an error. ``tool`` is a key of ``TOOLS``."""
     runs: list[_Run] = []
     take = _READERS[tool]
     for line in lines:
@@ -134,7 +134,7 @@ _KNOWN = re.compile(r"^\s*#|^\s*(?:mpirun|mpiexec|srun)\s|^\[?.{0,80}(?:WARN|INF
 
 
 def _osu_operation(kind: str) -> tuple[str, str]:
-    """Return the operation and the memory that a title names, such as ``MPI-CUDA Allreduce Latency``."""
+    """Return (operation, memory) from a title such as ``MPI-CUDA Allreduce Latency``. The memory is ``gpu`` or empty."""
     match = re.match(r"(MPI|[NRX]CCL)(?:-(CUDA|ROCM|OPENACC))?\s+(.*)$", kind.strip(), re.IGNORECASE)
     library, memory = (match[1].lower(), "gpu" if match[2] else "") if match else ("mpi", "")
     name = re.sub(r"\s+(?:test|with.*)$", "", (match[3] if match else kind).strip().lower())
@@ -179,7 +179,7 @@ def _osu(runs: list[_Run], line: Line, notes: Notes) -> bool:
 
 
 def _osu_columns(run: _Run, head: str) -> Iterator[tuple[str, float]]:
-    """Yield the quantity and the conversion factor of each column. Columns with an empty quantity are ignored."""
+    """Yield (quantity, conversion factor) for each column of the header ``head``. The quantity is empty for a column to ignore."""
     collective = not run.operation.endswith(("latency", "bandwidth"))
     for column in re.split(r"\s{2,}|\t|(?<=\)) ?(?=[A-Z])|(?<=^Size) ", head.strip()):
         name = column.strip().lower()
@@ -289,7 +289,10 @@ _TB_PRESETS = tuple(
         ("", r"Summary of top \d+ fastest/slowest"),
     )
 )
-"""The first lines of the results of presets. Lines below the last of them repeat numbers of the table before it."""
+"""The presets of TransferBench, each with the pattern of the first line of its results.
+
+The last pattern, with an empty preset, begins a summary that repeats numbers of the table before it.
+"""
 _TB_SIZE = re.compile(
     r"(?:Copying |\[|\(|at least |  )(\d{1,18}) bytes|Bytes (?:Per Direction[ ,]|to transfer: )(\d{1,18})"
 )
@@ -348,7 +351,7 @@ def _transferbench(runs: list[_Run], line: Line, notes: Notes) -> bool:
 
 
 def _tb_numbers(run: _Run, line: Line, text: str, notes: Notes) -> bool:
-    """Add the numbers of a line in which each number has its name. Return whether the line has this form."""
+    """Add the numbers of a line that names each of its numbers. Return False if the line is not of this kind."""
     test = run.names[0] if run.names else ""
     if row := _TB_ROW.match(text):
         host = re.search(r"\(sum\) \[(\S+)\]", row[5])

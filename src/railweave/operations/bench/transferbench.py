@@ -13,7 +13,7 @@ _VALUE = re.compile(r"\d[\d.]*(?:\( *\d+\))?|N/A")
 _DEVICE = re.compile(r"(?:Rank|GPU|CPU|NIC|SE) ?\d+(?:Mx)?")
 _WAYS = {"->", "<-", "<->"}
 _NUMBERS = ("Rank", "GPU", "NumCUs", "#CUs", "BlkS", "UnR")
-"""The names of numbers with which rows begin."""
+"""The names of leading columns that hold a number, such as a rank or a GPU."""
 _AGGREGATE = re.compile(r"RTotal|(?:MAX|AVG|MIN) \(|Averages|Best")
 _CORNER = re.compile(r"SRC\S*DST\S*|(?:SRC|DST) (?:Rank|NIC|MEM)|(?:Mem|NIC) Device|Name|Dir|" + "|".join(_NUMBERS))
 _SUMS = ("STotal", "Actual", "TOTAL")
@@ -27,10 +27,10 @@ Cell = tuple[str, str, str, str]
 
 @dataclass
 class Matrix:
-    """A table, as far as it has been read.
+    """A table of TransferBench, as far as it has been read.
 
-    - ``heads``: the header lines, each as a list of cells with the position at which the cell ends.
-    - ``columns``: the column names in the header lines.
+    - ``heads``: the header lines. A line is a list of cells, each with the position at which its text ends.
+    - ``columns``: the column names, made from the header lines.
     - ``rank``: the rank of the row that was read last.
     - ``repeats``: True if the table only repeats numbers of the previous table.
     """
@@ -41,10 +41,10 @@ class Matrix:
     repeats: bool = False
 
     def read(self, text: str) -> list[Cell] | str | None:
-        """Return the cells of a line.
+        """Read a line of the table, and return its cells.
 
-        The list is empty for a header line. The result is None for a line outside the table. For a row that does not
-        match the header, the result is the reason as text.
+        The list is empty for a header line. The result is None for a line outside the table. If a row does not match the
+        header, the result is a text with the reason.
         """
         if self.repeats:
             return []
@@ -81,10 +81,7 @@ class Matrix:
         return True
 
     def _named(self) -> list[str]:
-        """Return the column names, made from the header lines.
-
-        The name of a group of columns comes before the name of a column.
-        """
+        """Return the name of each column, made from the header lines: the name of its group, then its own name."""
         lines = [[(end, cell) for end, cell in head if not _CORNER.fullmatch(cell)] for head in self.heads]
         whole = max(lines, key=len, default=list[tuple[int, str]]())
         names = [list[str]() for _ in whole]
@@ -98,7 +95,7 @@ class Matrix:
         return [total or " ".join(filter(None, name)) for total, name in zip(sums, names, strict=True)]
 
     def _rings(self, texts: list[str]) -> list[Cell]:
-        """Return the cells of a row of the preset ``rings``. For each ring, the row has a device and its rates."""
+        """Return the cells of a row of the preset ``rings``. The row has a group of columns for each ring: a device and its rates."""
         width = sum(column.split()[0] == self.columns[0].split()[0] for column in self.columns)
         return [
             (texts[place], column, "", value)
@@ -109,7 +106,10 @@ class Matrix:
         ]
 
     def _row(self, labels: list[str], values: list[str]) -> list[Cell] | str:
-        """Return the cells of a row whose columns are named by the header."""
+        """Return the cells of a row, or the reason why the row does not match the header.
+
+        ``labels`` are the texts at the start of the row, and ``values`` the numbers that follow.
+        """
         columns = self.columns
         if labels[:1] == ["RTotal"] and len(values) == len(columns) + 1:
             columns = [*columns, "largest Actual"]
@@ -137,7 +137,7 @@ class Matrix:
 def _cells(text: str) -> list[tuple[int, str]]:
     """Return (position, text) for each cell of a line.
 
-    The position is where the cell ends, or its number in comma-separated text.
+    The position is the index of the cell if commas or bars divide the cells. Otherwise it is the column where the text ends.
     """
     if text.count(",") > 1:
         return [(place, match[0]) for place, cell in enumerate(text.split(",")) for match in _CELL.finditer(cell)]

@@ -1,1 +1,4 @@
-"""Deployment of a design to running devices, with rollback, by plans, waves and a journal. This folder has no code for specific systems."""
+"""Deployment of a design to running devices with plans, waves, a journal and rollback.
+
+Code for specific operating systems is in ``systems``.
+"""

@@ -36,14 +36,20 @@ if TYPE_CHECKING:
 
 HOST_NAME, MODELS, SERIAL, CABLES, SERVER_CABLES = "host-name", "model", "serial-number", "cables", "server-cables"
 SUBJECTS = (HOST_NAME, MODELS, SERIAL, CABLES, SERVER_CABLES)
-"""The subjects of the comparison, with their names for ``--allow-unseen``: ``cables`` are cables to switches, ``server-cables`` are cables to servers."""
+"""The properties that are compared, under their names for ``--allow-unseen``.
+
+``cables`` are cables to switches, and ``server-cables`` are cables to servers.
+"""
 _FIELDS = {MODELS: "models", SERIAL: "serial-numbers"}
-"""The subjects of ``railweave check`` that give the reason why an operating system does not show a subject."""
+"""The names under which an operating system states why it does not report the model or the serial number."""
 
 
 @dataclass(frozen=True)
 class Difference(JsonObject):
-    """A difference between a device and the design or the inventory: both sides (``what``), and the remedy (``fix``)."""
+    """A difference between a device and the design or the inventory.
+
+    ``subject`` is the compared property, such as the model. ``what`` describes both sides, and ``fix`` the remedy.
+    """
 
     subject: str
     what: str
@@ -52,7 +58,7 @@ class Difference(JsonObject):
 
 @dataclass(frozen=True)
 class Unseen(JsonObject):
-    """A part of a device that could not be compared, for example the cable of a port, with the reason why."""
+    """A part of a device that could not be compared: its name, for example the cable of a port, and the reason why."""
 
     subject: str
     what: str
@@ -61,10 +67,10 @@ class Unseen(JsonObject):
 
 @dataclass(frozen=True)
 class ComparedDevice(JsonObject):
-    """A device, compared with the design and the inventory.
+    """A device, compared with the design and the inventory. A subject is a compared property, such as its model or its cables.
 
     - ``serial``: the serial number that the device reports; empty if it reports none.
-    - ``right``: by subject, the number of parts that match.
+    - ``right``: by subject, the number of matches (for example, of correct cables).
     - ``allowed``: the subjects that may stay unseen.
     """
 
@@ -94,7 +100,7 @@ class ComparedDevice(JsonObject):
 
     @property
     def subjects(self) -> list[dict[str, str | int]]:
-        """The number of right, wrong and unseen parts of each subject, for JSON."""
+        """For each subject (a compared property), the numbers of right, wrong and unseen parts, for JSON."""
         rows = [
             {
                 "subject": subject,
@@ -108,9 +114,9 @@ class ComparedDevice(JsonObject):
 
 
 def acknowledge(fabric: RunningFabric, names: Sequence[str], allow_unseen: Sequence[str]) -> list[ComparedDevice]:
-    """Compare switches with the design and the inventory, enter those that match in the journal, and return the comparison of each.
+    """Compare switches with the design and the inventory, and return the comparisons. Switches that match are entered in the journal.
 
-    ``allow_unseen`` has the subjects (``SUBJECTS``, for example ``cables``) that a switch need not show. Raises
+    ``allow_unseen`` has the subjects (``SUBJECTS``, for example ``cables``) that a switch need not report. Raises
     ``InputError`` if a name or a subject is unknown, and ``OutputError`` if the journal cannot be written.
     """
     if unknown := [name for name in allow_unseen if name not in SUBJECTS]:
@@ -193,7 +199,10 @@ class _Comparison:
         return ComparedDevice(name, serial, right, tuple(differences), tuple(unseen))
 
     def _identity(self, name: str, state: DeviceState) -> Iterator[str | Difference | Unseen]:
-        """Yield the results of the comparison of host name, model and serial number. A result is the subject's name if the subject matches."""
+        """Yield one result each for host name, model and serial number: the name of the property if it matches.
+
+        If it does not match or the device does not report it, the result is a ``Difference`` or an ``Unseen``.
+        """
         designed, identity = self._network.switch(name), state.identity
         host_name, model, serial = (
             (identity.host_name, identity.model, identity.serial) if identity else (None, None, None)
@@ -232,7 +241,11 @@ class _Comparison:
         return Difference(SERIAL, f"{name} has serial number {serial}, {has}", fix)
 
     def _cabling(self, name: str, cables: SeenCables) -> Iterator[str | Difference | Unseen]:
-        """Yield the result for each cable of a device. A result is the subject's name if LLDP shows the designed connection at one of the two ends."""
+        """Yield a result for each cable of a device.
+
+        The result is ``cables`` or ``server-cables`` if LLDP shows the designed connection at either end. Otherwise it is a
+        ``Difference`` or an ``Unseen``.
+        """
         ports_here = {end: port for end, port in self._wanted.items() if end[0] == name}
         elsewhere = {end: there for end, there in cables.wrong.items() if end[0] == name}
         elsewhere |= {there: end for end, there in cables.wrong.items() if there[0] == name}
@@ -270,7 +283,9 @@ class _Comparison:
     def _place_of(self, ports_here: Collection[End], elsewhere: Mapping[End, End], right: Collection[End]) -> str:
         """Return the switch in whose place this switch was probably installed; empty if there is none.
 
-        Every cable that LLDP shows at a different place than designed must be a designed cable of the returned switch.
+        - ``ports_here``: the switch's ports that should have a cable.
+        - ``elsewhere``: by port, the far end that LLDP shows, if it is not the designed one.
+        - ``right``: the ports whose cables match the design. If any does, the result is empty.
         """
         if len(elsewhere) < 2 or right or not elsewhere.keys() <= set(ports_here):
             return ""

@@ -1,4 +1,4 @@
-"""Application of plans: run a plan on a site as a revision in the journal, resume it, fill in secrets, and change the operator's files."""
+"""Application of plans: run a plan on a network as a revision in the journal, resume it, fill in secrets, and change the operator's files."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class FileChange:
-    """A file with its text before and after a change. An empty text means that the file does not exist. ``called`` is its name in messages."""
+    """A file with its text before and after a change. Empty text: the file does not exist. ``called`` is its name in messages."""
 
     path: Path
     before: str
@@ -67,7 +67,10 @@ def change_of(plan: Plan) -> FileChange | None:
 
 
 def check(change: FileChange, later: str = "") -> None:
-    """Raise ``InputError`` if the file's text is neither ``before`` nor ``after``. ``later`` is a clause for the error about revisions since then."""
+    """Raise ``InputError`` if the file's text is neither ``before`` nor ``after``.
+
+    ``later`` is a clause that the error appends, about the revisions that were applied since the plan was made.
+    """
     if text_of(change.path) not in {change.before, change.after}:
         description = f"{change.called} has changed since the plan was made{later}"
         raise InputError([Problem(FileLine(str(change.path)), description, "make a new plan")])
@@ -88,12 +91,12 @@ def network_of_plan(fabric: RunningFabric, plan: Plan | None) -> Network:
 
 
 def write(change: FileChange) -> None:
-    """Write the text ``after`` to the file. Raises the errors of ``check``, and ``OutputError`` if the file cannot be written."""
+    """Write the text ``after`` to the file. Raises ``InputError`` if the file has changed, and ``OutputError`` if it cannot be written."""
     _written(change, change.after)
 
 
 def put_back(change: FileChange) -> None:
-    """Write the text ``before`` to the file. Raises the errors of ``write``."""
+    """Write the text ``before`` to the file. Raises ``InputError`` if the file has changed, and ``OutputError`` if it cannot be written."""
     _written(change, change.before)
 
 
@@ -137,7 +140,10 @@ def change_request(
 DRY_RUN_LABEL = "railweave-_dry-run-{number}-{digest}"
 """The label of the revision for a dry run. If it is killed, ``resume`` must not carry out its plan."""
 FAULT_LABEL = "railweave-_fault-{number}-{digest}"
-"""The label of the revision for a campaign turn. No other revision has such a label, because a network's name begins with a letter."""
+"""The label of the revision for one turn of a campaign, which sets a fault on a device.
+
+A network's name begins with a letter, so no other revision has such a label.
+"""
 
 
 @dataclass(frozen=True)
@@ -198,10 +204,10 @@ def apply(
     dry_run: bool,
     part_of: int | None = None,
 ) -> Revision:
-    """Apply a plan, and return its revision. If ``dry_run`` is True, only test the changes on the devices.
+    """Apply a plan, and return its revision (its record in the journal). If ``dry_run`` is True, only test the changes on the devices.
 
-    ``part_of`` is the number of the upgrade revision that this plan belongs to. Raises ``InputError`` if the plan does
-    not fit the present state, and ``StoppedError`` if a device refuses its change or a wave fails.
+    ``part_of`` is the number of the upgrade revision that this plan belongs to. Raises ``InputError`` if the plan does not
+    fit the present state, and ``StoppedError`` if a device refuses its change or a wave fails.
     """
     for last in rows.under_way():
         if last.number != part_of:
@@ -230,7 +236,8 @@ def apply(
 def resume(rows: Journal, site: Site, how: ApplySettings, secrets: Mapping[str, str], *, back: bool) -> Revision:
     """Complete the newest interrupted revision and return it. If ``back`` is True, only end its unfinished wave (``recovery.unfinished``).
 
-    Raises ``InputError`` if no revision was interrupted, and ``StoppedError`` if a wave fails.
+    A wave is the devices that are changed together. Raises ``InputError`` if no revision was interrupted, and
+    ``StoppedError`` if a wave fails.
     """
     newest = next(iter(rows.under_way()), None)
     if newest is None:
@@ -261,7 +268,7 @@ def resume_all(
 ) -> Revision:
     """Complete or roll back the interrupted revision, then the upgrade to which it belongs. Return the last of these revisions.
 
-    Raises the errors of ``resume``.
+    Raises ``InputError`` if no revision was interrupted, and ``StoppedError`` if a wave fails.
     """
     while True:
         newest = next(iter(rows.under_way()), None)
@@ -374,9 +381,10 @@ def rollout_of(
 
 
 async def _carried_out(rollout: Rollout, rows: Journal, site: Site, how: ApplySettings) -> None:
-    """Carry out a plan: change the operator's file, run the waves, and wait until drained ports are idle. Raises ``StoppedError``.
+    """Carry out a plan: change the operator's file, run the waves, and wait until drained ports are idle.
 
-    The file is the fabric file (its ``status:``) or the inventory.
+    The file is the fabric file (its ``status:``) or the inventory. Raises ``StoppedError`` if a wave fails or a port does
+    not become idle.
     """
     change = change_of(rollout.plan)
     if change is None:
@@ -393,7 +401,7 @@ async def _carried_out(rollout: Rollout, rows: Journal, site: Site, how: ApplySe
 
 
 async def _resumed(rollout: Rollout, rows: Journal, site: Site, how: ApplySettings, *, again: bool) -> None:
-    """Complete an interrupted plan if ``again`` is True, or else roll it back. Raises ``StoppedError``."""
+    """Complete an interrupted plan if ``again`` is True, or else roll it back. Raises ``StoppedError`` if that fails."""
     change = change_of(rollout.plan)
     if change is not None and again:
         write(change)
@@ -465,7 +473,7 @@ def _ending(rows: Journal, number: int) -> Generator[None]:
 
 
 def _left(fabric: Path, site: Site) -> bool:
-    """Return whether any switch runs a configuration that differs from its design, or did not answer."""
+    """Return True if any switch runs a configuration that differs from its design, or did not answer."""
     running, silent = site.running(list(site.asked), lambda _: None)
     plan = make_plan(fabric, site.network, Answers(running, silent=silent), configs=site.configs)
     return bool(plan.changed or silent)

@@ -32,8 +32,8 @@ _NAMES = 3
 class FarEnd(NamedTuple):
     """The device and port at the far end of a port. Both are empty if neither the configuration nor the design names them.
 
-    - ``kind``: the kind of the port; ``external`` is also that of an edge port.
-    - ``speed_gbps``: the speed of the port; 0 if the configuration does not state it.
+    - ``kind``: the kind of the near port. An edge port (a port to a router outside the network) is ``external``.
+    - ``speed_gbps``: the speed of the near port; 0 if the configuration does not state it.
     """
 
     device: str
@@ -43,7 +43,7 @@ class FarEnd(NamedTuple):
 
     @property
     def name(self) -> str:
-        """The name of the far end in lines: ``SERVER:NIC``, or a device and its port; empty if it is unknown."""
+        """The name of the far end for messages: ``SERVER:NIC``, or a device and its port; empty if it is unknown."""
         if self.kind == "server":
             return f"{self.device}:{self.port}" if self.device else ""
         return f"{self.device} {self.port}".strip()
@@ -55,12 +55,12 @@ Attached = dict[tuple[str, str], FarEnd]
 
 @dataclass(frozen=True)
 class LostPort(JsonObject):
-    """A port that loses its use by a plan for good: what is attached to it is cut off.
+    """A port that a plan leaves without its use for good. The device at its far end is cut off.
 
     - ``kind``: the kind of the port. ``session``: a BGP session without a port; ``port`` is then the neighbor's address.
     - ``attached``: the far end. If neither the configuration nor the design names it, all NICs that it can be.
     - ``certain``: False if ``attached`` only lists possible NICs.
-    - ``loses``: the parts of the configuration that the port no longer has, such as ``VLAN 2``.
+    - ``loses``: the uses that the port no longer has, such as ``VLAN 2``.
     - ``later``: the switch and port that the far end has in the design; empty if the design has no such cable.
     """
 
@@ -74,7 +74,7 @@ class LostPort(JsonObject):
 
     @classmethod
     def of_json(cls, fields: Mapping[str, Any]) -> LostPort:
-        """Return the value of a JSON form. Raises ``KeyError`` or ``TypeError`` if the form is invalid."""
+        """Return the lost port from the JSON object of a plan file. Raises ``KeyError`` or ``TypeError`` if the object is invalid."""
         return cls(
             fields["device"],
             fields["port"],
@@ -89,9 +89,11 @@ class LostPort(JsonObject):
 def attached(network: Network, configs: Mapping[str, DeviceConfig]) -> Attached:
     """Return the far end of each port that carries traffic according to these configurations.
 
-    The description of a port names its far end. If it names none, or its statement contradicts others, the cable of the
-    design does. A statement contradicts others if the port that it names is described differently, or if another port
-    names the same NIC. A description that names no device of the network is no reason to doubt the design.
+    The description of a port names its far end. The design's cable is used instead in these cases:
+
+    - The description names no device of the network.
+    - The port that it names has a description that names a different far end.
+    - Another port's description names the same far end.
     """
     designed = designed_ends(network)
     known = {device.name for device in (*network.switches, *network.servers)}
@@ -135,7 +137,10 @@ def _described(configs: Mapping[str, DeviceConfig]) -> dict[tuple[str, str], tup
 
 
 def _uses(config: DeviceConfig) -> dict[str, tuple[str, ...]]:
-    """Return the uses of each enabled port as words: its VLANs, VRFs, addresses and routing neighbors. A port without uses carries nothing."""
+    """Return the uses of each enabled port by port name, such as ``VLAN 2``: its VLANs, VRFs, addresses and routing neighbors.
+
+    A port without uses carries no traffic.
+    """
     numbers = {gateway.vlan_name: gateway.vlan for gateway in config.gateways if gateway.vlan is not None}
     uses = {
         port.name: {
@@ -169,10 +174,13 @@ def lost_attachments(
     ends: Attached,
     ends_of_cables: Mapping[tuple[str, str], tuple[str, str]] | None = None,
 ) -> Iterator[LostPort]:
-    """Yield the ports and BGP sessions that a switch has before a plan and lacks after it.
+    """Yield the ports and BGP sessions of a switch that lose their use by a plan.
 
-    A port is lost if it has no use any more, or leaves the VLAN of its server for a VLAN with different prefixes. ``ends``
-    are those of ``attached`` before the plan, and ``ends_of_cables`` those of ``designed_ends``, if they are known.
+    A port is lost if it has no use any more, or leaves the VLAN of its server for a VLAN with different prefixes.
+
+    - ``before``, ``after``: the configurations of the switch before and after the plan.
+    - ``ends``: the result of ``attached`` before the plan.
+    - ``ends_of_cables``: the result of ``designed_ends``; None to compute it here.
     """
     was, will = _uses(before), _uses(after)
     designed = designed_ends(network) if ends_of_cables is None else ends_of_cables
@@ -202,9 +210,10 @@ def lost_attachments(
 def _gone(
     port: Interface, was: Sequence[str], will: Sequence[str], before: DeviceConfig, after: DeviceConfig
 ) -> Iterator[str]:
-    """Yield the uses that a port loses for good.
+    """Yield the uses (such as ``VLAN 2``) that a port loses for good.
 
-    A VLAN or VRF that another one replaces is not lost: routes and the table of tenants show what that does.
+    ``was`` and ``will`` are its uses before and after the plan. A VLAN or VRF that is replaced by another VLAN or VRF is
+    not lost; the effects on routes and tenants are shown elsewhere in the plan.
     """
     if not will:
         yield from was
@@ -218,7 +227,7 @@ def _gone(
 
 
 def _leaves_its_prefixes(port: Interface, before: DeviceConfig, after: DeviceConfig) -> bool:
-    """Return whether the untagged VLAN of a port has other prefixes after a plan, while a different VLAN keeps the former ones."""
+    """Return True if a plan moves a port to an untagged VLAN with different prefixes, while the old prefixes stay on another VLAN."""
     there = next((each for each in after.interfaces if each.name == port.name), port)
     old, new = (
         {prefix for gateway in config.gateways if gateway.vlan_name == vlan for prefix in gateway.prefixes}
@@ -229,7 +238,7 @@ def _leaves_its_prefixes(port: Interface, before: DeviceConfig, after: DeviceCon
 
 
 def _lost_sessions(device: str, before: DeviceConfig, after: DeviceConfig) -> Iterator[LostPort]:
-    """Yield the BGP sessions with a neighbor's address that no configured port has, and that the switch lacks after a plan."""
+    """Yield the BGP sessions that a plan removes from a switch, except sessions on its configured ports."""
     ports = {port.name for port in before.interfaces}
     sides = [
         {
@@ -249,10 +258,10 @@ def _lost_sessions(device: str, before: DeviceConfig, after: DeviceConfig) -> It
 def with_running_cables(
     network: Network, configs: Mapping[str, DeviceConfig]
 ) -> tuple[Network, dict[str, DeviceConfig]]:
-    """Return the network and the configurations with the cables between switches that only these configurations have.
+    """Return (network, configurations) with those cables between switches added that are in use but not in the design.
 
-    Such a cable is between two ports each of which names the other in its description. Routes are then computed over
-    this cable, not over the cable that the design has on these ports.
+    Two ports have such a cable if the description of each names the other. Routes are then computed over this cable, not
+    over the cable that the design has on these ports.
     """
     designed, described = designed_ends(network), _described(configs)
     tiers = {switch.name: TIERS.index(switch.role) for switch in network.switches}
@@ -319,7 +328,7 @@ def _with_links(
 
 
 def lines(ports: Sequence[LostPort]) -> Iterator[str]:
-    """Yield the lost ports as sentences, one for each kind of far end."""
+    """Yield sentences that list the lost ports, for example ``LOST for good: 2 links: …``: one for each kind of far end."""
     for recabled in (True, False):
         when = "until recabled" if recabled else "for good"
         some = [port for port in ports if bool(port.later) == recabled]

@@ -116,7 +116,7 @@ class DeviceChange(JsonObject):
 
     @classmethod
     def of_json(cls, device: str, document: Mapping[str, Any]) -> DeviceChange:
-        """Return the value of a JSON form. Raises ``KeyError`` or ``TypeError`` if the form is invalid."""
+        """Return the change from the JSON object of a plan file. Raises ``KeyError`` or ``TypeError`` if the object is invalid."""
         return cls(
             device,
             document["system"],
@@ -194,14 +194,14 @@ def partial_change(
     designs: tuple[Mapping[str, str], Mapping[str, str]],
     own_statements: Callable[[Mapping[str, str]], DeviceCheck],
 ) -> DeviceChange:
-    """Return the change that applies only the difference between two designs to a device. The other differences of the device stay pending.
+    """Return the change that applies only the difference between two designs to a device. Its other differences from the design remain.
 
-    The change is refused if a statement of the difference is different on the device. Raises ``SpecError`` for a text
+    The change is refused if the device has a different text for a statement that changes. Raises ``SpecError`` for a text
     that cannot be read.
 
     - ``running``: the running texts by file.
     - ``designs``: the texts of the former and of the wanted design, by file.
-    - ``own_statements``: as in ``change``, for the texts after this change.
+    - ``own_statements``: a function that finds the device's own statements (see ``change``) in the texts after this change.
     """
     former, wanted = designs
     reader = system(nos).reader
@@ -224,7 +224,11 @@ def partial_change(
 
 
 def _carried(nodes: tuple[Node, ...], steps: Sequence[Step]) -> tuple[tuple[Node, ...], list[str]]:
-    """Return (statements of the steps that the device does not have yet, statements that differ from what a step expects)."""
+    """Apply steps to the statements of a device. Return (new statements, texts of the steps that do not fit the device).
+
+    A step that the device has already is skipped. A step does not fit, for example, if it replaces a value that the device
+    does not have.
+    """
     clashes: list[str] = []
     for step in steps:
         siblings: Sequence[Node] | None = nodes
@@ -288,8 +292,8 @@ def _without_own(
 ) -> tuple[Change, list[str]]:
     """Return (the change without removals of the device's own statements, these statements).
 
-    The operator or the system itself added these statements, and they have no effect on the design. In a tree of host
-    settings, each node itself states whether it stays (``Node.stays``), so nothing is left out here.
+    The operator or the system itself added these statements, and they have no effect on the design. For a tree of a
+    server's settings, the change is returned unmodified, because each node states itself if it stays (``Node.stays``).
     """
     if any(node.stays for node in old.nodes):
         return change, []
@@ -372,7 +376,7 @@ def statements(change: Change) -> list[str]:
 
 
 def innermost(step: Step) -> list[str]:
-    """Return the innermost statements of a step's statement, each preceded by its parent statements. The values of secrets are hidden."""
+    """Return the leaf statements below a step's statement, each with its parent statements. The values of secrets are hidden."""
     if not step.node.children:
         return [statement(step, step.node)]
     above = (*step.above, step.node.name)

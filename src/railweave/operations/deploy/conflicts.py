@@ -35,7 +35,7 @@ def described(rows: Journal, revision: Revision) -> str:
 
 
 def since(rows: Journal, plan: Plan) -> str:
-    """Return a clause on the revisions that changed devices after a plan was made; empty if there are none."""
+    """Return a clause that names the revisions that changed devices after a plan was made; empty if there are none."""
     made = datetime.fromisoformat(plan.made).timestamp()
     later = [revision for revision in reversed(rows.revisions()) if revision.began >= made]
     clauses = [
@@ -46,7 +46,7 @@ def since(rows: Journal, plan: Plan) -> str:
 
 
 def with_maintenance(rows: Journal, network: Network, changed: Collection[str]) -> Iterator[str]:
-    """Yield a line for each device of a plan that is drained, or at which a link is drained, with the revision that drained it."""
+    """Yield a line for each changed device that is drained or has a drained link. The line names the revision that drained it."""
     for device in changed:
         parts = [device] if device in network.drained else []
         if device in {switch.name for switch in network.switches} and not parts:
@@ -65,7 +65,7 @@ def with_maintenance(rows: Journal, network: Network, changed: Collection[str]) 
 
 
 def _drains(rows: Journal, revision: Revision, parts: Collection[str]) -> bool:
-    """Return whether a revision drained any of these parts. Parts are compared by the names that the drain used."""
+    """Return True if a revision drained any of these parts (names of devices or links)."""
     drain = rows.plan(revision.number).drain
     return drain is not None and not drain.back and not set(drain.names).isdisjoint(parts)
 
@@ -73,10 +73,10 @@ def _drains(rows: Journal, revision: Revision, parts: Collection[str]) -> bool:
 def with_later(
     rows: Journal, number: int, names: Collection[str], drained: Collection[str]
 ) -> tuple[list[str], list[str]]:
-    """Return the conflicts between a rollback to before revision ``number`` and later revisions on the same devices.
+    """Return (reasons to refuse a rollback, notes on other conflicts) for a rollback to the state before revision ``number``.
 
-    The first list has reasons to refuse the rollback: later drains that are still in force (``drained``). The second
-    list has the other later changes, which the rollback also undoes.
+    Only later revisions on the devices ``names`` matter. A later drain that is still in force (see ``drained``) is a reason to
+    refuse. Any other later change is a note, because the rollback undoes it too.
     """
     refused: list[str] = []
     conflicts: list[str] = []
@@ -97,5 +97,5 @@ def with_later(
 
 
 def _both(rows: Journal, revision: Revision, names: Collection[str]) -> list[str]:
-    """Return the devices of a revision that are in ``names``."""
+    """Return the devices that the plan of a revision changes and that are also in ``names``."""
     return [name for name in rows.plan(revision.number).changed if name in names]

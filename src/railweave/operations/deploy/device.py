@@ -68,7 +68,7 @@ class Device:
         raise AssertionError
 
     async def running(self) -> dict[str, str]:
-        """Return the running texts of the device, limited to the files of the plan."""
+        """Return the running texts of the device by file name, limited to the files of the plan."""
         texts = await self._with(self.transaction.running, attempts=self.attempts)
         return {file: texts[file] for file in self.change.before if file in texts}
 
@@ -92,7 +92,7 @@ class Device:
             raise
 
     async def confirm(self) -> None:
-        """Confirm the change."""
+        """Confirm the committed change on the device, which stops its rollback timer."""
         label = self.given.label
 
         async def work(session: Session) -> None:
@@ -132,21 +132,21 @@ class Device:
         await self._with(work, attempts=self.attempts)
 
     def as_before(self, texts: Mapping[str, str]) -> bool:
-        """Return True if texts match the earlier configuration of the device.
+        """Return True if texts match the configuration that the device had before its change.
 
-        If none was saved yet, this is the configuration on which the plan is based.
+        If that configuration was not saved yet, compare the texts with the configuration on which the plan is based.
         """
         return self.same(texts, self.given.before) if self.given.before else not self.moved(texts)
 
     def moved(self, texts: Mapping[str, str]) -> bool:
-        """Return True if texts differ from those on which the plan is based."""
+        """Return True if ``texts`` (the running files) differ from the texts on which the plan is based."""
         return any(self._digest(file, texts.get(file, "")) != digest for file, digest in self.change.before.items())
 
     def changed_by_others(self, texts: Mapping[str, str]) -> list[str]:
-        """Return the statements in which a device differs from the plan's expectation, before or after its change.
+        """Return the statements in which the texts of a device match its configuration neither before nor after the change.
 
-        The sign of a line means that the device has the statement in addition (``+``), lacks it (``-``) or has a
-        different value (``~``).
+        Each line has a sign: ``+`` for a statement that the device has in addition, ``-`` for one that it lacks, and ``~`` for
+        a different value.
         """
         lines: list[str] = []
         for file in self.change.commands:
@@ -172,7 +172,7 @@ class Device:
         return not self.missing(texts, wanted)
 
     def missing(self, texts: Mapping[str, str], wanted: Mapping[str, str]) -> list[str]:
-        """Return the paths of the statements that differ between the texts and the wanted texts."""
+        """Return the statements that differ between ``texts`` and ``wanted``, each by its path in the configuration."""
         paths: list[str] = []
         for file in self.change.commands:
             text = texts.get(file, "")

@@ -113,7 +113,10 @@ def _is_link(cable: Cable, word: str) -> bool:
 
 
 def _of_color(network: Network, cables: Sequence[Cable]) -> DrainTargets:
-    """Return the targets for a path color: the spines that carry only this color, and the color's links on other spines."""
+    """Return the targets for draining a path color. ``cables`` are the links of the color.
+
+    The targets are the spines that carry only this color, and the color's links on other spines.
+    """
     links = {cable.name for cable in cables}
     spines = dict.fromkeys(cable.b.device for cable in cables)
     whole = [
@@ -134,7 +137,7 @@ def _of_color(network: Network, cables: Sequence[Cable]) -> DrainTargets:
 def ports(network: Network, configs: Mapping[str, DeviceConfig], links: frozenset[str]) -> dict[str, tuple[str, ...]]:
     """Return the ports at which to measure the traffic on some links, by switch.
 
-    For each link, the port is at the end whose switch has more of these links.
+    For each link, one port is measured. The port is on the switch that has more of these links.
     """
     cables = [cable for cable in network.cables if cable.name in links]
     count: dict[str, int] = {}
@@ -153,7 +156,7 @@ def ports(network: Network, configs: Mapping[str, DeviceConfig], links: frozense
 
 
 def by_hand(former: DeviceConfig, config: DeviceConfig) -> Iterator[str]:
-    """Yield commands for the operator to type on a switch that railweave cannot change itself; nothing for other switches."""
+    """Yield the commands for a switch that the operator must change by hand; nothing if railweave can change the switch."""
     if transaction(config.nos) is not None:
         return
     old, new = system(former.nos).trees(former), system(config.nos).trees(config)
@@ -189,9 +192,10 @@ def plan_drain(fabric: RunningFabric, words: Sequence[str], *, force: bool, also
 
 
 def plan_undrain(fabric: RunningFabric, words: Sequence[str], *, again: bool, also_pending: bool = False) -> Plan:
-    """Plan the return of drained parts to service. Raises ``InputError`` for an unknown name. Also raises it if no named part is drained, unless ``again`` is True.
+    """Plan the return of drained parts to service.
 
-    ``also_pending`` is True to include the other differences of these switches from the design.
+    Raises ``InputError`` for an unknown name, and if no named part is drained, unless ``again`` is True. ``also_pending`` is True to
+    include the other differences of these switches from the design.
     """
     before = fabric.network()
     targets = [named(before, word) for word in words]
@@ -212,7 +216,7 @@ def plan_undrain(fabric: RunningFabric, words: Sequence[str], *, again: bool, al
 
 
 def _is_drained(network: Network, pattern: str) -> bool:
-    """Return whether everything that a line of ``status:`` names is drained."""
+    """Return True if everything that ``pattern``, a line of the fabric file's ``status:``, names is drained."""
     devices = {device.name for device in (*network.switches, *network.servers)}
     return {pattern} <= network.drained if pattern in devices else named(network, pattern).links <= network.drained
 
@@ -232,8 +236,8 @@ def _planned(
 
     - ``networks``: the network before and after.
     - ``texts``: the fabric file before and after.
-    - ``other``: the network with the targets in the opposite state. The plan includes the switches that differ from
-      it, even if the fabric file already shows the new state.
+    - ``other``: the network with the targets in the opposite state. The plan covers the switches whose configurations
+      differ between ``other`` and the network after, even if the fabric file already has the new state.
     """
     before, after = networks
     links = frozenset(link for target in targets for link in target.links)

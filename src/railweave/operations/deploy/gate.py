@@ -1,7 +1,7 @@
-"""The check between the change of a wave and its confirmation. The state of the wave's devices and their neighbors must match the expected state.
+"""The check after each wave's change and before its confirmation: the wave's devices and their neighbors must work as expected.
 
-The expected state follows from the configurations that devices run at that moment, not from the end of the plan. At
-that moment, half of a network may have been changed.
+The expected state follows from the configurations that devices run at that moment, when perhaps only half of the
+network has changed. It does not follow from the end of the plan.
 """
 
 from __future__ import annotations
@@ -45,12 +45,18 @@ class Check:
     """The errors of each device when it was last checked."""
 
     async def before(self, devices: Sequence[str], now: Texts, then: Texts) -> None:
-        """Record the present errors of the devices that will change and of their neighbors. The parameters are those of ``Gate``."""
+        """Record the present errors of the devices that will change and of their neighbors.
+
+        ``now`` and ``then`` have the texts of all devices before and after the wave, by device and file.
+        """
         near = self._near(devices, self._configs_of(now), self._configs_of(then))
         await self._look([name for name in near if name not in self._last], self._configs_of(now))
 
     async def after(self, devices: Sequence[str], now: Texts, then: Texts) -> list[str]:
-        """Return the errors that did not exist before the change, after waiting up to ``settle_s`` seconds for them to disappear."""
+        """Return the errors that are new since ``before``. Waits up to ``settle_s`` seconds for them to disappear.
+
+        ``now`` and ``then`` have the texts of all devices before and after the wave, by device and file.
+        """
         configs = self._configs_of(then)
         near = self._near(devices, self._configs_of(now), configs)
         known = {error for name in near for error in self._last.get(name, ())}
@@ -64,7 +70,7 @@ class Check:
             await asyncio.sleep(max(AGAIN_S, monotonic() - began))
 
     def _configs_of(self, texts: Texts) -> dict[str, DeviceConfig]:
-        """Return the configurations of all switches, parsed from ``texts``, or as designed if ``texts`` lacks the switch.
+        """Return the configurations of all switches. A switch that ``texts`` lacks is assumed to run its design.
 
         Each text is parsed only once.
         """
@@ -87,7 +93,7 @@ class Check:
         return [name for name in nearby if name in self.site.asked and name not in self.site.network.absent]
 
     async def _look(self, names: Sequence[str], configs: Mapping[str, DeviceConfig]) -> None:
-        """Query devices, and record the errors of each."""
+        """Query devices, and store the errors of each in ``_last``. An error is a difference from the state under ``configs``."""
         if not names:
             return
         with TemporaryDirectory() as place:

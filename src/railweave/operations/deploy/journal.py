@@ -74,7 +74,10 @@ class Revision:
 
 @dataclass(frozen=True)
 class Step:
-    """A step on a device. ``ended`` is None if the step was interrupted; ``failed`` is the device's error, if any."""
+    """A step of a revision on a device, such as a commit. ``verb`` is the kind of step.
+
+    ``ended`` is None if the step was interrupted. ``failed`` is the device's error, if any.
+    """
 
     wave: int
     device: str
@@ -115,7 +118,7 @@ class Journal:
         self._database = database
 
     def begin(self, plan: Plan, label: str) -> Revision:
-        """Add a new revision, with its plan, and return it."""
+        """Add a new revision for a plan to the journal, and return it. The label may contain ``{number}``, which is replaced."""
         with self._database as rows:
             number = int(rows.execute("SELECT coalesce(max(number), 0) + 1 FROM revisions").fetchone()[0])
             full = label.format(number=number)
@@ -175,7 +178,7 @@ class Journal:
 
     @contextmanager
     def _written(self) -> Generator[sqlite3.Connection]:
-        """Write a transaction. Raises ``OutputError`` if that fails."""
+        """Commit what is written to the database in this context as one transaction. Raises ``OutputError`` if that fails."""
         try:
             with self._database as rows:
                 yield rows
@@ -207,7 +210,7 @@ class Journal:
         return [revision for revision in self.revisions() if revision.state == "running"]
 
     def plan(self, number: int) -> Plan:
-        """Return the plan of a revision."""
+        """Return the plan that revision ``number`` applies."""
         row = self._database.execute("SELECT plan FROM revisions WHERE number = ?", (number,)).fetchone()
         return plan_of(json.loads(row[0]))
 
@@ -232,7 +235,7 @@ class Journal:
         return [Line(*row) for row in rows]
 
     def acknowledge(self, device: str, serial: str, unseen: Sequence[str]) -> None:
-        """Record that a device matches the design and the inventory, in place of an earlier record."""
+        """Record that a device matches the design and the inventory. The new record replaces an earlier one of the same device."""
         with self._database as rows:
             rows.execute(
                 "INSERT OR REPLACE INTO acknowledged (device, serial, who, at, unseen) VALUES (?,?,?,?,?)",
@@ -306,7 +309,7 @@ def opened(fabric: Path) -> Generator[Journal]:
 
 
 _NO_ROOM = {sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_FULL}
-"""The errors of SQLite in a folder in which it cannot create files, or on a full disk."""
+"""The error codes of SQLite if it cannot create files in a folder, or if the disk is full."""
 
 
 @contextmanager
@@ -336,7 +339,7 @@ def _reading(path: Path) -> Generator[sqlite3.Connection]:
 
 
 def _there(path: Path) -> bool:
-    """Return whether a file exists. Raises ``OSError`` if that cannot be determined; ``Path.exists`` may return False in that case."""
+    """Return True if a file exists. Raises ``OSError`` if that cannot be determined; ``Path.exists`` could return False instead."""
     try:
         path.stat()
     except (FileNotFoundError, NotADirectoryError):

@@ -41,10 +41,10 @@ if TYPE_CHECKING:
 
 
 _OF_THE_HOST = "the Linux host's"
-"""The reason in system.yaml for fields that a router's configuration lacks because the Linux host below the router has them. ``System.beneath`` lacks them too."""
+"""The reason that system.yaml gives if a router's configuration lacks a field that the Linux host below the router has."""
 _LIMITS = PlanLimits()
 AVOIDABLE = ("mtu-mismatch ", "qos-mismatch ")
-"""The beginnings of the risks that intermediate steps may avoid."""
+"""The first words of risks that a plan may avoid by taking the intermediate steps of ``stages``."""
 Configs = dict[str, "DeviceConfig"]
 Unread = tuple["Mapping[str, ReadStatement]", "Mapping[str, ReadStatement]"]
 Tenants = dict[str, dict[str, str]]
@@ -62,9 +62,10 @@ class PlanConfigs:
         designed: Configs,
         states: tuple[Mapping[str, DeviceCheck], Mapping[str, DeviceCheck]] = ({}, {}),
     ) -> None:
-        """Create the value from the running network and its changes.
+        """Compute the configurations from the running texts and the planned changes.
 
-        ``states`` has what switches run, and what they run after their change, as far as it is known.
+        ``running`` has the texts by switch and file, and ``designed`` the configurations of the design. ``states`` has the
+        parsed states of switches before and after their change, as far as they are known.
         """
         self.network = network = reachable(network)  # a drained switch routes too, by its drained configuration
         here = {name: dict(texts) for name, texts in running.items() if name in designed}
@@ -83,21 +84,21 @@ class PlanConfigs:
 
     @cached_property
     def running(self) -> Subject:
-        """The network as it is before the plan."""
+        """The network as it is before the plan, with the configurations that switches run."""
         return Subject(self._cabled, self.before)
 
     @cached_property
     def _designed_ends(self) -> dict[tuple[str, str], tuple[str, str]]:
-        """The device and port at the other end of each cable of the design."""
+        """The device and port at the other end of each cable of the design, by the device and port at one end."""
         return designed_ends(self.network)
 
     @cached_property
     def _tenants(self) -> tuple[Tenants, Tenants]:
-        """The VRFs of NICs before the plan and after it."""
+        """(VRFs of NICs before the plan, VRFs of NICs after the plan)."""
         return tenants(self.network, self.before), tenants(self.network, self.after)
 
     def _stated(self) -> list[str]:
-        """Return, as lines, the route imports between tenants that the fabric file requests."""
+        """Return a line for each route import between tenants that the fabric file requests, in the format of ``leaks``."""
         return [
             _line(tenant.name, leaf.name, other.name, other.route_target)
             for fabric in self.network.fabrics
@@ -109,13 +110,13 @@ class PlanConfigs:
 
     @property
     def together(self) -> list[frozenset[str]]:
-        """The groups of leaves that must change in the same wave, because a server is connected to all of them and changes its VRF."""
+        """The groups of leaves that must change in the same wave. A group has all leaves of one server that changes its VRF."""
         old, new = self._tenants
         groups = [frozenset(self._leaves(server)) for server in sorted(old.keys() & new.keys())]
         return [group for group in groups if len(group) > 1]
 
     def unknown_devices(self, wave: Wave, acknowledged: Collection[str]) -> Wave:
-        """Refuse a wave if one of its switches runs no routing yet, as after its first boot, and is not in ``acknowledged``. Return the wave."""
+        """Return the wave. Refuse it if one of its switches is new (it runs no routing yet) and is not in ``acknowledged``."""
         refused = [
             f"{name} runs no routing yet, as after its first boot, and was not acknowledged: `railweave deploy "
             f"acknowledge FABRIC {name}` compares its model, serial number and cables with the design"
@@ -170,10 +171,10 @@ class PlanConfigs:
         return tuple(computed)
 
     def _interrupted(self, devices: Sequence[str], gone: Collection[tuple[str, str]]) -> dict[str, tuple[str, ...]]:
-        """Return what the changes of these devices interrupt, with the devices.
+        """Return the interruptions that the changes of these devices cause, each with the devices that cause it.
 
-        Ports are left out that carry nothing, neither before the plan nor by the design. So are the ports ``gone``, whose
-        traffic is lost for good.
+        An interruption of only unused ports is left out, and so is one of only the ports in ``gone``, whose traffic is lost
+        for good.
         """
         cabled = (self._designed_ends.keys() | self.attached.keys()) - set(gone)
         interrupted: dict[str, dict[str, None]] = {}
@@ -185,7 +186,7 @@ class PlanConfigs:
         return {disruption: tuple(names) for disruption, names in interrupted.items()}
 
     def _moving(self, devices: Collection[str]) -> dict[str, tuple[str, ...]]:
-        """Return the tenants that NICs on ports of these leaves leave or join. The result maps each tenant to the leaves."""
+        """Return the leaves, by tenant, on whose ports a NIC leaves or joins the tenant."""
         old, new = self._tenants
         leaves: dict[str, dict[str, None]] = {}
         for leaf, server, nic in self._places:
@@ -198,8 +199,8 @@ class PlanConfigs:
     def _unknown(self, device: str, effect: WaveEffect) -> Iterator[str]:
         """Yield the changed statements of a device whose disruption is unknown.
 
-        These are statements that railweave does not know, and statements that change fields without a known effect.
-        Statements in a system's table of disruptions are left out.
+        Such a statement is unknown to railweave, or changes a field without a known effect. Other statements in the
+        operating system's table of disruptions are left out.
         """
         if device not in self._target:
             return
@@ -227,10 +228,11 @@ class PlanConfigs:
                 yield words
 
     def _stated_by(self, device: str, places: Sequence[str]) -> dict[str, str]:
-        """Return, by field, the first statement that changes the field, with its line and the number of further such statements.
+        """Return a text for each changed field of ``places``, by the first statement that changes the field.
 
-        If no statement changes the field, the text has only the name of the field. For a removed statement, the line
-        number is that in the running text. For any other statement, it is that in the text after the change.
+        The text has the statement, its file and line, the number of other statements that change the field, and the field. A
+        removed statement has its line in the running text, any other statement its line in the text after the change. If no
+        statement changes the field, the text has only the field's name.
         """
         if not places:
             return {}
@@ -257,7 +259,7 @@ class PlanConfigs:
         return stated
 
     def _other_way(self, devices: Sequence[Sequence[str]]) -> tuple[bool, str]:
-        """Return True if intermediate steps of the design avoid these cuts and risks, else False, and a sentence about the steps."""
+        """Return (True if applying the design in intermediate steps avoids the cuts and risks of these waves, a sentence about the steps)."""
         networks = [self.before, *stages(self.before, self.after), self.after]
         pairs = [(number, old, new) for number, (old, new) in enumerate(pairwise(networks), 1)]
         for _, old, new in pairs:
@@ -275,7 +277,7 @@ class PlanConfigs:
         return True, f"Plan and apply with {', then '.join(numbers)}, then without it: these steps cut nothing"
 
     def _leaves(self, server: str) -> set[str]:
-        """Return the leaves on which NICs of a server move from one VRF to a different one."""
+        """Return the leaves of a server on which its NICs move from one VRF to a different one."""
         return {leaf for nic in _moved(server, *self._tenants) for leaf in self._leaves_of.get((server, nic), ())}
 
     @cached_property
@@ -293,16 +295,20 @@ class PlanConfigs:
 
     @cached_property
     def _leaves_of(self) -> dict[tuple[str, str], set[str]]:
-        """The present leaf and the designed leaf of each NIC, by server and NIC."""
+        """The leaves of each NIC, now and in the design, by server and NIC."""
         leaves: dict[tuple[str, str], set[str]] = {}
         for leaf, server, nic in self._places:
             leaves.setdefault((server, nic), set()).add(leaf)
         return leaves
 
     def with_tenant_moves(self, waves: Sequence[Wave]) -> tuple[Wave, ...]:
-        """Return the waves, with lines about servers that move between tenants and with reasons to refuse a wave.
+        """Return the waves, with a line for each server that moves between tenants and with reasons to refuse a wave.
 
-        A wave is refused if it leaves a server in the VRFs of two tenants, or if it lets tenants reach each other.
+        A wave is refused in these cases:
+
+        - It leaves a server in the VRFs of two tenants.
+        - It lets tenants reach each other.
+        - A server moves, and the configuration of one of its leaves is unknown.
         """
         old, new = self._tenants
         moving = {server: leaves for server in sorted(old.keys() & new.keys()) if (leaves := self._leaves(server))}
@@ -346,7 +352,7 @@ class PlanConfigs:
 
 
 def _routes(config: DeviceConfig) -> bool:
-    """Return whether a switch runs any routing protocol."""
+    """Return True if a switch runs BGP, IS-IS or OSPF."""
     return bool((config.bgp and config.bgp.groups) or config.isis or config.ospf)
 
 
@@ -355,7 +361,7 @@ def _avoidable(effect: WaveEffect) -> bool:
 
 
 def _renumbered(before: DeviceConfig, after: DeviceConfig) -> bool:
-    """Return whether, after the plan, a session with a configured neighbor expects a different AS number."""
+    """Return True if a BGP session with a configured neighbor expects a different AS number after the plan."""
     numbers = [
         {
             session.link: session.peer_as
@@ -374,7 +380,7 @@ def _configs(states: Mapping[str, DeviceCheck]) -> Configs:
 
 
 def _near(place: str, other: str) -> bool:
-    """Return whether two places are the same, or one is below the other."""
+    """Return True if two field paths are equal, or one lies below the other."""
     return f"{place} ".startswith(f"{other} ") or f"{other} ".startswith(f"{place} ")
 
 
@@ -398,7 +404,7 @@ def tenants(network: Network, configs: Mapping[str, DeviceConfig]) -> Tenants:
 
 
 def _vrfs_of_ports(config: DeviceConfig) -> dict[str, str]:
-    """Return the VRF of each enabled leaf port that has one."""
+    """Return, by port name, the VRF of each enabled leaf port that has one."""
     by_vlan = {gateway.vlan_name: gateway.vrf for gateway in config.gateways if gateway.vlan is not None}
     by_port = {gateway.port: gateway.vrf for gateway in config.gateways if gateway.port}
     return {
@@ -427,7 +433,10 @@ def leaks(configs: Iterable[DeviceConfig]) -> list[str]:
 
 
 def _between(now: Mapping[str, str], old: Mapping[str, str], new: Mapping[str, str]) -> bool:
-    """Return whether a server is at the same time in a VRF that it leaves and in a VRF that it joins."""
+    """Return True if a server is in a VRF that it leaves and, at the same time, in a VRF that it joins.
+
+    The arguments have the VRF of each of its NICs: now, before the plan and after it.
+    """
     vrfs = set(now.values())
     return bool(vrfs - set(new.values())) and bool(vrfs - set(old.values()))
 
@@ -453,7 +462,10 @@ def _named(of: Tenants, server: str) -> str:
 
 
 class _Planned(NamedTuple):
-    """The change of a device, the state of its running configuration, and the state after the change if that is not its design."""
+    """The planned change of a device, with its checked state before (``now``) and after the change.
+
+    ``later`` is None if the device runs its design after the change.
+    """
 
     change: DeviceChange
     now: DeviceCheck
@@ -549,7 +561,7 @@ def make_plan(
 
 
 def _stage(designed: Subject, running: Mapping[str, Mapping[str, str]], step: int) -> Subject:
-    """Return the network of an intermediate step between the running network and the design."""
+    """Return the network after the intermediate step ``step`` (see ``stages``) from the running network to the design."""
     if step > len(STAGES):
         fix = "; ".join(f"--step {number}: {words}" for number, words in enumerate(STAGES, 1))
         raise InputError(
@@ -574,6 +586,7 @@ def plan_back(
     """Plan the changes that restore configurations to their texts before a revision.
 
     - ``before``: the texts before the revision, by device and file name.
+    - ``silent``: the devices that did not answer, with the reason.
     - ``revision``: the number of the revision.
     - ``most``: the largest share of the network that a wave may take out of service.
 
@@ -599,7 +612,10 @@ def _ordered(
     limits: PlanLimits,
     states: tuple[Mapping[str, DeviceCheck], Mapping[str, DeviceCheck]] = ({}, {}),
 ) -> tuple[Wave, ...]:
-    """Return the waves of the changes, each with its computed effect. With an overlay, each is also checked for the isolation of tenants."""
+    """Return the waves of the changes, each with its computed effect. In an overlay, the isolation of tenants is checked too.
+
+    ``states`` has the parsed states of switches before and after their change, as far as they are known.
+    """
     network = designed.network
     if not changed:
         return ()
@@ -639,7 +655,10 @@ def _plan(
     live: bool,
     back_to: int | None = None,
 ) -> Plan:
-    """Return a plan of the changes, dated now. ``ordered`` has the waves in their order. The other parameters are fields of ``Plan``."""
+    """Return a plan of the changes, dated now. ``ordered`` has the waves in their order.
+
+    ``silent`` has the devices that did not answer. ``live`` and ``back_to`` become the fields of ``Plan`` with these names.
+    """
     design = hashlib.sha256(network.to_json()).hexdigest()
     made = datetime.now(UTC).isoformat(timespec="seconds")
     outside = {
@@ -650,7 +669,7 @@ def _plan(
 
 
 def _outside(nos: str) -> tuple[str, ...]:
-    """Return the subjects that affect traffic but are not in a system's configuration, because the Linux host below the system has them."""
+    """Return the settings that affect traffic but are absent from a system's configuration, because its Linux host has them."""
     if nos == SERVER:
         return ()
     fields = [name for name, reason in catalog().systems[nos].reads.unsaid.items() if reason == _OF_THE_HOST]
@@ -663,9 +682,9 @@ def _outside(nos: str) -> tuple[str, ...]:
 
 
 def _taken_by_hand(network: Network, config: DeviceConfig, running: DeviceConfig | None) -> Iterator[str]:
-    """Yield, as lines, the ports that the design takes from a switch that railweave does not change.
+    """Yield lines about ports of a switch whose devices are cut off once the operator applies the design by hand.
 
-    ``running``: its present configuration; None if its texts cannot be read.
+    railweave does not change such a switch. ``running`` is its present configuration, or None if its texts cannot be read.
     """
     if running is not None:
         ends = attached(network, {config.name: running})
@@ -680,7 +699,7 @@ def _rendered(config: DeviceConfig) -> dict[str, str]:
 
 
 def _asked(nos: str, rendered: Mapping[str, str]) -> dict[str, str]:
-    """Return the texts of those files that a plan compares."""
+    """Return those of the ``rendered`` texts whose files a plan compares on this operating system."""
     transaction = system(nos).transaction
     asked = transaction.FILES.values() if transaction else ()
     return {file: text for file, text in rendered.items() if file in asked}

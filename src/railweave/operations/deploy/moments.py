@@ -37,18 +37,21 @@ if TYPE_CHECKING:
     from railweave.model.network.model import Network
 
 ALL_HALVES = 64
-"""A limit on the number of switches in a network. Up to this limit, states with one changed and one unchanged device are computed for every two devices of a wave."""
+"""The largest number of switches of a network for which a wave is computed with every two of its devices half done.
+
+Half done means that one of the two devices has changed and the other has not.
+"""
 _CUTS = {"unreachable"}
-"""The ids of findings that are left out because a ``Cut`` already reports them."""
+"""The ids of findings that are left out because a ``Cut`` already reports the fault."""
 _NAMES = 3
 _Each = TypeVar("_Each")
 
 
 @dataclass(frozen=True)
 class Cut(JsonObject):
-    """Destinations that are lost although they were reached before the plan and are reached after it.
+    """Destinations that are lost for a time, although they are reached before and after the plan.
 
-    - ``prefixes``: each prefix, with the switches, or the VRFs of switches, that do not reach it.
+    - ``prefixes``: by prefix, the switches or VRFs that do not reach it.
     - ``until``: the number of the wave after which the destinations are reached again; 0 if they are lost only during
       this wave.
     """
@@ -57,7 +60,10 @@ class Cut(JsonObject):
     until: int
 
     def names(self, network: Network) -> set[str]:
-        """Return the names of the tenants, VNIs (``VNI 100``) and, for destinations outside tenants, fabrics that are cut."""
+        """Return the names of the tenants and VNIs (``VNI 100``) that are cut off.
+
+        Destinations outside tenants count for their fabric, whose name is returned.
+        """
         names: set[str] = set()
         for place in {place for places in self.prefixes.values() for place in places}:
             device, _, table = place.partition(" ")
@@ -75,10 +81,9 @@ class WaveEffect(JsonObject):
       changes of colors, classes and tenants.
     - ``risks``: findings that exist only between waves, neither before nor after the plan. Each has the number of the
       wave after which it is gone.
-    - ``interrupted``: the interruptions while the changes of this wave are made, such as sessions that reset, each with
-      the devices.
-    - ``subjects``: changed subjects that do not appear in routes, such as MTU, with the devices.
-    - ``ports``: ports and sessions that lose their use for good, with what is attached to them.
+    - ``interrupted``: by interruption, such as sessions that reset, the devices on which this wave causes it.
+    - ``subjects``: by changed setting that does not appear in routes, such as MTU, the devices.
+    - ``ports``: ports and sessions that lose their use for good, each with its far end.
     - ``unknown``: changes whose disruption is unknown, as (device, statement). In results of ``Moments``, the name of
       the changed field takes the place of the statement.
     """
@@ -94,7 +99,7 @@ class WaveEffect(JsonObject):
 
     @classmethod
     def of_json(cls, document: Mapping[str, Any]) -> WaveEffect:
-        """Return the effect of a JSON form. Raises ``KeyError`` or ``TypeError`` if the form is invalid."""
+        """Return the effect from the JSON object of a plan file. Raises ``KeyError`` or ``TypeError`` if the object is invalid."""
 
         def named(there: Mapping[str, Sequence[str]]) -> dict[str, tuple[str, ...]]:
             return {name: tuple(names) for name, names in there.items()}
@@ -208,11 +213,10 @@ class _Destination:
 
 
 def _destinations(before: DeviceConfig, after: DeviceConfig) -> Iterator[tuple[str, _Destination]]:
-    """Yield each prefix of a device's gateways before the plan, with the destination to which it belongs.
+    """Yield (prefix before the plan, destination to which it belongs) for each prefix of a device's gateways.
 
-    If a gateway loses prefixes and gets others, each lost prefix is paired with a new prefix, in order. Servers are
-    then reached by either of the two. A prefix that the gateway keeps is paired with itself. If there are fewer new
-    than lost prefixes, the remaining lost prefixes are paired with themselves too; they are lost for good.
+    If a gateway loses prefixes and gets others, each lost prefix is paired with a new prefix, in order. Servers are then
+    reached by either of the two. Any other prefix is paired with itself.
     """
     later = {(gateway.name, gateway.vrf): gateway.prefixes for gateway in after.gateways}
     for gateway in before.gateways:
@@ -225,7 +229,7 @@ def _destinations(before: DeviceConfig, after: DeviceConfig) -> Iterator[tuple[s
 class _Reached:
     """The destinations that each switch reaches in one state of the network.
 
-    ``prefixes`` has, for each destination, its prefix in this state.
+    ``prefixes`` has the prefix of each destination in this state, in the order of destinations.
     """
 
     def __init__(self, routes: Routes, prefixes: Sequence[str]) -> None:
@@ -275,9 +279,9 @@ STAGES = (
 def stages(
     before: Mapping[str, DeviceConfig], after: Mapping[str, DeviceConfig]
 ) -> tuple[dict[str, DeviceConfig], ...]:
-    """Return intermediate configurations between two networks, in order.
+    """Return (configurations after the first intermediate step, configurations after the second) between two networks.
 
-    Devices accept a route target or prefix of either network as long as any device offers it.
+    Devices accept a route target or prefix of either network as long as any device offers it (see ``STAGES``).
     """
     accepting = {name: _accepting(config, config, after[name]) for name, config in before.items()}
     offering = {name: _accepting(config, before[name], config) for name, config in after.items()}
@@ -285,7 +289,7 @@ def stages(
 
 
 def _accepting(config: DeviceConfig, old: DeviceConfig, new: DeviceConfig) -> DeviceConfig:
-    """Return a configuration that accepts everything that the old or the new configuration accepts.
+    """Return ``config``, changed so that it accepts everything that ``old`` or ``new`` accepts:
 
     - routes: route targets of VRFs, and lists of prefixes;
     - neighbors: lists of AS numbers;
@@ -328,7 +332,7 @@ def _both(first: Iterable[_Each], second: Iterable[_Each]) -> tuple[_Each, ...]:
 
 
 def _serving(gateway: Gateway, old: DeviceConfig, new: DeviceConfig) -> Gateway:
-    """Return a gateway with its addresses in the old and in the new configuration, if it is in both."""
+    """Return the gateway with its addresses of both configurations; unchanged if one of them lacks the gateway."""
     same = [
         each for side in (old, new) for each in side.gateways if (each.name, each.vrf) == (gateway.name, gateway.vrf)
     ]
@@ -341,7 +345,7 @@ def _serving(gateway: Gateway, old: DeviceConfig, new: DeviceConfig) -> Gateway:
 
 
 def _classifying(qos: QosConfig, old: QosConfig, new: QosConfig) -> QosConfig:
-    """Return classes extended by the DSCPs that the class of the same name has in the old and in the new configuration.
+    """Return ``qos`` with DSCPs added: each class also gets the DSCPs that it has, by its name, in ``old`` or ``new``.
 
     A DSCP that already belongs to a different class in ``qos`` is not added.
     """
@@ -475,7 +479,10 @@ class Moments:
         return {prefix: tuple(places) for prefix, places in cut.items()}, len(halves), moved
 
     def _cuts(self, states: Sequence[_State]) -> list[list[Cut]]:
-        """Return the cuts in each state, by the wave that ends them. While routes are unknown, no cut counts as ended."""
+        """Return a list of cuts for each state, one cut per later wave that ends some losses of that state.
+
+        A state with unknown routes ends no cut.
+        """
         first, last = states[0].reached, states[-1].reached
         if isinstance(first, str) or isinstance(last, str):
             return [[] for _ in states]
@@ -514,10 +521,10 @@ class Moments:
             yield name, f"{device} {table}"
 
     def _subject(self, done: Iterable[str]) -> Subject:
-        """Return the network in which the devices of ``done`` have changed, and no others.
+        """Return the network in which only the devices of ``done`` have changed.
 
-        If this network differs from the one returned last only in fields that routing does not use, both share their
-        routes.
+        Often it differs from the network of the previous call only in fields that routing does not use. Then both share their
+        routes, so that these are computed once.
         """
         subject = Subject(self._network, {**self._before, **{name: self._after[name] for name in done}})
         rerouting = frozenset(self._rerouting.intersection(done))
@@ -538,7 +545,10 @@ class Moments:
             return str(error)
 
     def _findings(self, subject: Subject) -> frozenset[str]:
-        """Return the findings about a network as texts. Findings that cannot affect traffic before or after the plan are left out."""
+        """Return the findings about a network as texts, except findings that cannot affect traffic.
+
+        ``mtu-mismatch`` is left out if all packets of servers fit, and ``qos-mismatch`` if their packets stay protected.
+        """
         findings = [
             finding
             for finding in run_checks(subject, slow=False)
@@ -551,9 +561,9 @@ class Moments:
         )
 
     def _fits(self, configs: Mapping[str, DeviceConfig]) -> bool:
-        """Return whether all packets of servers fit through each fabric link.
+        """Return True if all packets of servers fit through each fabric link.
 
-        With IS-IS, which compares the MTUs of both ends, the result is False.
+        With IS-IS, the result is False, because IS-IS compares the MTUs of both ends.
         """
         largest: dict[str, int] = {}
         for name, config in configs.items():
@@ -569,10 +579,9 @@ class Moments:
         )
 
     def _protected(self, configs: Mapping[str, DeviceConfig]) -> bool:
-        """Return whether switches still protect packets as before the plan, or already as after the plan.
+        """Return True if switches protect at least the packets (by DSCP and priority) that they protect before the plan.
 
-        This is the case if the packets that all switches of a fabric protect before the plan (or those that all protect
-        after the plan) are all protected by all switches now.
+        It is also True for the packets that they protect after the plan. Only packets that all switches of a fabric protect count.
         """
         now = _lossless(self._network, configs)
         return any(
@@ -594,10 +603,10 @@ def _lossless(network: Network, configs: Mapping[str, DeviceConfig]) -> dict[str
 
 
 def _halves(devices: Sequence[str], *, everyone: bool) -> Iterator[frozenset[str]]:
-    """Yield sets of devices. For every two devices A and B, one set contains A and not B, and one contains B and not A.
+    """Yield subsets of devices, in which only the devices of the subset have changed.
 
-    A binary digit of the devices' numbers divides them into two such sets. Without ``everyone``, only the first digit
-    is used, so that only about half of the pairs are separated.
+    With ``everyone``, each two devices A and B are separated: one subset contains A and not B, and one contains B and not A.
+    Otherwise there are only two subsets, each with about half of the devices.
     """
     digits = (len(devices) - 1).bit_length() if devices else 0
     for digit in range(digits if everyone else min(digits, 1)):

@@ -54,7 +54,7 @@ class Drain(JsonObject):
 
     @classmethod
     def of_json(cls, document: Mapping[str, Any]) -> Drain:
-        """Return the value of a JSON form. Raises ``KeyError`` or ``TypeError`` if the form is invalid."""
+        """Return the drain from the JSON object of a plan file. Raises ``KeyError`` or ``TypeError`` if the object is invalid."""
         return cls(
             tuple(document["names"]),
             bool(document["back"]),
@@ -89,7 +89,7 @@ class Upgrade(JsonObject):
 
     @classmethod
     def of_json(cls, fields: Mapping[str, Any]) -> Upgrade:
-        """Return the value of a JSON form. Raises ``KeyError`` or ``TypeError`` if the form is invalid."""
+        """Return the upgrade from the JSON object of a plan file. Raises ``KeyError`` or ``TypeError`` if the object is invalid."""
         return cls(
             Image(**fields["image"]),
             str(fields["system"]),
@@ -120,7 +120,7 @@ class Replacement(JsonObject):
 
     @classmethod
     def of_json(cls, document: Mapping[str, Any]) -> Replacement:
-        """Return the value of a JSON form. Raises ``KeyError`` or ``TypeError`` if the form is invalid."""
+        """Return the replacement from the JSON object of a plan file. Raises ``KeyError`` or ``TypeError`` if the object is invalid."""
         return cls(
             str(document["what"]),
             str(document["file"]),
@@ -136,7 +136,7 @@ class Replacement(JsonObject):
 
 
 def part(network: Network, word: str) -> tuple[str, str]:
-    """Return the device and the interface of a part: a switch, a server, or ``SERVER:NIC``. Raises ``InputError`` for an unknown name.
+    """Return (device, interface) for a switch, a server, or ``SERVER:NIC``. Raises ``InputError`` for an unknown name.
 
     The interface is empty for a switch or server. Names are those of the inventory.
     """
@@ -151,10 +151,10 @@ def part(network: Network, word: str) -> tuple[str, str]:
 
 
 def cells(network: Network, word: str, serial: str, mac: str) -> dict[tuple[str, str], dict[str, str]]:
-    """Return the new cells of the inventory, by device and interface, and by column.
+    """Return the new cells of the inventory: by (device, interface), then by column.
 
-    ``word`` is the part that was replaced. Raises ``InputError`` if the serial number or MAC address is not valid for
-    this part.
+    ``word`` is the switch, server or ``SERVER:NIC`` that was replaced. Raises ``InputError`` if the serial number or MAC
+    address is not valid for it.
     """
     key = part(network, word)
     if mac and not key[1]:
@@ -214,13 +214,13 @@ class Plan:
     - ``drain``: the parts that the plan takes out of service or returns, if it is a drain or undrain.
     - ``upgrade``: the release that the plan installs, if it is an upgrade. Such a plan changes no configuration.
     - ``replacement``: the change of the inventory, if hardware was replaced.
-    - ``trial``: the name of the trial, if the plan is a trial, a change that is always rolled back
-      (``operations.deploy.trial``).
+    - ``trial``: the name of the trial, a change that is always rolled back (``operations.deploy.trial``); empty for
+      other plans.
     - ``conflicts``: a line for each device that is also under maintenance or changed by a different plan. The plan can
       be applied all the same.
     - ``blocked_by``: reasons to refuse the plan because of other revisions.
-    - ``outside``: by operating system, the subjects that its configuration does not contain. The plan neither compares
-      nor changes these subjects.
+    - ``outside``: by operating system, the settings that its configuration does not contain. The plan neither compares
+      nor changes these settings.
     """
 
     fabric: str
@@ -294,7 +294,7 @@ class Plan:
         }
 
     def to_json(self) -> dict[str, Any]:
-        """Return the JSON form of the plan, as in its file."""
+        """Return the plan as the JSON object that a plan file contains."""
         return {**self._body(), "digest": self.digest, "refused": self.refused}
 
     def _in_order(self) -> list[tuple[int, DeviceChange]]:
@@ -374,7 +374,7 @@ class Plan:
 
 
 def plan_of(document: Any) -> Plan:  # noqa: ANN401 - JSON
-    """Return the plan of a JSON form. Raises ``KeyError``, ``TypeError`` or ``AttributeError`` if the form is invalid."""
+    """Return the plan from the JSON object of its file. Raises ``KeyError``, ``TypeError`` or ``AttributeError`` if it is invalid."""
     return Plan(
         document["fabric"],
         document["design"],

@@ -42,8 +42,9 @@ Texts = dict[str, dict[str, str]]
 class RunningFabric:
     """A fabric file whose network is running.
 
-    - ``site_of``: a function that returns the site of a network designed from this file or from a changed text of it.
-    - ``hardware``: the folder of hardware files, as for ``load``.
+    - ``site_of``: a function that returns the running network (with the logins of its devices) for a network designed from
+      this file or from a changed text of it.
+    - ``hardware``: a folder of hardware files, or None.
     - ``say``: a function that receives progress lines.
     """
 
@@ -53,7 +54,10 @@ class RunningFabric:
     say: Callable[[str], None] = silent
 
     def network(self, device: Sequence[str] = ()) -> Network:
-        """Return the network of the fabric file. Raises the errors of ``load``."""
+        """Return the network of the fabric file. Raises ``SpecError`` or ``DesignError`` if it cannot be designed.
+
+        ``device`` has switch models and systems that replace those of the file, as for ``--device``.
+        """
         return load(self.path, device=device, hardware=self.hardware)
 
     def text(self) -> str:
@@ -65,22 +69,22 @@ class RunningFabric:
         return designed_as(self.path, text, self.hardware)
 
     def running(self, site: Site, names: Collection[str]) -> tuple[Texts, dict[str, str]]:
-        """Return the running texts of switches, and the reason for each switch that did not answer."""
+        """Return (running texts of switches, reason by switch that did not answer). Progress is reported through ``say``."""
         if not names:
             return {}, {}
         return site.running(names, lambda answer: self.say(f"{answer.device}: {answer.status}"))
 
     def host_files(self, site: Site, names: Collection[str]) -> tuple[Texts, dict[str, str]]:
-        """Return the files of servers, and the reason for each server that did not answer."""
+        """Return (texts of servers' files, reason by server that did not answer). Progress is reported through ``say``."""
         return host_files(site, names, lambda name, status: self.say(f"{name}: {status}")) if names else ({}, {})
 
 
 def host_files(
     site: Site, names: Collection[str], done: Callable[[str, str], None]
 ) -> tuple[dict[str, dict[str, str]], dict[str, str]]:
-    """Return the files of servers by server and name, and the error of each server that did not answer. Nothing is changed.
+    """Return (texts by server and file name, error by server that did not answer). Nothing is changed on the servers.
 
-    ``done`` is called with each server and its result as text.
+    ``done`` is called with each server and its result, such as an error text.
     """
     silent: dict[str, str] = {}
 
@@ -116,7 +120,8 @@ def plan_to_design(
 ) -> Plan:
     """Plan the changes that bring the devices of a running network to its design. If ``servers`` is True, servers are included.
 
-    The other parameters are explained at ``making.make_plan``.
+    ``only`` has the devices to change (empty means all), and ``limits`` the limits of waves. ``device`` has switch models that
+    replace those of the file.
     """
     network = fabric.network(device)
     with in_force(network.catalog):
@@ -142,7 +147,7 @@ def plan_to_design(
 
 
 def with_wanted(site: Site, hosts: Texts) -> dict[str, tuple[dict[str, str], dict[str, str]]]:
-    """Return the present and the wanted files of servers."""
+    """Return, by server, (present files, wanted files), each as texts by file name. ``hosts`` has the present files."""
     return {name: (files, {FILE: site.host_file(name)}) for name, files in hosts.items()}
 
 
@@ -181,13 +186,16 @@ def plan_from_capture(
 
 
 def _beside(nos: str, answers: Mapping[str, str]) -> dict[str, str]:
-    """Return, by file name, the answers of a device that describe settings of the Linux host below its operating system. The device's transaction treats these answers as files."""
+    """Return, by file name, those answers of a device that show settings of the Linux host below its operating system.
+
+    A plan compares and changes these settings as if they were files.
+    """
     changed_by = system(nos).transaction
     return {file: answers[name] for name, file in changed_by.FILES.items() if name in answers} if changed_by else {}
 
 
 def _by_file(nos: str, texts: Mapping[str, str]) -> dict[str, str]:
-    """Return saved texts under the file names that the renderer uses."""
+    """Return the configuration texts of a capture under the file names that ``build`` gives to the same files."""
     changed_by = system(nos).transaction
     files: Mapping[str, str] = changed_by.FILES if changed_by else {}
     names = {path: Path(path).name for path in texts}
@@ -198,7 +206,11 @@ def _by_file(nos: str, texts: Mapping[str, str]) -> dict[str, str]:
 
 
 def plan_before(fabric: RunningFabric, number: int, *, only: Sequence[str], most: float) -> Plan:
-    """Plan the changes that restore devices to their state before revision ``number``. Raises ``InputError`` if the revision is an upgrade."""
+    """Plan the changes that restore devices to their state before revision ``number``. Raises ``InputError`` if it is an upgrade.
+
+    ``only`` has the devices to restore; empty means all. ``most`` is the largest share of the network (0 to 1) that a wave may
+    put at risk.
+    """
     network = fabric.network()
     with journal.opened(fabric.path) as rows, in_force(network.catalog):
         revision = rows.revision(number)

@@ -61,7 +61,7 @@ class DeviceCondition:
         return f"{self.device}: {self.sentence()}"
 
     def sentence(self) -> str:
-        """Return the state as a sentence about the device."""
+        """Return the state as a sentence about the device, with the time left on its timer or the reason if there is one."""
         sentences = {
             "before": "runs what it ran before",
             "waiting": "runs the change, and goes back unless it is confirmed"
@@ -143,7 +143,7 @@ async def unfinished(rollout: Rollout, steps: Sequence[Step], *, again: bool) ->
 async def states(
     site: Site, names: Collection[str], *, attempts: int = 1
 ) -> tuple[dict[str, DeviceState], dict[str, str]]:
-    """Return the state of switches by name, and the reason for each switch that did not answer. Running configurations are not read."""
+    """Return (state of each switch by name, reason for each switch that did not answer). Running configurations are not read."""
     asked = {name: site.asked[name] for name in names}
     questions = [device.of_state() for device in asked.values()]
     with TemporaryDirectory() as place:
@@ -166,7 +166,7 @@ class Runs(DeviceCondition):
     release: str = ""
 
     def sentence(self) -> str:
-        """Return the state as a sentence about the switch."""
+        """Return a sentence about the switch that names the release that it runs."""
         descriptions = {
             "before": f"runs {self.release}, as before",
             "after": f"runs {self.release}, the new release",

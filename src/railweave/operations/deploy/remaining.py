@@ -88,7 +88,7 @@ def lost_parts(before: Network, after: Network, configs: Mapping[str, DeviceConf
 
 
 def still_used(network: Network, configs: Mapping[str, DeviceConfig], links: frozenset[str]) -> Iterator[str]:
-    """Yield a line for each leaf whose packets would still cross drained links, at any hop, although another path exists.
+    """Yield a line for each leaf whose packets would still cross drained links although another path exists.
 
     ``network`` includes the drained parts. ``configs`` are the configurations that announce the drain to routing.
     Drained leaves are left out.
@@ -106,7 +106,7 @@ def still_used(network: Network, configs: Mapping[str, DeviceConfig], links: fro
 
 
 def _crossing(network: Network, routes: Routes, links: frozenset[str]) -> dict[str, NDArray[np.bool_]]:
-    """Return, for each device, a mask of the prefixes to which its packets may cross some of the links."""
+    """Return a mask for each device: True for each prefix to which its packets may cross some of the links."""
     far: dict[tuple[str, str], str] = {}
     for cable in network.cables:
         far[cable.a.device, cable.name], far[cable.b.device, cable.name] = cable.b.device, cable.a.device

@@ -41,7 +41,10 @@ class Gate(Protocol):
         ...
 
     async def after(self, devices: Sequence[str], now: Texts, then: Texts) -> list[str]:
-        """Wait for the network to settle, then return the faults that did not exist before the change."""
+        """Wait for the network to settle, then return the faults that did not exist before the change.
+
+        ``now`` and ``then`` have the configuration texts before and after the change, by device and file.
+        """
         ...
 
 
@@ -112,7 +115,7 @@ class Rollout:
         await self._rehearse(later)
 
     async def _take_stock(self, names: Sequence[str]) -> None:
-        """Save the running texts of devices, to be restored on rollback.
+        """Store the running texts of devices, to be restored on rollback.
 
         Raises ``StoppedError`` if a device does not answer, or has changed since the plan was made.
         """
@@ -211,7 +214,7 @@ class Rollout:
     async def _all(
         self, names: Sequence[str], verb: Verb | None, wave: int, work: Callable[[Device], Coroutine[Any, Any, Any]]
     ) -> tuple[dict[str, Any], dict[str, str]]:
-        """Run ``work`` on devices, many at once. Return the results and the error texts, each by device.
+        """Run ``work`` on devices, many at once. Return (results of ``work`` by device, error texts by device).
 
         ``verb`` is the step to write to the journal for each device; None means that nothing is written.
         """

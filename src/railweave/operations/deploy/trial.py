@@ -35,10 +35,12 @@ def with_plan_applied(
 ) -> T:
     """Apply a plan on all its devices, run ``work``, roll the plan back, and return the result of ``work``.
 
-    ``plan.trial`` names the trial. ``site`` is the site of the plan's design. ``how.confirm_within`` must be longer
-    than the whole trial. Raises ``StoppedError`` if a device refuses the change, a check after a wave fails, or the
-    trial takes too long. ``back`` of this error is True if everything was rolled back. Raises ``InputError`` if the
-    plan is refused. Errors of ``work`` are passed on.
+    ``plan.trial`` names the trial. ``site`` is the running network with the plan's design. ``how.confirm_within`` must be longer
+    than the whole trial.
+
+    Raises ``StoppedError`` if a device refuses the change, a check after a wave fails, or the trial takes too long. ``back`` of
+    this error is True if everything was rolled back. Raises ``InputError`` if the plan is refused. Errors of ``work`` are
+    passed on.
     """
     last = next(iter(rows.revisions()), None)
     if last is not None and last.state == "running":

@@ -70,7 +70,7 @@ def image_of(given: str, release: str, nos: str) -> Image:
 
 
 def digests(path: Path) -> tuple[str, str]:
-    """Return the SHA-256 and SHA-512 of a file, in hexadecimal. Raises ``OSError`` if the file cannot be read."""
+    """Return (SHA-256, SHA-512) of a file, in hexadecimal. Raises ``OSError`` if the file cannot be read."""
     sums = hashlib.sha256(), hashlib.sha512()
     with path.open("rb") as stream:
         while part := stream.read(1 << 20):
@@ -80,7 +80,7 @@ def digests(path: Path) -> tuple[str, str]:
 
 
 def restarts(network: Network, names: Collection[str], release: str) -> dict[str, DeviceChange]:
-    """Return, for each named switch, a change whose disruption is the restart of the whole switch. The batches are planned with these changes."""
+    """Return, for each named switch, a change that disrupts the whole switch by a restart. The batches are planned with these changes."""
     out = Disruptive(f"install {release}", "all of it", "it restarts", "")
     return {
         switch.name: DeviceChange(switch.name, switch.nos, disrupts=(out,))
@@ -190,7 +190,7 @@ def plan_upgrade(
 
 
 def _commands(image: Image, nos: str, given: str, *, root: bool) -> tuple[Sequence[str], list[str]]:
-    """Return the commands for each switch, and a reason if railweave cannot install the image on this system.
+    """Return (commands for each switch, reasons why railweave cannot install the image on this system; empty if it can).
 
     ``given`` is the value of the option ``--image``. ``root`` is True if the image is a root folder of a lab.
     """
@@ -227,7 +227,7 @@ def _root(image: str, release: str) -> Image:
 def _losses(
     fabric: RunningFabric, network: Network, ordered: Sequence[Wave], drained: Sequence[str], *, force: bool
 ) -> tuple[list[str], list[str]]:
-    """Return the losses while batches are out of service: first as lines to show, then as reasons to refuse the plan.
+    """Return (lines about the losses while batches are out of service, reasons to refuse the plan).
 
     Only one batch of each kind is examined, because the losses of all batches of a kind are the same. ``drained`` has
     the devices that are already drained.

@@ -123,7 +123,7 @@ class SwitchCondition(JsonObject):
 
     @classmethod
     def of_json(cls, fields: Mapping[str, Any]) -> SwitchCondition:
-        """Build the state from its JSON form."""
+        """Return the state from the JSON object that the journal has stored."""
         return cls(
             fields["version"],
             fields["boot"],
@@ -201,11 +201,11 @@ def restarted(before: str, now: str) -> bool:
 
 
 CLOCK_S = 30
-"""The number of seconds by which two reports of the same boot time may differ (EOS: ``bootupTimestamp``)."""
+"""The seconds by which two reports of the same boot time may differ, for example EOS's ``bootupTimestamp``."""
 
 
 STATE = "state.json"
-"""The file with a device's state before its restart, in the device's journal folder."""
+"""The name of the file in the journal that has a device's state before its restart."""
 
 
 @dataclass(frozen=True)
@@ -415,7 +415,7 @@ class Upgrading:
         return switch_condition(device_states[name], boot) if name in device_states else None
 
     def _done(self, number: int, verb: Verb) -> set[str]:
-        """Return the devices that have completed a stage of a wave without failure."""
+        """Return the devices that have completed stage ``verb`` of wave ``number`` without failure."""
         steps = self.journal.steps(self.revision)
         return {
             step.device

@@ -26,7 +26,7 @@ UNUSED = "what it disrupts carries nothing, neither now nor by the design"
 UNDISTURBED = "no effect on traffic, computed for {}"
 """The line about risk of a wave whose effect was computed and is empty. The placeholder is the number of computed states of the network."""
 NOT_COMPUTED = "effect on traffic not computed: {}"
-"""The line about risk of a wave whose effect was not computed, with the reason."""
+"""The line about the risk of a wave whose effect was not computed. The placeholder is the reason."""
 SERVERS_ONLY = "only servers change, whose traffic no route of a switch shows"
 
 
@@ -50,7 +50,7 @@ class Wave:
 
     @classmethod
     def of_json(cls, fields: Mapping[str, Any]) -> Wave:
-        """Build the wave from its JSON form."""
+        """Return the wave from the JSON object of a plan file."""
         return cls(
             tuple(fields["devices"]),
             fields["why"],
@@ -61,16 +61,16 @@ class Wave:
         )
 
     def to_json(self) -> dict[str, Any]:
-        """Return the JSON form of the wave. A wave whose effect was not computed has no key ``effect``, as in plans of earlier releases."""
+        """Return the wave as a JSON object. If its effect was not computed, the key ``effect`` is absent, as in older plan files."""
         fields: dict[str, Any] = to_json(self.__dict__)
         if not self.effect.states:
             del fields["effect"]
         return fields
 
     def with_effect(self, effect: WaveEffect) -> Wave:
-        """Return the wave with its computed effect, which is also added to ``risks`` as sentences.
+        """Return the wave with its computed effect. The sentences about the effect are added to ``risks``.
 
-        The present ``risks`` must be those that ``waves`` set.
+        ``risks`` must still be as the function ``waves`` set it.
         """
         lines = effect.lines()
         if not lines and not self.risks and effect.states:
@@ -105,11 +105,10 @@ class PlanLimits:
 class Risk:
     """The loss of capacity and reachability while some devices are out of service.
 
-    - ``uplinks``: the smallest share of its uplink capacity that a leaf keeps, 0 to 1.
-    - ``worst``: the leaf that keeps the least.
-    - ``nics``, ``cut``: the share (0 to 1) of the NICs that have a port now, and the number of NICs, that are cut off from
-      their leaf.
-    - ``outside``: the devices outside the fabric whose ports are out, each with the switch and port.
+    - ``uplinks``: the smallest share of its uplink capacity that a leaf keeps, 0 to 1; ``worst``: this leaf.
+    - ``cut``: the number of NICs that are cut off from their leaf; ``nics``: their share (0 to 1) of the NICs that have a
+      port now.
+    - ``outside``: the devices outside the fabric whose ports are out.
     - ``lost``: the number of lost routes, counted by switch and prefix.
     """
 
@@ -122,7 +121,7 @@ class Risk:
 
     @property
     def unavailable(self) -> float:
-        """The larger of two shares: the uplink capacity that the worst leaf loses, and the NICs that are cut off."""
+        """The share of the network at risk: the worst leaf's lost uplink capacity or the share of NICs cut off, whichever is larger."""
         return max(1 - self.uplinks, self.nics)
 
     def lines(self) -> list[str]:
@@ -206,7 +205,7 @@ def _is_out(device: str, port: str, out: Mapping[str, frozenset[str]]) -> bool:
 
 
 def _joined(sets: Sequence[frozenset[str]]) -> dict[str, set[str]]:
-    """Return, for each device, all devices that share its wave. Sets with a device in common are merged."""
+    """Return, for each device, all devices that share its wave. Sets of ``sets`` that have a device in common are merged."""
     companions: dict[str, set[str]] = {}
     for devices in sets:
         whole = set(devices).union(*(companions.get(name, ()) for name in devices))
@@ -232,11 +231,9 @@ def _groups(network: Network, changes: Mapping[str, DeviceChange]) -> Iterator[t
 
 
 def _common(network: Network, switch: Switch) -> str:
-    """Return the name of the group of switches that may be changed together.
+    """Return the name of the group of switches that may be changed together: a rail, stripe, plane, path color or pod.
 
-    Switches with the same name are in the same group.
-
-    The groups are switches of one rail, stripe, plane, path color or pod.
+    Switches for which the name is the same are in the same group.
     """
     where = f"{switch.fabric}, {several(switch.role)}"
     if switch.role == "leaf":
@@ -301,7 +298,7 @@ class _Service:
 
 
 def _in_service(network: Network, now: Attached) -> _Service:
-    """Return what is in service. ``now``: the far ends of the ports that carry traffic before the plan."""
+    """Return the links and ports in service. ``now`` has the far ends of the ports that carry traffic before the plan."""
     uplinks: list[_Uplink] = []
     nics: dict[tuple[str, str], dict[tuple[str, str], None]] = {}
     absent: set[tuple[str, str]] = set()
@@ -333,9 +330,10 @@ def _in_service(network: Network, now: Attached) -> _Service:
 
 
 def _risk(control: ControlPlane, service: _Service, out: Mapping[str, frozenset[str]], *, routes: bool = False) -> Risk:
-    """Return the loss while devices, or some of their ports, are out. With ``routes``, also count lost routes, which is slower.
+    """Return the loss while devices, or some of their ports, are out of service.
 
-    ``out`` has, for each device, the ports that are out of service; empty for the whole device.
+    ``out`` has, for each device, the ports that are out of service; empty for the whole device. With ``routes``, lost routes
+    are counted too, which is slower.
     """
     every: dict[str, float] = {}
     alive: dict[str, float] = {}
@@ -356,9 +354,9 @@ def _risk(control: ControlPlane, service: _Service, out: Mapping[str, frozenset[
 
 
 def _lost_routes(control: ControlPlane, gone: Sequence[str]) -> int:
-    """Return the number of routes that other switches lose without these switches; 0 if the routes do not settle.
+    """Return the number of routes that all other switches lose if the switches ``gone`` are out of service.
 
-    The effect of the wave then has the reason.
+    Return 0 if the routes do not settle. The effect of the wave then has the reason.
     """
     try:
         before, after = control.routes(), control.routes(gone)

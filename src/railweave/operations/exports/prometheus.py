@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 _PORT = "device, port"
 _ON_PORT = f"on ({_PORT}) group_left (kind, peer, color)"
 INTERVAL_S = 10
-"""The seconds between samples, as by default in ``railweave watch``. Rates are computed over six samples."""
+"""The seconds between samples: the default of ``railweave watch``. Rates are computed over six samples."""
 _OVER = f"{6 * INTERVAL_S}s"
 
 

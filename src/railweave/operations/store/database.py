@@ -48,7 +48,10 @@ Statement = tuple[str, "Sequence[Sequence[Any]]"]
 
 
 class Database(Protocol):
-    """A database with the tables above. Its methods raise ``OutputError`` if the database cannot be reached or refuses a statement."""
+    """A database that stores benchmark runs in the tables ``TABLES``.
+
+    Its methods raise ``OutputError`` if the database cannot be reached or refuses a statement.
+    """
 
     @property
     def where(self) -> str:
@@ -64,11 +67,11 @@ class Database(Protocol):
         ...
 
     def read(self, statement: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
-        """Return the rows of a query."""
+        """Return the rows of a query. ``values`` replace the ``?`` placeholders of the statement."""
         ...
 
     def write(self, statements: Iterable[Statement]) -> None:
-        """Execute statements in one transaction."""
+        """Execute statements, each once per row of its values, in one transaction."""
         ...
 
     def close(self) -> None:
@@ -105,7 +108,7 @@ class Postgres:
         return int(self.read("SELECT version FROM railweave.store")[0][0]) if there else None
 
     def create(self) -> None:
-        """Create the tables and the triggers that refuse changes, in one transaction, because PostgreSQL can roll back the creation of tables."""
+        """Create the tables and the triggers that refuse changes. One transaction is enough: PostgreSQL also rolls back new tables."""
         with self._refusing(), self._opened.transaction():
             self._opened.execute("CREATE SCHEMA IF NOT EXISTS railweave")
             self._opened.execute("SET LOCAL search_path TO railweave")
@@ -119,7 +122,7 @@ class Postgres:
             self._opened.execute("INSERT INTO store VALUES (%s)", (SCHEMA,))
 
     def read(self, statement: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
-        """Return the rows of a query."""
+        """Return the rows of a query. ``values`` replace the ``?`` placeholders of the statement."""
         with self._refusing():
             self._opened.execute("SET search_path TO railweave")
             return self._opened.execute(statement.replace("?", "%s"), tuple(values)).fetchall()
@@ -211,12 +214,15 @@ class Sqlite:
             self._opened.execute(f"PRAGMA application_id = {APPLICATION}")
 
     def read(self, statement: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
-        """Return the rows of a query."""
+        """Return the rows of a query. ``values`` replace the ``?`` placeholders of the statement."""
         with self._refusing():
             return self._opened.execute(statement, tuple(values)).fetchall()
 
     def write(self, statements: Iterable[Statement]) -> None:
-        """Execute statements in one transaction. If the process is killed, SQLite's journal rolls the transaction back."""
+        """Execute statements, each once per row of its values, in one transaction.
+
+        If the process is killed, SQLite's journal rolls the transaction back.
+        """
         with self._transaction():
             for statement, rows in statements:
                 self._opened.executemany(statement, rows)

@@ -158,7 +158,7 @@ class StoredRuns:
         return numbers_table(run)
 
     def to_json(self) -> dict[str, Any]:
-        """Return all data of each run, and the schema version of the store."""
+        """Return the JSON object of the runs: all data of each run, and the schema version of the store."""
         return {"schema": SCHEMA, "runs": [run.to_json() for run in self.runs]}
 
     def written(self, file: Path) -> str:

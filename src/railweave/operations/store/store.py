@@ -51,7 +51,7 @@ _FIX = "`railweave bench import FILE --store STORE` makes one"
 
 
 def runs_of(word: str, beside: str = "") -> list[Run]:
-    """Return the runs that a command-line argument names.
+    """Return the runs that a command-line argument names: all runs of a store, or one run (``STORE#ID``, or only an id).
 
     ``beside`` is another argument of the command. If ``word`` is only a run id, the store that ``beside`` names is
     searched. Raises ``InputError`` if the store has no run with that id, and the errors of ``opened``.
@@ -124,7 +124,7 @@ class Store:
         return known
 
     def settings(self) -> list[tuple[Pairs, bool]]:
-        """Return the settings of each run, and True if the run failed, in the order of storing. Samples are not read."""
+        """Return (settings, True if the run failed) for each run, in the order of storing. Samples are not read."""
         rows = self._database.read("SELECT settings, failures FROM runs ORDER BY number")
         return [(_pairs(settings), bool(json.loads(failures))) for settings, failures in rows]
 

@@ -31,7 +31,10 @@ if TYPE_CHECKING:
 DEFAULT_THRESHOLD = 7
 """The default index of the dynamic threshold: alpha = 2^(index - 7) (facts of Broadcom's switches)."""
 LONGEST_PAUSES = 10
-"""A multiple of the longest pause in a healthy network. A watchdog may act only on pauses that are longer. The value is assumed, because no source states one."""
+"""The factor between the longest pause in a healthy network and the shortest pause on which a watchdog may act.
+
+The value is assumed, because no source states one.
+"""
 MOST_DETECTION = 10
 """The largest number of consecutive polls that a fabric file can require before the watchdog acts."""
 MOST_RECOVERY_MS = 1500
@@ -43,7 +46,7 @@ _LIKE: dict[RoleName, tuple[str, ...]] = {
     "super-spine": ("super_spine", "spine", "leaf"),
     "dci": ("dci", "spine", "leaf"),
 }
-"""For each role, the sections of the fabric file whose values apply to it. The first section that the file has is used."""
+"""For each role, the sections of the fabric file that may have its values. The first section that the file has applies."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +113,7 @@ def _roles(network: Network) -> Iterator[tuple[Fabric, RoleName, Qos, Headroom]]
 
 
 def headroom(network: Network) -> list[Derived]:
-    """Return the headroom, ingress thresholds and XON offsets of every role that sends PFC pauses."""
+    """Return the computed ranges of headroom, ingress thresholds and XON offsets, for every role that sends PFC pauses."""
     derived: list[Derived] = []
     for fabric, role, qos, worst in _roles(network):
         at: tuple[Fabric, RoleName] = fabric, role
@@ -121,7 +124,7 @@ def headroom(network: Network) -> list[Derived]:
 
 
 def _shared(worst: Headroom) -> tuple[float, str]:
-    """Return the size in bytes of the buffer that the partitions divide, and the source of this size."""
+    """Return (bytes of the buffer that is divided into lossless, lossy and headroom shares, source of this number)."""
     if worst.published_bytes is not None:
         return worst.published_bytes * 100 / max(
             1, worst.partition_percent
@@ -203,7 +206,10 @@ def _limit(index: int, pool: float, queues: int) -> float:
 
 
 def watchdog(network: Network) -> list[Derived]:
-    """Return the detection and recovery times of the PFC watchdog, for every role that sends pauses and has a watchdog."""
+    """Return the computed ranges of the PFC watchdog's detection and recovery times, for every role that has a watchdog.
+
+    Roles that send no pauses are left out.
+    """
     derived: list[Derived] = []
     rows = list(_roles(network))
     for fabric, role, qos, _ in rows:
@@ -218,7 +224,7 @@ def watchdog(network: Network) -> list[Derived]:
 
 
 def _longest_pause_ms(rows: Sequence[tuple[RoleName, Qos, Headroom]]) -> tuple[float, list[str]]:
-    """Return the longest pause in ms in a network without faults, and the lines of the arithmetic.
+    """Return (longest pause in ms in a network without faults, lines of the arithmetic). ``rows`` has the roles that send pauses.
 
     The bound assumes that every switch of a path drains its whole lossless pool through one port.
     """
@@ -280,7 +286,10 @@ def in_file(document: Any, derived: Sequence[Derived]) -> dict[tuple[str, ...], 
 
 
 def place_in_file(document: Any, fabric: str, role: RoleName, path: tuple[str, ...]) -> tuple[str, ...]:  # noqa: ANN401 - plain YAML
-    """Return the path of a role's field in a fabric file: at the role, at the role that it inherits from, or at the fabric."""
+    """Return the full path of a role's field in a fabric file. ``path`` is the path below the role.
+
+    If the file states the field not at the role but at the role that it inherits from, or at the fabric, the path is there.
+    """
     return ("fabrics", fabric, *_stated(at_path(document, ("fabrics", fabric)), role), *path)
 
 
@@ -310,7 +319,7 @@ class RuleResult(JsonObject):
     amended: str
 
     def to_text(self) -> str:
-        """Return each value with its range and arithmetic, as text."""
+        """Return the text that the command prints: each value with its range and the arithmetic."""
         lines: list[str] = []
         for value in self.values:
             have = "the system's default" if value.have is None else _with_unit(value.have, value.unit)

@@ -103,7 +103,7 @@ _ROWS = {
     PFC.id: "PFC pause frames",
     ECN.id: "ECN marked packets",
 }
-"""The row of Table 9 for each finding."""
+"""The row of Table 9 (EVPN test report) for each finding, by the id of its rule."""
 _QUEUE, _PRIORITY = re.compile(r"\bqueue (\d+)"), re.compile(r"\bpriority (\d+)")
 
 
@@ -145,8 +145,9 @@ class Symptom(JsonObject):
 
 @dataclass(frozen=True)
 class Diagnosis(JsonObject):
-    """The symptoms in the order in which to fix them, and a step (one change of one field) for the first symptom that such a change fixes.
+    """The symptoms that counters show, in the order in which to fix them, and the next step.
 
+    - ``step``: one change of one field, for the first symptom that such a change fixes; None if there is none.
     - ``before``, ``after``: the simulator's results with the file's values and with the proposed step, by seed; empty
       without a rehearsal.
     - ``patch``, ``amended``: the patch and the patched file; empty if nothing is proposed.
@@ -207,7 +208,7 @@ class Diagnosis(JsonObject):
         return bool(self.patch) and not self.worse
 
     def to_text(self) -> str:
-        """Return the diagnosis as text."""
+        """Return the diagnosis as text: the symptoms with their evidence, the step, and the results of its simulation."""
         lines: list[str] = []
         for symptom in self.symptoms:
             row = f" (EVPN test report, Table 9: {symptom.row})" if symptom.row else ""
@@ -273,9 +274,9 @@ def _moves(network: Network, document: Any, rule: str, findings: Sequence[Findin
 
 
 def _next(rule: str, qos: Qos, description: str) -> list[tuple[tuple[str, ...], int, int]]:
-    """Return the field changes that may fix a symptom; empty if no field can be changed. Each has the path in the fabric file, the present value and the next value.
+    """Return (path in the fabric file, present value, next value) for each field change that may fix a symptom; often empty.
 
-    ``description`` is the text of the finding.
+    ``rule`` is the id of the symptom's rule, ``qos`` the present settings, and ``description`` the text of the finding.
     """
     buffers = qos.buffers
     if rule == RESOURCE.id:
@@ -317,7 +318,7 @@ def not_seen(result: CheckResult) -> tuple[str, ...]:
 
 
 COUNTED = "counters-"
-"""The beginning of the names of subjects that are counters."""
+"""The prefix that marks a checked subject as a kind of counter."""
 
 
 def step_of(observed: Sequence[Symptom]) -> Symptom | None:
@@ -334,6 +335,7 @@ def diagnosed(
 ) -> Diagnosis:
     """Return the diagnosis with its next step. Raises ``InputError`` if the file cannot be patched.
 
+    - ``text``: the text of the fabric file. ``observed``: the symptoms.
     - ``rehearse``: a function that simulates the network with some values changed, or None for no simulation.
     - ``rehearsed``: a text about the servers of the simulation.
     """

@@ -71,7 +71,7 @@ TITLES: dict[Kind, str] = {
     "pauses": "PFC frames",
     "errors": "errors of links",
 }
-"""The description of each counter that a guardrail limits."""
+"""The description of each counter for which a study may set a guardrail (a limit)."""
 
 
 class GuardrailError(RailweaveError):
@@ -87,7 +87,7 @@ class StateReading:
 
 
 class Counters:
-    """The counters of a site's switches, and the study's guardrails for them."""
+    """The counters of a network's switches, and the study's guardrails (the limits on their increase)."""
 
     def __init__(self, site: Site, rails: Guardrails) -> None:
         self._site, self._rails = site, rails
@@ -131,9 +131,10 @@ class Counters:
         ]
 
     def broken(self, then: StateReading, now: StateReading) -> str:
-        """Return a text about the guardrail that was exceeded and its counter; empty if no guardrail was exceeded.
+        """Return a text that names the exceeded guardrail and its counter; empty if no guardrail was exceeded.
 
-        A switch that no longer answers is also treated as an exceeded guardrail.
+        A guardrail is a limit of the study on a counter's increase. A switch that no longer answers counts as an exceeded
+        guardrail.
         """
         if now.silent:
             name, why = next(iter(now.silent.items()))
@@ -146,7 +147,7 @@ class Counters:
         return ""
 
     async def watch(self, then: StateReading) -> None:
-        """Read counters repeatedly until a guardrail is exceeded; then raise ``GuardrailError``."""
+        """Read counters repeatedly, and raise ``GuardrailError`` as soon as one has increased too much since the reading ``then``."""
         while True:
             await asyncio.sleep(self._rails.every)
             if why := self.broken(then, await self.read()):
@@ -207,7 +208,7 @@ def plan_of(
 
 
 def label_of(words: str) -> str:
-    """Return a text as a part of file names. A long text is shortened and ends in its digest."""
+    """Return a text in a form that is valid in file names. A long text is shortened and ends in its digest."""
     plain = re.sub(r"[^A-Za-z0-9=._-]+", "-", words).strip("-.") or "own"
     return plain if len(plain) <= 80 else f"{plain[:60]}-{hashlib.sha256(words.encode()).hexdigest()[:12]}"
 
@@ -274,7 +275,7 @@ def _text(value: object) -> str:
 
 
 def bandwidths(plan: BenchPlan, runs: Sequence[Run]) -> tuple[dict[str, float], str]:
-    """Return the bus bandwidth in GB/s by run name, and the reason if a run failed; empty if none failed."""
+    """Return (bus bandwidth in GB/s by run name, reason if a run failed, else empty)."""
     speeds: dict[str, float] = {}
     kept = {dict(run.settings).get(PLANNED, ""): run for run in runs}
     for planned in plan.runs:
@@ -292,7 +293,10 @@ def bandwidths(plan: BenchPlan, runs: Sequence[Run]) -> tuple[dict[str, float], 
 
 
 DEPLOY_S = 120
-"""The seconds per wave that rollback timers allow for reading and changing devices, in addition to the time to converge."""
+"""The seconds per wave (devices changed together) that rollback timers allow for reading and changing devices.
+
+The time for the network to converge is added.
+"""
 
 COUNTED: tuple[Kind, ...] = ("drops", "pauses", "marks")
 """The network counters that a sample records."""
@@ -315,7 +319,7 @@ class Runs(Protocol):
 class NetworkAccess:
     """The functions and values with which a study reaches the network.
 
-    - ``site``: a function that returns the site of a design.
+    - ``site``: a function that returns the running network, with the logins of its devices, for a design.
     - ``runs``: a function that runs benchmarks.
     - ``secrets``: the values of secrets, by name.
     - ``say``: a function that receives a progress line.
@@ -377,7 +381,7 @@ class HardwareEvaluator:
                 raise OutputError("; ".join(problem.what for problem in error.problems)) from None
 
     def _combination(self, wanted: Sequence[TrialRequest]) -> list[Sample | RefusedCombination | FailedCombination]:
-        """Return the results of all runs of one combination."""
+        """Return the results of all runs of one combination. All of ``wanted`` have the same values and different seeds."""
         values = wanted[0].values
         space = self._task.space
         in_file = space.in_file(values)
@@ -407,8 +411,8 @@ class HardwareEvaluator:
     ) -> list[Sample] | list[FailedCombination]:
         """Run benchmarks while a trial's values are in force. If no device needs a change, only run the benchmarks.
 
-        ``words`` has the values as text. Raises ``GuardrailError`` if a guardrail is exceeded, and ``StoppedError`` as
-        ``operations.deploy.trial.with_plan_applied`` does.
+        ``words`` has the values as text. Raises ``GuardrailError`` if a counter increases by more than the study allows, and
+        ``StoppedError`` as ``operations.deploy.trial.with_plan_applied`` does.
         """
         site = self._way.site(network)
         change = self._change(site, words)
@@ -450,7 +454,7 @@ class HardwareEvaluator:
     ) -> list[Sample] | list[FailedCombination]:
         """Run benchmarks on the network as it is, and read counters before and after.
 
-        With ``guarded``, raises ``GuardrailError`` as soon as a guardrail is broken.
+        With ``guarded``, raises ``GuardrailError`` as soon as a counter has increased by more than the study allows.
         """
         before = asyncio.run(self._counters.read())
         if guarded and before.silent:

@@ -33,12 +33,12 @@ class Sample(JsonObject):
     """The result of one run with one seed.
 
     - ``parts``: the bus bandwidth of each collective in GB/s, or the step time of each job in ms.
-    - ``speed``: the weighted geometric mean of ``parts``, in the same unit. More is better for collectives (a
-      bandwidth), and less is better for jobs (a step time).
+    - ``speed``: the weighted geometric mean of ``parts``, in the same unit. More is better for collectives, and less is
+      better for jobs.
     - ``drops``, ``pauses``, ``marks``: dropped packets, PFC pauses and ECN-marked packets of all collectives; None if
       not counted.
-    - ``fairness``: Jain's fairness index of the jobs' speeds when all run together, each relative to its speed when
-      run without the others; None if there is only one job.
+    - ``fairness``: Jain's fairness index of the jobs' relative speeds. A relative speed compares a job's speed among all
+      jobs with its speed alone. None if there is only one job.
     - ``complete``: True if everything arrived.
     """
 
@@ -53,7 +53,7 @@ class Sample(JsonObject):
 
 
 def sample_of(value: Mapping[str, Any]) -> Sample:
-    """Return the sample of a JSON form."""
+    """Return the sample that a JSON object of a stored trial describes."""
     plain: dict[str, Any] = {**value, "parts": tuple(value["parts"])}
     return Sample(**plain)
 
@@ -79,7 +79,7 @@ class FailedCombination:
 
 @dataclass(frozen=True)
 class TrialRequest:
-    """A requested run of a trial: the values of knobs by name, and a seed."""
+    """A requested run of a trial: the values of knobs (the fields that a study varies) by name, and a seed."""
 
     values: Mapping[str, Setting]
     seed: int
@@ -88,9 +88,8 @@ class TrialRequest:
 class Evaluator(Protocol):
     """An evaluator of trials. Results are in request order, and each depends only on its own request.
 
-    ``simulated`` runs the simulator. ``hardware`` applies a combination to the switches with a rollback timer, runs
-    benchmarks while it watches counters, and then restores the file's own values. A study uses both evaluators in the
-    same way.
+    One evaluator runs the simulator. The other, for hardware, applies a combination to the switches with a rollback timer,
+    runs benchmarks while it watches counters, and then restores the file's own values. A study uses both in the same way.
     """
 
     def measure(self, wanted: Sequence[TrialRequest]) -> Sequence[Sample | RefusedCombination | FailedCombination]:
@@ -120,7 +119,8 @@ def designed(
 ) -> Network | RefusedCombination:
     """Return the network of a fabric file with some values replaced, or the reason why the design refuses them.
 
-    ``values`` has the new values by path. ``device`` and ``hardware`` are explained at ``api.load``.
+    ``values`` has the new values by path. ``device`` has switch models that replace those of the file, and ``hardware`` is a
+    folder of hardware files.
     """
     document = replace(source.document, value=with_values(source.document.value, values))
     try:

@@ -28,7 +28,7 @@ MOST_LABELS = 9
 
 
 def parallel(outcome: Outcome) -> str:
-    """Draw a parallel coordinates plot, with an axis for each knob and one for the first objective.
+    """Draw a parallel coordinates plot, with an axis for each knob (a field that the study varies) and one for the first objective.
 
     Each trial that was measured with every seed is a line. The best trial is bold.
     """
@@ -60,7 +60,7 @@ def parallel(outcome: Outcome) -> str:
 
 
 def _part(outcome: Outcome, trial: Trial, least: float, span: float) -> float:
-    """Return the position of a trial's result between the worst (0) and the best (1) result.
+    """Return the position of a trial's result on its axis, between the worst (0) and the best (1) result.
 
     ``least`` is the lowest result, and ``span`` the difference between the highest and the lowest.
     """
@@ -147,7 +147,7 @@ WHERE = {
     "bench": "on hardware.",
     "both": "of the simulator; its best were measured on hardware.",
 }
-"""The ends of the sentence that states where trials were measured, by evaluator."""
+"""The end of the sentence that states where trials were measured, by the study's evaluator."""
 
 
 def tuning_html(result: Result) -> str:
@@ -260,6 +260,6 @@ def _importance(result: Result) -> str:
 
 
 def _journal(outcome: Outcome) -> str:
-    """Return a note that ``journal.jsonl`` has all trials, if the table leaves some out."""
+    """Return the paragraph that points to ``journal.jsonl`` if the table leaves trials out; empty otherwise."""
     all_of = "journal.jsonl has all of them."
     return element("p", all_of, class_="about") if len(outcome.trials) > MOST_ROWS else ""

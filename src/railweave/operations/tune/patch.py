@@ -27,7 +27,10 @@ _BARE = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.%/+-]*")
 
 
 def with_values(value: Any, wanted: Mapping[tuple[str, ...], Setting]) -> Any:  # noqa: ANN401 - plain YAML
-    """Return a copy of a parsed document with the values at some paths replaced. Missing maps along a path are created."""
+    """Return a copy of a parsed document in which the values at the paths of ``wanted`` are replaced.
+
+    Missing maps along a path are created.
+    """
     changed = copy.deepcopy(value)
     for path, new in wanted.items():
         at = changed
@@ -49,7 +52,7 @@ def at_path(value: Any, path: Sequence[str]) -> Any:  # noqa: ANN401 - plain YAM
 
 
 def amended(text: str, file: str, wanted: Mapping[tuple[str, ...], Setting]) -> str:
-    """Return the text with the values at some paths replaced.
+    """Return a fabric file's text with the values at the paths of ``wanted`` replaced.
 
     Raises ``InputError`` with the line of the file if a value cannot be changed without changing other values too.
     """
@@ -110,7 +113,7 @@ def _line(text: str, file: str, path: Sequence[str]) -> int:
 
 
 def _deepest(node: Any, path: Sequence[str]) -> tuple[Any, list[str]]:  # noqa: ANN401 - YAML nodes
-    """Return the last node on a path that exists in the document, and the remaining keys of the path."""
+    """Return (last node on a path that exists in the document, remaining keys of the path)."""
     inner = _below(node, path[0]) if path else None
     return (node, list(path)) if inner is None else _deepest(inner, path[1:])
 
@@ -153,7 +156,10 @@ def _flow_value(keys: Sequence[str], value: Setting) -> str:
 
 
 def _in_block(text: str, node: yaml.MappingNode, keys: list[str], value: Setting) -> str:
-    """Return the text with new lines added after the last line of a block, at the block's indentation."""
+    """Return the text with lines added at the end of the YAML block ``node``, at its indentation.
+
+    The lines have the nested ``keys``, and ``value`` at the last of them.
+    """
     rows = text.splitlines(keepends=True)
     column, last = node.start_mark.column, node.start_mark.line
     for number in range(node.start_mark.line + 1, len(rows)):

@@ -44,7 +44,7 @@ class Result:
 
     - ``patch``: a diff of the fabric file for ``patch -p0``.
     - ``amended``: the whole text of the fabric file with the patch applied.
-    - ``beside``: the proposed values of parameters that are not in a fabric file.
+    - ``beside``: by name, the proposed values of simulator parameters that a fabric file does not have.
     - ``folder``: the folder with the files of the study.
 
     ``patch`` and ``amended`` are empty if the file's own values are kept.
@@ -134,7 +134,7 @@ class Result:
 
     @property
     def knobs_table(self) -> Table:
-        """A table with a row for each knob: the file's own value, and the proposed value."""
+        """A table with a row for each knob (a field that the study varies): the file's own value, and the proposed value."""
         outcome, check = self.outcome, self.outcome.confirmed
         short = short_names([knob.name for knob in outcome.space.knobs])
         rows: list[tuple[object, ...]] = []
@@ -189,7 +189,7 @@ class Result:
         )
 
     def to_text(self) -> str:
-        """Return the result as a few lines of text."""
+        """Return the text that the command prints: the numbers of trials, the proposed values, the results, and the verdict."""
         outcome, check = self.outcome, self.outcome.confirmed
         pruned = sum(trial.state == "pruned" for trial in outcome.trials)
         refused = sum(trial.state == "refused" for trial in outcome.trials)
@@ -225,7 +225,7 @@ class Result:
         return "\n".join(lines)
 
     def _words(self, values: Mapping[str, Setting]) -> str:
-        """Return those values as text that differ from the fabric file's."""
+        """Return the values that differ from the fabric file's as text, such as ``min_fill=55, max_fill=90``."""
         own_values = {
             knob.name: value
             for knob, value in zip(self.outcome.space.knobs, self.outcome.space.own_values, strict=True)
@@ -261,7 +261,7 @@ class Result:
         return f"{aim.title}, {tail} of {len(own_samples)} fresh {self.fresh}: {before:,.2f} -> {after:,.2f}{unit}{change}{sure}"
 
     def to_json(self) -> dict[str, Any]:
-        """Return the documented JSON object (docs/predict.md)."""
+        """Return the JSON object that ``tune run`` prints and writes (see docs/predict.md)."""
         outcome = self.outcome
         return {
             "study": outcome.study.name,
@@ -325,7 +325,7 @@ def trials_json(outcome: Outcome) -> list[dict[str, Any]]:
 def result_of(outcome: Outcome, fabric: Path, text: str, values: Mapping[str, Setting] | None, folder: Path) -> Result:
     """Return the result, with a patch that writes ``values`` into a fabric file's text; None means the proposed values.
 
-    Raises ``InputError`` if the form of the file does not allow the changes.
+    Raises ``InputError`` if the file's text does not allow the changes, for example because of a YAML alias.
     """
     check = outcome.confirmed
     taken = values if values is not None else check.values if check is not None and check.verdict == "better" else None

@@ -1,6 +1,7 @@
 """The run of a study, from its file to its outcome.
 
-The search proposes, measures and scores trials batch by batch. Then the best values and the file's own values are run on fresh seeds.
+The search proposes, measures and scores trials batch by batch. Then the best values and the file's own values are run
+on seeds that the search has not used.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 CHANCE = 0.05
 """The significance level: a difference counts only if chance produces it with at most this probability."""
 NO_LOSS = 0.005
-"""The largest loss, as a fraction of an objective, that is accepted when a knob is set back to the file's value."""
+"""The largest loss, as a fraction of an objective, that is accepted when a knob (a field to vary) is set back to the file's value."""
 
 Verdict = Literal["better", "no significant difference", "worse", "the file's own values", "breaks a limit"]
 
@@ -87,7 +88,7 @@ class Confirmation:
     """The hardware results of the simulator's best trials, in the simulator's order. Empty if nothing was measured on hardware."""
 
     def to_json(self) -> dict[str, Any]:
-        """Return the confirmation as a JSON object."""
+        """Return the JSON object of the confirmation: both results, the chance, the verdict, and the hardware results."""
         return {
             "verdict": self.verdict,
             "chance": self.chance,
@@ -182,21 +183,24 @@ def _fresh(study: Study) -> range:
 
 
 def _samples(study: Study, values: Mapping[str, Setting], evaluator: Evaluator) -> tuple[tuple[Sample, ...], str]:
-    """Return the samples of some values on fresh seeds. If the values failed or were refused, also return the reason, else an empty text."""
+    """Return (samples of some values on fresh seeds, reason if the values failed or were refused; else empty)."""
     answers = evaluator.measure([TrialRequest(values, seed) for seed in _fresh(study)])
     failed = next((answer.why for answer in answers if not isinstance(answer, Sample)), "")
     return tuple(answer for answer in answers if isinstance(answer, Sample)), failed
 
 
 def _broken(study: Study, winner: Mapping[str, Setting], before: tuple[Sample, ...], why: str) -> Confirmation:
-    """Return the confirmation for values that failed on hardware or that the design refuses, for the reason ``why``."""
+    """Return the confirmation for values that failed on hardware or that the design refuses, for the reason ``why``.
+
+    ``winner`` has these values, and ``before`` the samples of the file's own values.
+    """
     score = scoring.Score(tuple(aim.hopeless for aim in scoring.aims_of(study.goal)), ((why, 1.0),))
     own_score = scoring.scored(study.goal, study.limits, before)
     return Confirmation(winner, (), before, (), own_score, score, 1.0, "breaks a limit")
 
 
 def _as_good(study: Study, before: Sequence[Sample], after: Sequence[Sample]) -> bool:
-    """Return whether the samples ``after`` exceed no limit and are at most ``NO_LOSS`` worse than ``before`` in every objective."""
+    """Return True if the samples ``after`` exceed no limit and are at most ``NO_LOSS`` worse than ``before`` in every objective."""
     if not scoring.scored(study.goal, study.limits, after).feasible:
         return False
     for aim in scoring.aims_of(study.goal):
@@ -257,7 +261,7 @@ class Outcome:
     confirmed: Confirmation | None
 
     def values(self, number: int) -> dict[str, Setting]:
-        """Return the values of a trial by knob."""
+        """Return the values of trial ``number``, by knob (a field that the study varies)."""
         return self.space.values(self.trials[number].chosen)
 
 
@@ -407,7 +411,7 @@ def _frontier(
 ) -> tuple[int, ...]:
     """Return the trials that no other trial beats in every objective, sorted by the first objective, best first.
 
-    If trials have the same combination, only the first is included.
+    ``good`` has the numbers of the trials that exceed no limit. If trials have the same combination, only the first counts.
     """
     aims = scoring.aims_of(study.goal)
     first: dict[Chosen, int] = {}
@@ -422,7 +426,10 @@ def _frontier(
 
 
 def _best(study: Study, scores: Mapping[int, scoring.Score], trials: Sequence[Trial], good: Sequence[int]) -> list[int]:
-    """Return the trials to confirm on hardware, best first, with each combination only once."""
+    """Return the numbers of the trials to confirm on hardware, best first, with each combination only once.
+
+    ``good`` has the numbers of the trials that exceed no limit.
+    """
     aims = scoring.aims_of(study.goal)
     first: dict[Chosen, int] = {}
     for number in sorted(good, key=lambda candidate: (scoring.best_first(aims, scores[candidate]), candidate)):
@@ -481,7 +488,7 @@ def _batch(
 
 
 def _hopeless(study: Study, samples: Sequence[Sample], earlier: Sequence[Trial]) -> bool:
-    """Return whether a trial, after its seeds so far, is worse than the median of earlier trials after the same number of seeds.
+    """Return True if a trial, after its seeds so far, is worse than the median of earlier trials after the same number of seeds.
 
     This is the median rule of D. Golovin and others, 2017.
     """

@@ -20,7 +20,7 @@ ANY = 1 << 62
 
 
 def as_measured(study: Study) -> Study:
-    """Return the study with its guardrails as limits, for scoring samples from hardware."""
+    """Return the study with its guardrails (limits on counters of switches) as limits, for scoring samples from hardware."""
     rails = study.bench.guardrails
     return study.model_copy(
         update={"limits": Limits(drops=ANY if rails.drops is None else rails.drops, pauses=rails.pauses)}
@@ -87,7 +87,7 @@ class Score(JsonObject):
 
 
 def value_of(aim: Aim, sample: Sample) -> float:
-    """Return the value of an objective in one sample."""
+    """Return the value of an objective in one sample. If it was not measured, fairness counts as 1, and a counter as 0."""
     value = getattr(sample, aim.objective)
     return float(value) if value is not None else 1.0 if aim.objective == "fairness" else 0.0
 

@@ -1,4 +1,4 @@
-"""The search of a study with Optuna, which stores trials in an SQLite file, and the importance of knobs.
+"""The search of a study with Optuna, which stores trials in an SQLite file, and the importance of knobs (the fields to vary).
 
 Trials are proposed in batches of a fixed size. After a whole batch is measured, its results are reported to Optuna in
 trial order. The sampler of each trial is created from the study's seed and the trial's number. So the proposals depend
@@ -45,10 +45,13 @@ State = Literal["open", "complete", "pruned", "refused", "failed"]
 """
 
 MOST_REPEATS = 3
-"""The largest number of trials, as a multiple of the budget. A combination that was already measured and is proposed again needs no run, but counts as a trial."""
+"""The largest number of trials, as a multiple of the budget. The budget counts only different combinations.
+
+A combination that was already measured and is proposed again needs no run, but counts as a trial.
+"""
 
 PENALTY = 1e-3
-"""The factor by which a value is made worse for CMA-ES if its combination exceeds a limit, because CMA-ES itself has no limits."""
+"""The factor that makes the value of a combination worse if it exceeds a limit. Only CMA-ES needs it, which knows no limits."""
 
 
 @dataclass(frozen=True)
@@ -219,11 +222,11 @@ def _optuna() -> Any:  # noqa: ANN401 - the module
 
 
 ERROR = 0.05
-"""The accepted probability that a knob without effect is reported with a share."""
+"""The accepted probability that a knob (a field to vary) without effect is nevertheless reported with an importance."""
 LEAST_FREEDOM = 5
 """The smallest number of degrees of freedom (trials minus fitted effects) that a fit must leave for an estimate of the noise."""
 GROUPS = (8, 4, 2)
-"""The largest numbers of groups into which the values of a knob are combined, tried in this order.
+"""The largest numbers of groups into which the values of a knob (a field to vary) are combined, tried in this order.
 
 Neighboring values are combined if not every combination was measured. The first number is used for which the fit has
 fewer effects than half the number of trials. The remaining trials can then estimate the noise.
@@ -231,14 +234,14 @@ fewer effects than half the number of trials. The remaining trials can then esti
 DRAWS = 5_000
 RESAMPLES = 200
 EXACT = 1e-12
-"""The fraction of the sum of squares below which a difference is regarded as a rounding error."""
+"""The fraction of the total sum of squares below which another sum of squares is regarded as a rounding error."""
 
 
 @dataclass(frozen=True, slots=True)
 class Importance:
-    """The fraction of the differences between trials that a knob explains, from 0 to 1.
+    """The fraction of the differences between trials that a knob (a field to vary) explains, from 0 to 1.
 
-    ``low`` and ``high`` are the 5th and 95th percentile of the share over repeated random draws of the noise.
+    ``low`` and ``high`` are the 5th and 95th percentile of ``share`` over repeated random draws of the noise.
     """
 
     share: float
@@ -251,7 +254,7 @@ class Importance:
 
 
 def importance(space: Space, aim: Aim, trials: Iterable[Trial]) -> dict[str, Importance]:
-    """Return the importance of knobs by name: the fraction of the differences between complete trials that a knob explains.
+    """Return the importance of knobs (fields to vary) by name: the fraction of the differences between complete trials that a knob explains.
 
     Knobs that have only one value in the trials are left out. Knobs whose effect cannot be distinguished from chance,
     or from the effect of other knobs, are left out too.
@@ -287,7 +290,7 @@ def importance(space: Space, aim: Aim, trials: Iterable[Trial]) -> dict[str, Imp
 
 
 def _of_grid(names: list[str], values: NDArray[np.float64], rng: np.random.Generator) -> dict[str, Importance]:
-    """Return the importance of knobs by analysis of variance, if every combination was measured.
+    """Return the importance of knobs (fields to vary) by analysis of variance, if every combination was measured.
 
     ``values`` has an axis for each knob, and a last axis for the seeds. In the analysis, a seed is a block, because all
     combinations use the same seeds.
@@ -321,13 +324,20 @@ def _total(means: NDArray[np.float64], axis: int) -> float:
 
 
 def _share(means: NDArray[np.float64], axis: int, freedom: int, noise: float) -> float:
-    """Return the share of a knob (an axis of ``means``) in the sum of squares. The noise is first subtracted from both sums."""
+    """Return the part of the total sum of squares that a knob (an axis of ``means``) explains, from 0 to 1.
+
+    ``freedom`` is the knob's degrees of freedom. The expected ``noise`` is first subtracted from the knob's and from the total
+    sum of squares.
+    """
     whole = float(((means - means.mean()) ** 2).sum()) - (means.size - 1) * noise
     return float(np.clip((_total(means, axis) - freedom * noise) / whole, 0.0, 1.0)) if whole > 0 else 0.0
 
 
 def _groups(level: NDArray[np.int64], most: int) -> NDArray[np.int64]:
-    """Return the group of each trial's value. There are at most ``most`` groups of neighboring values, with similar numbers of trials."""
+    """Return the group of each trial's value, as an index. Neighboring values share a group, and groups have similar numbers of trials.
+
+    ``level`` has the index of each trial's value. There are at most ``most`` groups.
+    """
     if int(level.max()) < most:
         return level
     edges = np.unique(np.quantile(level, np.arange(1, most) / most))
@@ -337,9 +347,9 @@ def _groups(level: NDArray[np.int64], most: int) -> NDArray[np.int64]:
 def _fitted(
     names: list[str], levels: list[NDArray[np.int64]], values: NDArray[np.float64], rng: np.random.Generator
 ) -> dict[str, Importance]:
-    """Return the importance of knobs by a linear fit that has an effect for each value of each knob.
+    """Return the importance of knobs (fields to vary) by a linear fit that has an effect for each value of each knob.
 
-    ``levels`` has, for each knob, the index of its value in each trial.
+    ``levels`` has, for each knob, the index of its value in each trial. ``values`` has the result of each trial.
     """
     whole = float(((values - values.mean()) ** 2).sum())
     columns = [np.eye(int(level.max()) + 1)[level] for level in levels]
@@ -367,7 +377,7 @@ def _fitted(
 
 
 def _left(columns: list[NDArray[np.float64]], values: NDArray[np.float64]) -> tuple[float, int, NDArray[np.float64]]:
-    """Return the residual sum of squares of a linear fit, the rank of its columns, and the fitted values."""
+    """Return (residual sum of squares of a linear fit, rank of its columns, fitted values)."""
     matrix = np.hstack([np.ones((len(values), 1)), *columns])
     fit, _, rank, _ = np.linalg.lstsq(matrix, values, rcond=None)
     fitted = matrix @ fit
@@ -377,7 +387,12 @@ def _left(columns: list[NDArray[np.float64]], values: NDArray[np.float64]) -> tu
 def _chance(
     explained: float, own_freedom: int, left: float, freedom: int, whole: float, rng: np.random.Generator
 ) -> float:
-    """Return the probability that noise alone makes a knob explain this much, from random draws of the F distribution."""
+    """Return the probability that noise alone makes a knob explain this much, from random draws of the F distribution.
+
+    - ``explained``: the knob's sum of squares, with ``own_freedom`` degrees of freedom.
+    - ``left``: the residual sum of squares, with ``freedom`` degrees of freedom.
+    - ``whole``: the total sum of squares.
+    """
     if explained <= EXACT * whole:
         return 1.0
     if left <= EXACT * whole:

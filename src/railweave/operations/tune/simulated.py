@@ -78,7 +78,7 @@ class ParallelSimulator:
 
 
 def placed(study: StudyFile, error: InputError) -> list[Any]:
-    """Return the problems of an error. Each gets the line of the study file that causes it."""
+    """Return the problems of an error. Each problem is given the line of the study file that causes it."""
     problems: list[Any] = []
     for problem in error.problems:
         place = problem.place

@@ -36,7 +36,7 @@ KNOWN_AS = {
 
 @dataclass(frozen=True)
 class Knob:
-    """A knob of a study.
+    """A knob of a study: a field of the fabric file, or a parameter of the simulator, whose value is varied.
 
     - ``path``: the path in the fabric file; empty if the parameter exists only in the simulator.
     - ``values``: all possible values, in order.
@@ -58,12 +58,12 @@ class Knob:
 
 
 Chosen = tuple[int, ...]
-"""A combination of values, as the index of each knob's value."""
+"""A combination of values: for each knob (a field to vary), the index of its value."""
 
 
 @dataclass(frozen=True)
 class Space:
-    """All knobs of a study.
+    """All knobs (fields to vary) of a study.
 
     ``own_values`` has the value of each knob in the fabric file, including defaults; None if it is unknown.
     """
@@ -90,13 +90,16 @@ class Space:
 
     @property
     def own_choice(self) -> Chosen | None:
-        """The file's own values as a combination; None if a value is not among the possible values of its knob."""
+        """The file's own values as a combination; None if a value is not among those that the study tries for its knob (its field)."""
         places = [knob.place(value) for knob, value in zip(self.knobs, self.own_values, strict=True)]
         return None if None in places else tuple(cast("list[int]", places))
 
 
 def space_of(study: StudyFile, fabric: Document, spec: FabricFile) -> Space:
-    """Return the knobs of a study on a fabric file. Raises ``SpecError`` with every problem, each at its line of the study file."""
+    """Return the knobs (fields to vary) of a study on a fabric file.
+
+    Raises ``SpecError`` with every problem, each at its line of the study file.
+    """
     problems: list[Problem] = []
     knobs: list[Knob] = []
     own_values: list[Setting | None] = []
@@ -120,7 +123,7 @@ def space_of(study: StudyFile, fabric: Document, spec: FabricFile) -> Space:
 
 
 class _WrongError(ValueError):
-    """An error in the declaration of a knob, with its fix."""
+    """An error in a study file's declaration of a knob (a field to vary), with its fix."""
 
     def __init__(self, message: str, fix: str = "") -> None:
         super().__init__(message, fix)
@@ -129,7 +132,7 @@ class _WrongError(ValueError):
 
 
 def _values(given: Values) -> tuple[tuple[Setting, ...], bool]:
-    """Return all values of a knob, and True if their order is meaningful (``Knob.ordered``)."""
+    """Return (all values of a knob, True if their order is meaningful). A knob is a field that the study varies."""
     if isinstance(given, Range):
         return _spread(given.first, given.last, given.step, ""), True
     if isinstance(given, str):
@@ -193,7 +196,7 @@ def _same(first: tuple[float, str] | None, second: tuple[float, str]) -> bool:
 
 
 def _own(knob: Knob, fabric: Document, spec: FabricFile) -> Setting | None:
-    """Return the present value of a knob in the file.
+    """Return the present value of a knob (a field to vary) in the fabric file.
 
     Raises ``_WrongError`` if the path is invalid, or if the field cannot have one of the knob's values.
     """
@@ -292,7 +295,7 @@ def shown(values: Mapping[str, Setting], names: Sequence[str] | None = None) -> 
 
 
 def short_names(names: Sequence[str]) -> dict[str, str]:
-    """Return, for each path, the shortest part at its end that no other path ends with."""
+    """Return a short name for each path: the shortest end of the path that is not the end of any other path."""
     shortest: dict[str, str] = {}
     for name in names:
         parts = name.split(".")

@@ -152,7 +152,10 @@ def evaluated(
     simulator: Callable[[], ParallelSimulator | RayEvaluator],
     progress: Callable[[str], None],
 ) -> Outcome:
-    """Run a study with the evaluator that it selects. The evaluator is closed at the end, even after an error."""
+    """Run a study with the evaluator that it selects (simulator or hardware), and return its outcome.
+
+    The evaluator is closed at the end, even after an error. ``simulator`` is a function that starts the simulator.
+    """
     opened: list[ParallelSimulator | RayEvaluator | HardwareEvaluator] = []
 
     def network() -> HardwareEvaluator:

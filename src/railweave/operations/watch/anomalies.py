@@ -74,7 +74,7 @@ class Anomalies:
     def see(
         self, findings: Iterable[Finding], at: float, *, deployed: Collection[str] = ()
     ) -> list[tuple[Change, Anomaly]]:
-        """Update the anomalies with the findings at one time, and return each anomaly that opened, changed or closed.
+        """Update the anomalies with the findings at one time. Return (change, anomaly) for each that opened, changed or closed.
 
         An anomaly has changed if its severity, its cause (``follows``) or its ``deploy`` flag is different.
 
@@ -133,7 +133,7 @@ class Anomalies:
 
 
 def _keyed(findings: Iterable[Finding]) -> Iterator[tuple[_Key, Finding]]:
-    """Yield each finding once, with the key that identifies it over time: its rule, its place, and its text without counts."""
+    """Yield (key, finding) for each finding once. The key identifies it over time: its rule, its place, and its text without counts."""
     seen: set[_Key] = set()
     for finding in findings:
         key = finding.id, finding.where, _words(finding.what)

@@ -85,7 +85,7 @@ class LimitedProtocol(H11Protocol):
         self._look()
 
     def on_response_complete(self) -> None:
-        """End an answer. The time limit of the next request starts with its first byte."""
+        """Mark the answer as complete. The time limit of the next request starts with its first byte."""
         self.busy = False
         self._stop()
         super().on_response_complete()
@@ -136,9 +136,9 @@ DEVICE = "/devices/"
 
 
 def shown(console: Console, where: str, query: Mapping[str, str], *, markup: bool = True) -> PageView | None:
-    """Return the page at a path, or None if there is no such page.
+    """Return the page at the path ``where``, or None if there is no such page. ``query`` has the query parameters.
 
-    ``where`` is the path. If ``markup`` is False, only the live values of the page are built.
+    If ``markup`` is False, only the values that are updated in the open page are built.
     """
     values = Values(markup=markup)
     if where == "/":

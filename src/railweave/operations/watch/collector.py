@@ -68,7 +68,11 @@ class WatchedDevice:
 
 @dataclass
 class Figures:
-    """Statistics of the collector's work since its start."""
+    """Statistics of the collector's work since its start.
+
+    ``steps`` is the number of steps, ``rounds`` the number of readings of single devices, and ``kept`` the number of samples
+    written.
+    """
 
     rounds: int = 0
     kept: int = 0
@@ -135,7 +139,7 @@ class Collector:
             await self.step(time())
 
     async def step(self, now: float) -> None:
-        """End the current round of each device, and write the rounds to the store."""
+        """End the current round of each device (its numbers at one time), and write the rounds to the store."""
         rounds: list[tuple[Layout, Round]] = []
         for device in self.devices.values():
             try:

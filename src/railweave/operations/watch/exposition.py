@@ -131,7 +131,7 @@ def _labels(series: Series, metric: Metric) -> str:
 
 
 def escaped(text: str) -> str:
-    """Return a text escaped as a label value."""
+    """Return a text, escaped as the value of a Prometheus label."""
     return text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
 
 

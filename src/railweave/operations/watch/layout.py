@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 IGNORED = -1
-"""The place of a path whose values are ignored."""
+"""The index that stands for a path whose values are ignored."""
 MOST = 1 << 17
 """The largest number of series of a layout, and the largest number of paths.
 
@@ -33,7 +33,10 @@ Node = dict[str, "int | Node"]
 
 
 class Layout:
-    """The series of one kind of device, in the order in which they first appeared. ``places`` has the place of each."""
+    """The series of one kind of device, in the order in which they first appeared.
+
+    ``places`` has the place of each series, which is its index in the device's arrays.
+    """
 
     def __init__(self, read: Callable[[Elements], Series | None]) -> None:
         self.series: list[Series] = []
@@ -51,11 +54,11 @@ class Layout:
         return len(self.series)
 
     def below(self, elements: Elements) -> dict[bytes, int]:
-        """Return the places of encoded paths below the prefix ``elements``. The function ``learn`` adds new paths to the same mapping."""
+        """Return the places (array indexes) of the encoded paths below the prefix ``elements``. ``learn`` adds paths to this mapping."""
         return self._below.setdefault(elements, {})
 
     def place(self, series: Series) -> int:
-        """Return the place of a series, after adding a new series to the layout.
+        """Return the place (array index) of a series. A new series is first added to the layout.
 
         Return ``IGNORED`` if there are too many series, or if the metric is unknown.
         """
@@ -69,11 +72,11 @@ class Layout:
         return place
 
     def of_metric(self, metric: str) -> list[int]:
-        """Return the places of a metric's series, in ascending order."""
+        """Return the places (array indexes) of a metric's series, in ascending order."""
         return self._by_metric.get(metric, [])
 
     def learn(self, prefix: Elements, path: bytes, *, container: bool) -> int:
-        """Decode a new path, add it to the cache, and return its place.
+        """Decode a new path, add it to the cache, and return its place (the array index of its series).
 
         ``container`` is True if the path leads to a JSON table. The returned place is then a number below ``IGNORED``,
         for use with ``leaves``.
@@ -95,10 +98,10 @@ class Layout:
         return place
 
     def _place_of(self, elements: Elements) -> int:
-        """Return the place of a path, given as elements.
+        """Return the place (array index) of the series that a path leads to. ``elements`` are the path's elements.
 
-        If several paths lead to the same series, only the first has a place, because the others would repeat its
-        numbers.
+        If several paths lead to the same series, only the first has a place, because the others would repeat its numbers.
+        The result is ``IGNORED`` for all other paths.
         """
         series = self._read(elements)
         if series is None:
@@ -107,14 +110,17 @@ class Layout:
         return place if self._owners.setdefault(place, elements) == elements else IGNORED
 
     def under(self, elements: Elements) -> list[int]:
-        """Return the places of the series whose paths begin with ``elements``. An element without keys matches every entry of its list.
+        """Return the places (array indexes) of the series whose paths begin with ``elements``.
 
-        This function is used when a device deletes a path.
+        An element without keys matches every entry of its list. This function is used when a device deletes a path.
         """
         return [place for place, owner in self._owners.items() if _begins(owner, elements)]
 
     def leaves(self, container: int, value: object) -> list[tuple[int, object]]:
-        """Return the place and the value of each leaf of a JSON table. ``container`` is the number that ``learn`` returned."""
+        """Return (place, value) for each leaf of a JSON table. The place is the array index of the leaf's series.
+
+        ``container`` is the number that ``learn`` returned.
+        """
         elements, node = self._containers[container]
         leaves: list[tuple[int, object]] = []
         self._walk(elements, node, value, leaves)
@@ -164,13 +170,13 @@ class Layout:
 
     @property
     def counters(self) -> NDArray[np.bool_]:
-        """An array that is True at the place of each series that is a counter."""
+        """An array that is True at the place (index) of each series that is a counter."""
         self._extend()
         return self._counters
 
     @property
     def scales(self) -> NDArray[np.float64]:
-        """An array with the factor by which the numbers of each series are multiplied, by place."""
+        """An array with the factor by which the numbers of each series are multiplied, by the place (index) of the series."""
         self._extend()
         return self._scales
 

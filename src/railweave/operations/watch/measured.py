@@ -23,7 +23,7 @@ _DOG = {"storms": "detected", "storms_over": "recovered", "storming": "storming"
 
 
 def measurements(state: DeviceState) -> Iterator[tuple[Series, float]]:
-    """Yield every number of a state, with its series."""
+    """Yield (series, number) for every number of a device's state."""
     for name, port in (state.interfaces or {}).items():
         if port.oper_up is not None:
             yield Series("port_up", name), port.oper_up

@@ -194,7 +194,7 @@ class Poller:
     """The source that polls a device with queries.
 
     - ``quick``: the names of the queries to send at every interval; may be empty. Other queries are sent every
-    ``rarely_s`` seconds, and queries for the running configuration at most every ``CONFIGURATION_S`` seconds.
+      ``rarely_s`` seconds, and queries for the running configuration at most every ``CONFIGURATION_S`` seconds.
     - ``take``: a function that reads the answers, by query name, and returns their numbers.
     """
 
@@ -331,7 +331,7 @@ class SnmpSource:
 
 
 def snmp_numbers(column: Column, table: Table, names: Mapping[int, str]) -> list[tuple[Series, float]]:
-    """Return the numbers of a column. ``names`` has the names of ports by SNMP index.
+    """Return (series, number) for each number of an SNMP column. ``names`` has the names of ports by SNMP index.
 
     Rows of other ports, and values that are not numbers, are left out.
     """

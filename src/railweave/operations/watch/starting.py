@@ -148,10 +148,10 @@ def password_of(given: str) -> str:
 def serving_of(listen: str, password: str | None, proxy: str | None, runs: str | None) -> Serving | None:
     """Return the settings of the HTTP server for the address ``listen``; None if ``listen`` is ``none``.
 
-    ``password`` and ``proxy`` are as for ``--password`` and ``--proxy``.
+    ``password`` (``env:NAME`` or ``file:PATH``) and ``proxy`` (``ADDRESS=HEADER``) are the values of these options.
 
-    Raises ``InputError`` if ``listen`` is not ADDRESS:PORT, if other machines can reach the address and neither a
-    password nor a proxy is given, or if the address cannot be used.
+    Raises ``InputError`` if ``listen`` is not ADDRESS:PORT, or if the address cannot be used. Also raises it if other
+    machines can reach the address and neither a password nor a proxy is given.
     """
     secret = None if password is None else password_of(password)
     by = None if proxy is None else proxy_of(proxy)
@@ -212,7 +212,7 @@ def address_of(option: str, given: str, more: str = "") -> tuple[str, int]:
 def serve(watching: WatchedNetwork, at: Serving | None) -> None:
     """Watch a network, and serve it by HTTP if ``at`` is given, until SIGINT or SIGTERM.
 
-    Raises the errors of ``WatchedNetwork.run``.
+    Raises ``OutputError`` if the store cannot be written, or syslog cannot be received.
     """
     asyncio.run(_served(watching, at))
     if watching.store is not None:

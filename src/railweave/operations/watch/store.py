@@ -39,7 +39,7 @@ def packed(series: NDArray[np.uint32], numbers: NDArray[np.float32]) -> bytes:
 
 
 def unpacked(data: bytes) -> tuple[NDArray[np.uint32], NDArray[np.float32]]:
-    """Return the series and numbers of a block that ``packed`` wrote."""
+    """Return (series ids, numbers) of a block that ``packed`` wrote."""
     raw = np.frombuffer(zlib.decompress(data), np.uint8)
     steps, numbers = (
         np.ascontiguousarray(half.reshape(4, -1).T) for half in (raw[: len(raw) // 2], raw[len(raw) // 2 :])
@@ -68,7 +68,7 @@ FOLDS = {"mean": MEAN, "max": MOST, "min": LEAST}
 def folded(
     blocks: Iterable[bytes], folds: NDArray[np.int8], sparse: NDArray[np.bool_]
 ) -> tuple[NDArray[np.uint32], NDArray[np.float32]]:
-    """Combine several blocks of one device into one. Return the series and their numbers.
+    """Combine several blocks of one device into one. Return (series ids, their numbers).
 
     ``folds`` has, by series id, the operation: mean, maximum or minimum. ``sparse`` has, by series id, True if zeros of
     the series are not stored. Such a series is treated as zero in blocks that lack it.
@@ -156,9 +156,10 @@ class Store:
             self._db.execute("COMMIT")
 
     def write(self, rounds: Iterable[tuple[Layout, Round]], now: float | None = None) -> int:
-        """Write rounds, combine the blocks of ended time steps into those of the next tier, and delete old blocks.
+        """Write rounds (each the numbers of one device at one time), and return the number of samples written.
 
-        Return the number of samples written. ``now`` is the time in seconds since 1970; None means the present.
+        Also combine the blocks of ended time steps into the next coarser resolution, and delete old blocks. ``now`` is the time in
+        seconds since 1970; None means the present.
         """
         kept = 0
         now = time() if now is None else now
@@ -180,7 +181,7 @@ class Store:
         self._db.execute("INSERT INTO block VALUES (?, ?, ?, ?)", (tier, device, at, data))
 
     def _fold(self, tier: int, now: float) -> None:
-        """Combine the blocks of the next finer tier into blocks of this tier, for all time steps of the tier that have ended."""
+        """Combine blocks of the next finer resolution into blocks of resolution ``tier``, for all time steps that have ended."""
         step = TIERS[tier].step_s
         row = self._db.execute("SELECT until FROM folded WHERE tier = ?", (tier,)).fetchone()
         if row is None:
@@ -207,7 +208,7 @@ class Store:
         return self._devices[name]
 
     def _numbers_of(self, layout: Layout) -> NDArray[np.uint32]:
-        """Return the ids that the series of a layout have in this file. The index in the result is the place of a series in the layout."""
+        """Return the ids of a layout's series in this file. The array has the order of the layout."""
         known = self._numbers.get(id(layout), np.zeros(0, np.uint32))
         if len(known) < len(layout):
             for series in layout.series[len(known) :]:
@@ -235,7 +236,7 @@ class Store:
     def samples(
         self, device: str, *, since: float, until: float, metrics: Sequence[str] = (), port: str | None = None
     ) -> list[Sample]:
-        """Return the samples of a device between two times, in time order, from the finest tier that reaches back to ``since``.
+        """Return the samples of a device between two times, in time order, from the finest resolution that reaches back to ``since``.
 
         Times are seconds since 1970. Without ``metrics`` and ``port``, all series are returned.
         """

@@ -56,7 +56,10 @@ class Storm:
 
 
 def storms(expected: Mapping[str, Expected], pauses: Mapping[tuple[str, str], float]) -> list[Storm]:
-    """Return the present storms, each with its head and all ports that are paused because of it."""
+    """Return the present PFC storms. Each has its head, the device that causes it, and the ports that are paused because of the head.
+
+    ``pauses`` has the PFC frames received per second, by device and port.
+    """
     ports = {(device, port.name): port for device, expectation in expected.items() for port in expectation.ports}
     paused = {at: rate for at, rate in pauses.items() if rate >= LEAST_PER_S and at in ports}
     by_device: dict[str, list[tuple[str, str]]] = {}

@@ -45,7 +45,7 @@ def json_text(value: bytes) -> bytes:
 def numbers(
     metrics: Sequence[str], values: Sequence[bytes | float | str]
 ) -> tuple[NDArray[np.uint64], NDArray[np.float64]]:
-    """Decode values into 64-bit integers and floats, and return both; a float is NaN if the value is not a number.
+    """Decode values. Return (each value as a 64-bit integer, each value as a float, NaN if it is not a number).
 
     ``metrics`` has the metric of each value.
     """
@@ -126,7 +126,7 @@ class Round:
     """The numbers of one device at one time.
 
     - ``time``: the time when the round ended on this machine, in seconds since 1970.
-    - ``places``: the places of the series in the device's layout.
+    - ``places``: the index of each series in the device's layout (``layout.Layout``).
     - ``numbers``: a number for each place; for counters, the increase per second. NaN if a counter is new or has
       decreased.
     """
@@ -138,9 +138,10 @@ class Round:
 
 
 class Stream:
-    """The numbers of one device. ``counts`` and ``numbers`` have the last values of the series, by place in the layout.
+    """The numbers of one device.
 
-    A value is NaN if no number has arrived yet.
+    ``counts`` and ``numbers`` have the last value of each series, by its index in the device's layout. A value is NaN if no
+    number has arrived yet.
     """
 
     def __init__(self, device: str, layout: Layout) -> None:
@@ -311,6 +312,6 @@ class Stream:
         self.numbers[:] = np.nan
 
     def drop(self) -> None:
-        """Discard the last numbers and all updates that are not decoded yet, for example because they cannot be decoded."""
+        """Discard the last numbers and all updates that are not decoded yet. The caller does so if a device's data cannot be read."""
         self._values, self._stamps, self._done = [], [], []
         self.forget()

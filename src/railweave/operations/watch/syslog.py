@@ -187,9 +187,9 @@ class Syslog:
         self._last[device].append(event)
 
     def _device(self, message: Message, address: str) -> str | None:
-        """Return the device that sent a message, or None. The source address has priority over the host name in the message.
+        """Return the name of the device that sent a message, or None if it is unknown.
 
-        A sender can write any host name.
+        The source address has priority over the host name in the message, because a sender can write any host name.
         """
         name = message.host.lower()
         device = self._by_its_address(address)

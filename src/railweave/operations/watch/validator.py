@@ -83,7 +83,10 @@ class NetworkSnapshot:
 
 
 def look(devices: Iterable[WatchedDevice], rates: Mapping[str, Round], now: float) -> NetworkSnapshot:
-    """Return the known state of the devices. Never raises an error. A device that was not tried yet is neither included nor silent."""
+    """Return the known state of the devices. Never raises an error. ``rates`` has the last numbers of each device.
+
+    A device that was not tried yet is neither included nor silent.
+    """
     states: dict[str, DeviceState] = {}
     silent: dict[str, str] = {}
     unanswered: dict[str, Mapping[str, str]] = {}
@@ -202,7 +205,7 @@ class Validator:
             return [NOT_COMPARED.finding(self.network.name, f"nothing could be compared: {cause(error)}, after {why}")]
 
     def _odd(self, now: NetworkSnapshot, name: str) -> str:
-        """Return the reason why a device's answers cannot be compared, or an empty text if they can be compared."""
+        """Return the reason why a device's state cannot be compared with the design; empty if it can be compared."""
         states = {name: now.states[name]} if name in now.states else {}
         hosts = {name: now.hosts[name]} if name in now.hosts else {}
         try:
@@ -259,7 +262,7 @@ class Validator:
                 yield Deviation(CLOCK, name, description, clock.because if clock else ())
 
     def _check(self, name: str, texts: Mapping[str, str]) -> DeviceCheck:
-        """Return how a device's running configuration differs from the design. The result is computed again only if the text has changed."""
+        """Return the differences between a device's running configuration and the design. They are computed only if a text has changed."""
         known = self._checks.get(name)
         if known is None or known[0] != texts:
             known = texts, saved({name: self._configs[name]}, {name: dict(texts)})[name]

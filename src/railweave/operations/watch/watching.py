@@ -109,7 +109,10 @@ class WatchedNetwork:
         return standing(expected, self.compared, self.anomalies.listed())
 
     async def look(self) -> list[tuple[Change, Anomaly]]:
-        """Compare the known state with the design, in a separate thread. Return the anomalies that opened, changed or closed."""
+        """Compare the known state with the design, in a separate thread.
+
+        Return (change, anomaly) for each anomaly that opened, changed or closed.
+        """
         at = time()
         deployed = deploying(self.fabric, at)
 

@@ -24,7 +24,10 @@ if TYPE_CHECKING:
     from railweave.model.network.model import Network
 
 LOCK = "fabric.lock"
-"""The name of the lock's copy in an output folder. With this copy, `diff` can design a changed fabric file with the same allocations."""
+"""The name of the lock in an output folder: a copy of the numbers that the design allocated to names.
+
+With this copy, `diff` can design a changed fabric file with the same allocations.
+"""
 
 
 def design_file(
@@ -37,11 +40,11 @@ def design_file(
     hardware: Path | None = None,
     changes: Mapping[str, str] | None = None,
 ) -> tuple[Network, Lock]:
-    """Read a fabric file with its inventory and lock, and design it. Return the network and the new lock.
+    """Read a fabric file with its inventory and lock, and design it. Return (network, new lock).
 
-    - ``lock``: a lock to use instead of the file's own.
+    - ``lock``: a lock (the numbers allocated to names) to use instead of the file's own.
     - ``inventory_of``: a different fabric file. Its inventory is used if ``fabric`` has none.
-    - ``compact``: free the slots of names that the file no longer has, so that new names can use them.
+    - ``compact``: free the numbers of names that the file no longer has, so that new names can use them.
     - ``device``: switch models and systems that replace those of the file, as for ``--device``.
     - ``hardware``: a folder of hardware files (``railweave.model.catalog.hardware_files``).
     - ``changes``: values that replace fields of the file, as in ``read_source``.
@@ -55,9 +58,10 @@ def design_file(
 def design_source(
     source: Source, *, compact: bool = False, device: Sequence[str] = (), hardware: Path | None = None
 ) -> tuple[Network, Lock]:
-    """Design a fabric file that was already read. Return the network and the new lock.
+    """Design a fabric file that was already read. Return (network, new lock).
 
-    The arguments are those of ``design_file``. Raises ``InputError`` with file and line of every mistake.
+    ``compact``, ``device`` and ``hardware`` are options of the design, explained at ``design_file``. Raises ``InputError``
+    with file and line of every mistake.
     """
     user_hardware = own_hardware(hardware, source.document)
     known = packaged().with_hardware(user_hardware.hardware)

@@ -40,8 +40,7 @@ class CableWork(NamedTuple):
     The actions are:
 
     - ``lay`` and ``remove``: the cable is in only one of the networks.
-    - ``move``: an end moves to a different port, or a device of the cable moves to a different place. The length is
-      unchanged.
+    - ``move``: an end moves to a different port, or the device at an end moves to a different rack. The length is unchanged.
     - ``replace``: the cable needs a different length.
     - ``optics``: the cable stays, and its optics or speed change.
     """
@@ -77,7 +76,7 @@ class BillChange(NamedTuple):
 
 
 def attributes(network: Network) -> dict[str, Attributes]:
-    """Return the attributes of each cable by its name, including cables to external routers."""
+    """Return the attributes of each cable by cable name, such as its length and optics. Cables to external routers are included."""
     by_cable = {cable.name: _attributes(network, cable) for cable in network.cables}
     for fabric, _, router, link in network.external_links():
         at = {**_place(network, link.leaf, "a_"), **_place(network, router.name, "b_")}
@@ -186,7 +185,7 @@ def cable_work(old: Network, new: Network) -> Iterator[CableWork]:
 
 
 def work_csv(work: Sequence[CableWork]) -> str:
-    """Return the technician's tasks as CSV."""
+    """Return the technician's tasks as CSV with a header line. ``CableWork`` has the columns."""
     return Table(columns(*CableWork._fields), work).as_csv()
 
 
@@ -539,7 +538,7 @@ def _file_changes(target: str, before: DeviceConfig, after: DeviceConfig) -> lis
 
 
 def _whole(tree: ConfigTree) -> list[str]:
-    """Return the commands that create all statements of a tree."""
+    """Return the commands that create all statements of a configuration tree, for a device without them."""
     steps = [Step("add", (), node, (at,)) for at, node in enumerate(tree.nodes)]
     return [str(line) for line in tree.commands(steps)]
 

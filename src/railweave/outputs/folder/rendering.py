@@ -88,7 +88,7 @@ def _check_private(path: Path) -> None:
 
 
 _USED = re.compile(r"(?<=\bsecret:)[\w./:@-]+")
-"""A pattern of the names of secrets in the ``repr`` of a configuration, which includes the operator's own statements."""
+"""The pattern that finds names of secrets in the ``repr`` of a configuration, which includes the operator's own statements."""
 _OPEN = re.compile(REFERENCE.pattern.encode())
 
 
@@ -98,7 +98,7 @@ class RenderedFiles(NamedTuple):
     - ``files``: the content of the files to write, by path.
     - ``kept``: the digests of existing files that stay, by path.
     - ``keys``: the key of every folder, which identifies the input from which the folder was rendered.
-    - ``gaps``: findings about features that cannot be expressed.
+    - ``gaps``: findings about features of the design that an operating system's configuration cannot express.
     """
 
     files: dict[str, bytes]
@@ -214,7 +214,7 @@ def joined(parts: Sequence[RenderedFiles]) -> RenderedFiles:
 
 
 class _Words:
-    """A cache of the ``repr`` of objects. Many servers share these objects."""
+    """A cache of the ``repr`` of objects that many servers share, so that each ``repr`` is computed only once."""
 
     def __init__(self) -> None:
         self._found: dict[int, tuple[object, str]] = {}

@@ -60,12 +60,15 @@ def load_pair(
     old_device: Sequence[str] = (),
     hardware: Path | str | None = None,
 ) -> tuple[Network, Network]:
-    """Return two networks to compare. If ``new`` is a fabric file, it is designed with the allocations of ``old``.
+    """Return (old network, new network) to compare. If ``new`` is a fabric file, it is designed with the allocations of ``old``.
 
     If the new file has no inventory, for example because it is a copy for an experiment, the old file's inventory is used.
-    ``device`` and ``hardware`` are those of ``load``: ``device`` is for the new network, ``hardware`` for both.
-    ``old_device`` replaces switches of the old network. To see the effect of different switches, compare a file with
-    itself. Raises the same errors as ``load``.
+
+    - ``device``: switch models that replace those of the new network; ``old_device``: the same for the old network. To see
+      the effect of different switches, compare a file with itself.
+    - ``hardware``: a folder of hardware files for both networks.
+
+    Raises the same errors as ``load``.
     """
     if isinstance(old, Network) or isinstance(new, Network):
         return network_of(old, old_device, hardware), network_of(new, device, hardware)
@@ -113,7 +116,11 @@ def _from_folder(folder: Path) -> Network:
 
 
 def network_of(source: Network | Path | str, device: Sequence[str] = (), hardware: Path | str | None = None) -> Network:
-    """Return the network of a source. Raises the same errors as ``load``."""
+    """Return the network of a source: a network, a fabric file or a build folder.
+
+    ``device`` has switch models that replace those of the file, and ``hardware`` is a folder of hardware files. Raises
+    ``SpecError``, ``DesignError`` or ``InputError`` if the source cannot be read or designed.
+    """
     if isinstance(source, Network):
         check_as_designed(source, device)
         return source
@@ -146,9 +153,9 @@ def designed_with(fabric: Path, inventory: str, hardware: Path | str | None) -> 
 
 
 def fields_of(source: Network | Path | str) -> Callable[[Sequence[Field]], FieldSource]:
-    """Return a function that finds the field of the fabric file from which a required value follows.
+    """Return a function that finds the file and line of the fabric-file field which determines a designed value.
 
-    For a network or a build folder, the function finds no field.
+    The function gets the fields that may determine the value. For a network or a build folder, it finds no field.
     """
     if isinstance(source, Network) or Path(source).is_dir():
         return lambda _: FieldSource()

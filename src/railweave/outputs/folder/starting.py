@@ -61,8 +61,8 @@ class StartedFabric:
     - ``sizing``: the result of sizing.
     - ``written``: the paths of the files, the fabric file first.
     - ``notes``: sentences about the number of queue pairs.
-    - ``predicted``: True if this number was chosen by prediction.
-    - ``costs``: the cost of each shape that fits, by its title; empty if no prices are given.
+    - ``predicted``: True if the number of queue pairs was chosen by prediction.
+    - ``costs``: the cost of each topology that fits, by its title; empty if no prices are given.
     - ``preview``: examples of addresses, if the operator has given ranges or names.
     - ``findings``: the errors and warnings that ``build`` will report.
     """
@@ -81,7 +81,7 @@ class StartedFabric:
         return all(finding.severity != "error" for finding in self.findings)
 
     def lines(self) -> list[str]:
-        """Return the chosen shape and its alternatives, the files, and the parts that the operator must fill in."""
+        """Return lines about the chosen topology and its alternatives, the files, and the parts that the operator must fill in."""
         return [
             *words(self.sizing.catalog, self.sizing.sized),
             *(f"cost as {name}: {cost}" for name, cost in self.costs.items()),
@@ -131,7 +131,7 @@ def start_for_gpus(
     - ``confirm``: a function that is called with the preview of addresses before anything is written. If it raises an
       error, nothing is written.
 
-    Raises ``InputError`` for wrong input or if no shape fits, and ``OutputError`` if the folder cannot be written.
+    Raises ``InputError`` for wrong input or if no topology fits, and ``OutputError`` if the folder cannot be written.
     """
     check_new(folder)  # now, and not after minutes of work
     if html is not None:
@@ -236,7 +236,7 @@ def to_be_reported(network: Network) -> list[Finding]:
 
 
 def bills(answer: Answer, hardware: Path | None = None) -> dict[Shape, list[Item]]:
-    """Return the bill of materials of each shape that fits, by shape. Each shape is designed for this.
+    """Return the bill of materials of each shape (a topology with its size) that fits. Each shape is designed for this.
 
     ``hardware`` is a folder of hardware files. Raises ``InputError`` if these are not valid.
     """

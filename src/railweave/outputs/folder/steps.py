@@ -100,7 +100,7 @@ def _nearest(name: str, known: Collection[str]) -> str:
 
 
 def files_of(network: Network) -> dict[str, Callable[[Network], bytes]]:
-    """Return, by file name, the functions that write the files which depend only on the network."""
+    """Return, by file name, the functions that write the files below the output folder that depend only on the network."""
 
     def encoded(write: Callable[[Network], str]) -> Callable[[Network], bytes]:
         return lambda network: write(network).encode()
@@ -166,9 +166,10 @@ def earlier_lock(fabric: Path, out: Path) -> Lock | None:
 
 
 def lock_missing(fabric: Path, out: Path, before: Lock | None, now: Lock) -> list[Finding]:
-    """Return a finding if the fabric file has no lock and names therefore got different slots than in the earlier build.
+    """Return a finding if the fabric file has no lock and names therefore got different numbers than in the earlier build.
 
-    The result is a list with one finding or none. ``before`` is the lock of the earlier build, or None.
+    The result is a list with one finding or none. ``before`` is the lock of the earlier build, or None, and ``now`` the new
+    lock. A lock has the numbers allocated to names.
     """
     if before is None:
         return []
@@ -185,15 +186,18 @@ def lock_missing(fabric: Path, out: Path, before: Lock | None, now: Lock) -> lis
 
 
 def _moved(before: Lock, pool: str, name: str, slot: int) -> bool:
-    """Return True if ``name`` had a different slot in the lock ``before``, or a slot in a different pool of the same family."""
+    """Return True if ``name`` had a different number in the lock ``before``, in ``pool`` or in another pool of the same family.
+
+    A lock has pools of names with their allocated numbers (slots). ``slot`` is the present number.
+    """
     had = before.pools.get(pool, {}).get(name)
     return had != slot if had is not None else any(name in slots for slots in _siblings(before, pool))
 
 
 def _siblings(lock: Lock, pool: str) -> list[dict[str, int]]:
-    """Return the other pools of the same family, such as those of servers in other stripes.
+    """Return the other pools of the same family, each with the allocated numbers by name.
 
-    The family of a pool is its name without the last part.
+    The family of a pool is its name without the last part. For example, the servers of all stripes are a family of pools.
     """
     family = pool.rpartition("/")[0]
     return [
@@ -249,7 +253,7 @@ def build(
     """Build the fabric file ``fabric`` into the folder ``out``, and return the result.
 
     - ``secrets``: a file of secrets, whose values replace references in the files.
-    - ``compact``: True to free the slots of names that no longer exist, before designing.
+    - ``compact``: True to free the numbers of names that no longer exist, before designing.
     - ``device``: switches that replace those of the file, as ``leaf=MODEL:NOS`` (``railweave.design.retarget``).
     - ``hardware``: a folder of hardware files.
     - ``prices``: a file of prices for the report's bill of materials.

@@ -273,7 +273,10 @@ def _edited(where: str, name: str, line: int, fix: str | None = None, more: str 
 
 
 def _owner(network: Network, name: str) -> str:
-    """Return the device or server to which a file belongs. For a file of neither, return the file's name or the network's name."""
+    """Return the device or server to which a file belongs.
+
+    For any other file, return the file's name or the network's name.
+    """
     parts = name.split("/")
     if len(parts) > 2:
         return parts[1]
@@ -422,7 +425,7 @@ def _odd_line(designed: str, actual: str) -> tuple[int, str]:
 def _by_device(
     texts: Mapping[str, tuple[str, str]], present: Mapping[str, str]
 ) -> dict[str, dict[str, tuple[str, str]]]:
-    """Return the texts in a folder that are configurations of switches, as (path, text) by device and file name.
+    """Return (path, text) of each switch configuration in a folder, by device and file name.
 
     ``texts`` maps a path to (device, file name); ``present`` maps a path to the text of the file.
     """

@@ -219,7 +219,10 @@ def _write(staging: Folder, name: str, content: bytes, *, private: bool) -> None
 
 
 def _install(output: Folder, staging: Folder, changed: list[str], stale: list[str], there: Set[str]) -> None:
-    """Rename staged files into place, the manifest last, and remove ``stale`` files. A folder that is new at the top is renamed as a whole."""
+    """Rename staged files into place, the manifest last, and remove ``stale`` files. A new folder at the top is renamed as a whole.
+
+    ``there`` has the names that exist at the top of the output folder.
+    """
     moved = dict.fromkeys(name if (top := _top(name)) in there else top for name in changed)
     for name in sorted(moved, key=lambda file_name: file_name == MANIFEST):
         staging.move(name, output, name)

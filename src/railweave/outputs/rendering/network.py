@@ -38,7 +38,7 @@ def emulation(switch: Switch) -> str:
 
 
 def switch_configs(network: Network, config: DeviceConfig) -> list[DeviceConfig]:
-    """Return the configurations of a switch, one for each of its target systems. ``config`` is that for its own system."""
+    """Return the configurations of a switch, one for each system in ``targets``. ``config`` is its configuration for its own system."""
     wanted = targets(network.switch(config.name))
     return [config if target == config.nos else device_config(network, config.name, target) for target in wanted]
 
@@ -49,12 +49,12 @@ def switch_files(config: DeviceConfig) -> dict[str, str]:
 
 
 def config_file(config: DeviceConfig) -> dict[str, str]:
-    """Return the file ``config.json`` of a switch by path. The file has the same form for every system, and never contains secrets."""
+    """Return the file ``config.json`` of a switch by path. Its format is the same for every system, and it never contains secrets."""
     return {f"devices/{config.name}/{CONFIG_FILE}": to_json(config)}
 
 
 def switch_gaps(configs: Sequence[DeviceConfig]) -> list[Finding]:
-    """Return the findings about features that the target systems of a switch cannot express."""
+    """Return findings about features in these configurations that the configuration's operating system cannot express."""
     return [gap for config in configs for gap in system(config.nos).gaps(config)]
 
 
@@ -69,7 +69,7 @@ def shared_files(network: Network) -> dict[str, str]:
 
 
 def render_network(network: Network, by_switch: Mapping[str, DeviceConfig]) -> tuple[dict[str, str], list[Finding]]:
-    """Return the files of every switch, and findings about features that the target systems cannot express.
+    """Return (texts of every switch's files by path, findings about features that the operating systems cannot express).
 
     ``by_switch`` has the configuration of every switch for its own system.
     """

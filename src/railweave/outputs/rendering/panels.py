@@ -22,7 +22,10 @@ PANELS = columns(
 
 
 class Crossing(NamedTuple):
-    """A link between two modules, each with one connector for all its links: the cable and the modules of its ends."""
+    """A link between two optical modules that each have one connector for all their links.
+
+    ``cable`` is the link. ``near`` and ``far`` are the modules at its lower and its upper end.
+    """
 
     cable: Cable
     near: Module
@@ -62,11 +65,11 @@ class Modules:
         self._optics = {name for name, optic in catalog().optics.items() if optic.trunk}
 
     def joins(self, cable: Cable) -> bool:
-        """Return True if both ends of a cable are in such modules."""
+        """Return True if both ends of a cable are in modules with one connector for all their links."""
         return cable.a.optic in self._optics and cable.b.optic in self._optics
 
     def of(self, end: End) -> Module:
-        """Return the module of an end. The ports of a NIC with one cage share the module."""
+        """Return the module (device, port) in which the end of a cable is. The ports of a NIC with one cage share a module."""
         if end.physical is not None or end.optic not in self._optics:
             return end.module
         server = self._network.server(end.device)
@@ -79,7 +82,7 @@ class Modules:
         return (end.device, group.names[index]) if card is not None and card.one_cage else end.module
 
     def crossings(self) -> list[Crossing]:
-        """Return the links whose two ends are in such modules."""
+        """Return the links whose two ends are in modules with one connector for all their links."""
         return [
             Crossing(cable, self.of(cable.a), self.of(cable.b)) for cable in self._network.cables if self.joins(cable)
         ]

@@ -51,9 +51,9 @@ finding `incomplete-config` names the device and the field.
 """
 
 MOST = 3
-"""Forms of unknown statements that the page shows of each system."""
+"""The largest number of unknown kinds of statements that the page shows for each system."""
 SHARED = 3
-"""Fields of a system that a reason must have for the page to show it."""
+"""The number of fields of a system that must share a reason, so that the page shows the reason."""
 
 
 def reading_page() -> str:
@@ -63,7 +63,7 @@ def reading_page() -> str:
 
 
 def reading_tables() -> dict[str, str]:
-    """Return the CSV files of docs/reading by name: every row from which the page shows sums, groups or the largest."""
+    """Return the CSV files of docs/reading by name. They have all rows; the page shows only sums, groups or the largest rows."""
     reads = {nos: system.reads for nos, system in catalog().systems.items()}
     files: dict[str, tuple[str, Iterable[tuple[object, ...]]]] = {
         "trials.csv": (
@@ -104,7 +104,10 @@ def reading_tables() -> dict[str, str]:
 
 
 def _irrelevant(nos: str, reads: Reads) -> Iterator[tuple[str, str, str]]:
-    """Yield the kind, the statement and the reason of everything that a reader passes over."""
+    """Yield (kind, statement, reason) for every statement that a reader ignores on purpose.
+
+    The kind is ``whole statement``, or ``pattern of the beginning`` if the statement is a pattern.
+    """
     yield from (("pattern of the beginning", *row) for row in reads.irrelevant.items())
     yield from (("whole statement", *row) for table in tables(nos).values() for row in _passed(table, ""))
 
@@ -152,7 +155,7 @@ def _unknown() -> Iterator[str]:
 
 
 def _fields() -> Iterator[str]:
-    """Yield the matrix of fields that texts cannot express, and the reasons that several fields of a system have."""
+    """Yield the lines of the section about fields that a system's configuration text cannot express: a matrix, and common reasons."""
     unsaid = {nos: system.reads.unsaid for nos, system in catalog().systems.items()}
     yield "## Fields that a text cannot express"
     yield ""
@@ -243,7 +246,10 @@ def _percent(share: float) -> str:
 
 
 def _passed(table: Statements[Any], above: str) -> Iterator[tuple[str, str]]:
-    """Yield the statements that a reader skips on purpose, each with the reason."""
+    """Yield (statement, reason) for every statement of a table that a reader ignores on purpose.
+
+    ``above`` has the parent statements, which precede each statement.
+    """
     for row, forms, inner in table.statements():
         texts = [f"{above}{form.text}" for form in forms]
         if row.reason:

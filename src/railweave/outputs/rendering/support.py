@@ -33,12 +33,16 @@ class Feature:
     asked: Callable[[DeviceConfig], DeviceConfig] = lambda config: config
     of: Literal["colors", "tenants"] = "colors"
     without: str = ""
-    """The reason to show for a system without this feature in the catalog. For such a system, ``design`` and ``device`` leave out the feature."""
+    """The reason to show for a system that lacks this feature in the catalog. The design then leaves out the feature."""
 
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """The support of a feature by a system. ``words`` has the first release, the substitute, or the reason why the feature is not supported."""
+    """The support of a feature by an operating system.
+
+    ``kind`` is ``mapped`` if the system has a substitute. ``words`` has the first release, the substitute, or the reason why
+    the feature is not supported.
+    """
 
     kind: Literal["native", "mapped", "not expressible"]
     words: str = ""
@@ -215,7 +219,10 @@ FEATURES = (
 
 
 def cell(nos: str, feature: Feature, configs: Iterable[DeviceConfig]) -> Cell:
-    """Return a system's support of a feature. ``configs`` are example configurations for the system; each is changed to use the feature."""
+    """Return an operating system's support of a feature.
+
+    ``configs`` are example configurations for the system. Each is changed so that it uses the feature.
+    """
     wanted = {f"{nos}-no-{key}" for key in feature.gaps}
     for config in configs:
         missing = next((gap for gap in system(nos).gaps(feature.asked(config)) if gap.id in wanted), None)

@@ -196,7 +196,11 @@ def _files(config: HostConfig) -> Grid:
 
 
 def forwarding(network: Network, routes: Routes) -> dict[str, Any]:
-    """Return the forwarding tables of all switches, in the form that the page's script reads."""
+    """Return the forwarding tables of all switches as the JSON object that the page's script reads.
+
+    - ``groups``: sets of links, as indexes of cables. ``rows``: distinct rows of indexes of ``groups``.
+    - ``devices``: for each switch, the row of each segment (the server subnets of a leaf).
+    """
     places = {cable.name: place for place, cable in enumerate(network.cables)}
     wide = max((len(segment.subnets) for segment in network.segments), default=0)
     # Prefixes that are in no table, and missing prefixes of segments with fewer prefixes than others, use the last entry.
@@ -229,15 +233,13 @@ def forwarding(network: Network, routes: Routes) -> dict[str, Any]:
 
 
 def _tenants(network: Network, routes: Routes) -> dict[str, Any]:
-    """Return the prefixes in each tenant's table on each leaf, and the tenant and layer-2 network of each NIC.
+    """Return, as JSON, the prefixes in each tenant's table on each leaf, and the tenant and layer-2 network of each NIC.
 
-    - ``keys``: pairs of tenant and layer-2 network.
-    - ``nics``: for each NIC, the index of its pair in ``keys``.
-    - ``rows``: for the prefixes of a segment in order, 1 if the table has the prefix, otherwise 0. If all are equal, the
-      row is a single number.
+    - ``keys``: pairs of tenant and layer-2 network. ``nics``: for each NIC, the index of its pair in ``keys``.
+    - ``rows``: distinct rows. A row has 1 for each prefix of a segment (the server subnets of a leaf) that a table has, else 0.
     - ``held``: by ``leaf/tenant``, the index of each segment's row in ``rows``.
 
-    In ``nics`` and ``held``, equal consecutive indexes are joined: each entry is (index, number of equal ones).
+    Equal consecutive indexes are joined into (index, number of equal ones). A row of equal numbers is a single number.
     """
     every = [nic for server in network.servers for nic in server.nics]
     keys: dict[tuple[str, str], int] = {}
@@ -261,13 +263,13 @@ def _holds(routes: Routes, leaf: str, tenant: str, bridged: str, prefix: str) ->
 
 
 class _Rows:
-    """The distinct rows of several tables. Each table has a row per segment, and is stored as indexes of distinct rows."""
+    """The distinct rows of several tables. A table has one row per segment (the server subnets of a leaf), stored as an index."""
 
     def __init__(self) -> None:
         self._index: dict[tuple[int, ...], int] = {}
 
     def runs(self, table: Iterable[tuple[int, ...]]) -> list[list[int]]:
-        """Return a table as the indexes of its rows, joined by ``_joined``. Rows that are new are stored."""
+        """Store the rows of a table, and return it as [index of a row, number of consecutive equal rows] pairs."""
         return _joined([self._index.setdefault(row, len(self._index)) for row in table])
 
     @property
@@ -277,7 +279,7 @@ class _Rows:
 
 
 def _joined(indexes: list[int]) -> list[list[int]]:
-    """Return consecutive equal numbers joined, as [number, how many of them]."""
+    """Return consecutive equal numbers joined, as [number, number of repetitions] pairs."""
     return [[index, len(list(same))] for index, same in groupby(indexes)]
 
 

@@ -152,7 +152,10 @@ def _optics(network: Network, shared: Modules) -> list[Item]:
 
 
 def _counted_ends(network: Network, cable: Cable, leaves: set[str]) -> list[tuple[End, str]]:
-    """Return the cable ends that are counted, as (end, description of its place). A cable assembly is counted once, at its trunk."""
+    """Return the ends of a cable whose optics are counted, as (end, use), with a use such as ``leaf uplink`` or ``NIC``.
+
+    An optical link has two such ends. A cable assembly has one, at its trunk, because it includes both ends.
+    """
     if cable.kind == "server":
         trunk, other, names = cable.b, cable.a, ("leaf server port", "NIC")
     elif network.between_sites(cable):
@@ -181,9 +184,9 @@ def _describe(name: str) -> str:
 
 
 def _half_used(name: str, cables: Sequence[int]) -> str:
-    """Return a note about modules that carry fewer links than they can; empty if there are none.
+    """Return a note about modules that carry fewer links than they can, or an empty text if every module is full.
 
-    ``cables`` has the number of cables of each module of one model.
+    ``name`` is the name of the optic. ``cables`` has the number of cables of each module with this optic.
     """
     optic = catalog().optics.get(name)
     if optic is None or optic.channels == 1:
@@ -229,7 +232,10 @@ def _panels(shuffled: Iterable[Panel]) -> list[Item]:
 
 
 def _trunks(links: Iterable[Crossing], shuffled: Iterable[Panel]) -> list[Item]:
-    """Return the cables of modules whose links leave through one connector: to a shuffle panel, to several modules, or to another module."""
+    """Return the fibre cables of modules whose links all leave through one connector.
+
+    Such a cable leads to a shuffle panel, to several modules (breakout), or to one other module (trunk).
+    """
     behind = {module: panel for panel in shuffled for module in (*panel.near, *panel.far)}
     cables: dict[object, tuple[str, str, str]] = {}
     for link in links:
@@ -265,7 +271,11 @@ def _fibre(network: Network, modules: Modules) -> list[Item]:
 
 
 def _connectors(near_name: str, other: str) -> str:
-    """Return a description of a fibre cable: connectors, used fibres, grade and polarity, as far as the catalog has both optics."""
+    """Return the connectors, used fibres, grade and polarity of the fibre cable between two optics.
+
+    The text is the end of a description and begins with a comma or a semicolon. If the catalog lacks some of the facts, the text refers
+    to the data sheets of the optics.
+    """
     near, far = (catalog().optics.get(name) for name in (near_name, other))
     unknown = "; grade and polarity: see the data sheets of the optics"
     if near is None or far is None or not near.connector or not far.connector:
@@ -287,7 +297,7 @@ class Prices(Model):
     )
 
     def each(self, item: Item) -> float | None:
-        """Return the price of one item, or None if the file has none."""
+        """Return the price of one item. For fibre without its own price, use the price per metre. Return None if neither is in the file."""
         if item.name in self.prices:
             return self.prices[item.name]
         length = re.search(r", ([0-9.]+) m$", item.name) if item.kind == "fibre cable" else None

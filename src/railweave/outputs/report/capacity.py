@@ -118,9 +118,9 @@ def _without_a_spine(cables: list[Cable]) -> float | None:
 
 
 def _color_without_a_spine(fabric: Fabric, cables: list[Cable]) -> float | None:
-    """Return the highest oversubscription of a path color that loses some, but not all, of its uplinks with one spine.
+    """Return the highest oversubscription of a leaf's path color that loses some, but not all, of its uplinks with one spine.
 
-    Return None if no path color does.
+    ``cables`` are the cables of the leaf. Return None if no path color loses only some of its uplinks.
     """
     down = sum(cable.speed_gbps for cable in cables if cable.kind == "server")
     color: Counter[int] = Counter()
@@ -134,7 +134,10 @@ def _color_without_a_spine(fabric: Fabric, cables: list[Cable]) -> float | None:
 
 
 def _color_bandwidth(fabric: Fabric, cables: list[Cable]) -> list[int]:
-    """Return the bandwidth of each path color on a leaf in Gb/s. The result is empty if the leaf has no uplinks with a path color."""
+    """Return the uplink bandwidth of each path color on a leaf in Gb/s. The list is empty if no uplink has a path color.
+
+    ``cables`` are the cables of the leaf.
+    """
     by_color = dict.fromkeys((color.index for color in fabric.colors), 0)
     for cable in cables:
         if cable.kind == "fabric" and cable.color is not None:
@@ -145,10 +148,10 @@ def _color_bandwidth(fabric: Fabric, cables: list[Cable]) -> list[int]:
 def _uplinks_used(
     network: Network, routes: Routes, leaves: list[Switch], others: list[Switch]
 ) -> tuple[list[int], list[int], list[int]]:
-    """Return three sorted lists of the numbers that occur between any two leaves: uplinks in use, their spines, and members of next-hop groups.
+    """Return three sorted lists of the different counts between a leaf of ``leaves`` and a leaf of ``others``.
 
-    If ``others`` is not ``leaves``, it has leaves of other rails, which count only if there is a route to them. With rail
-    planes, there is none.
+    The lists have the numbers of uplinks in use, of spines of these uplinks, and of members of a next-hop group. If ``others`` is
+    not ``leaves``, it has leaves of other rails. These count only if there is a route to them; with rail planes, there is none.
     """
     used: set[int] = set()
     spines: set[int] = set()
@@ -179,7 +182,7 @@ def _places(routes: Routes, segments: list[Segment]) -> list[int]:
 
 
 def capacity_grid(network: Network, fabric: Fabric, capacities: list[RailCapacity]) -> tuple[str, Grid]:
-    """Return (a description of the columns, the table of a fabric's rails)."""
+    """Return (a description of the columns, the table) of the capacity of a fabric's rails, with a row for each member of ``capacities``."""
     sites = fabric.interconnect is not None and not fabric.dci
     noun = "NIC port" if fabric.adapters else "NIC"
     rows = [_row(capacity, "site" if sites else "spine", noun) for capacity in capacities]
@@ -240,8 +243,8 @@ def _row(capacity: RailCapacity, over: str, noun: str) -> tuple[str, ...]:
 def spine_down_words(total: float | None, color: float | None) -> str:
     """Return the oversubscription of a leaf with one spine down, as text.
 
-    ``total`` is that of the whole leaf, ``color`` that of a path color that loses an uplink. If ``color`` is higher, it
-    comes first.
+    ``total`` is the ratio of the whole leaf. ``color`` is the ratio of a path color that loses an uplink. If ``color`` is higher,
+    the text has both, the color's first.
     """
     if total is None or color is None or color <= total:
         return _ratio(total)
@@ -286,7 +289,7 @@ def _servers_of_a_leaf(network: Network, leaves: list[Switch]) -> str:
 
 
 def _nics_lost(network: Network, leaves: list[Switch]) -> list[tuple[str, str]]:
-    """Return the effects of losing a leaf or a server cable, as (failure, effect), for fabrics where each NIC is connected to one leaf."""
+    """Return (failure, effect) for the loss of a leaf and of a server cable, for fabrics where each NIC is connected to one leaf."""
     rails = counted(max(len(leaf.rails) for leaf in leaves), "rail")
     return [
         (
@@ -301,7 +304,10 @@ def _nics_lost(network: Network, leaves: list[Switch]) -> list[tuple[str, str]]:
 
 
 def _ports_lost(network: Network, leaves: list[Switch], planes: int) -> list[tuple[str, str]]:
-    """Return the effects of losing a plane, a leaf, a port or a NIC, as (failure, effect), for fabrics where each NIC port has its own plane."""
+    """Return (failure, effect) for the loss of a plane, leaf, port and NIC, for fabrics where each NIC port has its own plane.
+
+    ``planes`` is the number of planes.
+    """
     nics = counted(max(len(leaf.rails) for leaf in leaves), "NIC")
     lost, left = f"one of {planes} ports", f"{planes - 1}/{planes}"
     return [
@@ -326,7 +332,10 @@ def _ports_lost(network: Network, leaves: list[Switch], planes: int) -> list[tup
 
 
 def _uplink(network: Network, fabric: Fabric, routes: Routes, leaves: list[Switch]) -> list[tuple[str, str]]:
-    """Return the effect of losing an uplink on the first leaf that has uplinks: the uplinks or the backup path that replace it."""
+    """Return [(failure, effect)] for the loss of an uplink: the uplinks or the backup path to which its traffic moves.
+
+    The first leaf that has uplinks is the example. The list is empty if no leaf has any.
+    """
     for leaf in leaves:
         segment = _elsewhere(network, leaf)
         prefix = (
@@ -350,7 +359,7 @@ def _uplink(network: Network, fabric: Fabric, routes: Routes, leaves: list[Switc
 
 
 def _elsewhere(network: Network, leaf: Switch) -> Segment | None:
-    """Return a segment on a different leaf, if possible of the same rails, or None if there is no such leaf."""
+    """Return a server segment on a different leaf of the fabric, or None if there is none. A leaf of the same rails is preferred."""
     away = [segment for segment in network.segments if segment.fabric == leaf.fabric and segment.leaf != leaf.name]
     return min(away, key=lambda candidate: candidate.rail not in leaf.rails, default=None)
 

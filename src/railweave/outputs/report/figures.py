@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 
 
 LISTED = 4
-"""The largest number of names that are listed one by one if they are not consecutive."""
+"""The largest number of names that are all listed although they are not consecutive. Longer lists are abbreviated."""
 
 
 @dataclass(frozen=True, slots=True)
 class Stripe:
     """A stripe of a fabric: its leaves, its servers in file order, and the cables from its leaves to spines.
 
-    If the object summarizes several stripes, ``names`` has their names.
+    If one object represents several stripes, ``names`` has the names of them all.
     """
 
     name: str
@@ -61,7 +61,10 @@ class Figures:
 
 
 def figures(network: Network, fabric: Fabric | None = None) -> Figures:
-    """Return the totals of a network or, if ``fabric`` is given, of that fabric. The number of colors is the largest of any fabric."""
+    """Return the totals of the whole network, or only of ``fabric`` if it is given.
+
+    The number of colors is not added up: it is the largest number of path colors in a fabric.
+    """
     fabrics = network.fabrics if fabric is None else (fabric,)
     names = {fabric.name for fabric in fabrics}
     servers = [server for server in network.servers if any(nic.fabric in names for nic in server.nics)]
@@ -99,7 +102,10 @@ def switches_of(network: Network, fabric: Fabric, role: RoleName) -> list[Switch
 
 
 def port_planes(network: Network, fabric: Fabric) -> list[str]:
-    """Return the planes of a fabric in which each NIC port has its own plane; empty for other fabrics, such as those with a plane per rail."""
+    """Return the names of the planes of a fabric in which each NIC port has its own plane.
+
+    Return an empty list for all other fabrics, including fabrics with a plane per rail.
+    """
     if not fabric.adapters:
         return []
     return list(dict.fromkeys(leaf.plane for leaf in switches_of(network, fabric, "leaf") if leaf.plane))
@@ -178,7 +184,10 @@ def span(names: Sequence[str]) -> str:
 
 
 def _consecutive(names: Sequence[str]) -> bool:
-    """Return True if names differ only in their numbers, and these count up without gaps. The last number in a name changes fastest."""
+    """Return True if names differ only in their numbers, and the numbers count up without gaps.
+
+    If names have several numbers, the last one counts up fastest: ``a1-1``, ``a1-2``, ``a2-1``, ``a2-2``.
+    """
     if len({re.sub(r"\d+", "0", name) for name in names}) > 1:
         return False
     numbers = [[int(digits) for digits in re.findall(r"\d+", name)] for name in names]
@@ -202,5 +211,5 @@ def rail_label(rails: Sequence[int]) -> str:
 
 
 def subscription_word(ratio: float | None) -> str:
-    """Return the name for a ratio of server bandwidth to spine bandwidth: "undersubscribed" below 1, otherwise "oversubscription"."""
+    """Return the word for a ratio of server bandwidth to uplink bandwidth: "undersubscribed" below 1, otherwise "oversubscription"."""
     return "undersubscribed" if ratio is not None and ratio < 1 else "oversubscription"

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from railweave.model.network.model import Network
 
 MARKED = ("error", "warning")
-"""The severities that the picture marks. If a finding follows from another one, its severity is ``info`` and it is not marked."""
+"""The severities of findings that the picture marks. A finding that follows from another one has the severity ``info``, so it has no mark."""
 
 
 def living_html(
@@ -25,9 +25,9 @@ def living_html(
 ) -> str:
     """Return the page as one HTML document, which loads nothing and needs no script.
 
-    - ``tasks``: the punch list.
-    - ``seen``: two tables. The first shows how much of the expected state was right, wrong and not seen; the second shows
-      the counts of path colors on each spine.
+    - ``tasks``: the punch list, a table of tasks for technicians.
+    - ``seen``: two tables. The first shows how much of the expected state was right, wrong and not seen. The second shows the
+      path marks (communities and AIGP) of example prefixes on each spine.
     - ``devices``, ``answered``: the number of all devices, and the number of devices that answered.
     """
     subjects, colors = seen
@@ -83,9 +83,9 @@ def living_html(
 
 
 def marks(network: Network, findings: Sequence[Finding]) -> Iterator[str]:
-    """Yield CSS rules that mark faults in the picture: on devices, on cables, and on those blocks of a large fabric that contain faults.
+    """Yield CSS rules that mark devices and cables with faults in the picture and, in a large fabric, blocks that contain such devices.
 
-    The selectors begin with ``svg.rw``, so that these rules override those of the picture, which come later.
+    Selectors of boxes begin with ``svg.rw``, because these rules must override the rules of the picture, which come later.
     """
     links = {(end.device, end.port): place for place, cable in enumerate(network.cables) for end in (cable.a, cable.b)}
     devices: dict[str, str] = {}

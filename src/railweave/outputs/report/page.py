@@ -40,11 +40,17 @@ ABOUT: dict[str, Callable[[Network], bool]] = {
     "no-vtep": lambda network: any(fabric.overlay for fabric in network.fabrics),
     "no-login": lambda network: any(catalog().systems[switch.nos].login for switch in network.switches),
 }
-"""The condition under which a check applies to a network, by the check's id. Checks that are not listed apply to every network."""
+"""For checks that apply only to some networks: a function that returns True if the check applies, by the check's id.
+
+Checks that are not listed apply to every network.
+"""
 
 
 def applies(check: str, network: Network) -> bool:
-    """Return True if a check applies to a network. A lint applies if a switch of the network runs the lint's system."""
+    """Return True if a check, given by its id, applies to a network.
+
+    A check of configuration syntax (lint) applies if a switch of the network runs the lint's operating system.
+    """
     lints = {system.lint.id: nos for nos, system in catalog().systems.items() if system.lint is not None}
     if check in lints:
         return any(switch.nos == lints[check] for switch in network.switches)
@@ -64,7 +70,10 @@ LAB_NOTES = Rule(
 
 
 def lab_notes_joined(network: Network, findings: Sequence[Finding]) -> list[Finding]:
-    """Return the findings, with all notes about the lab's ``frr.conf`` merged into one if no switch runs FRR."""
+    """Return the findings, with all notes about the lab's ``frr.conf`` merged into one.
+
+    If a switch of the network runs FRR, the findings are returned unchanged.
+    """
     notes = [finding for finding in findings if finding.severity == "info" and finding.id.startswith(f"{EMULATION}-")]
     if len(notes) < 2 or any(switch.nos == EMULATION for switch in network.switches):
         return list(findings)
@@ -136,7 +145,7 @@ def report_html(
 ) -> str:
     """Return the report of a network as one HTML document.
 
-    - ``findings``: the findings, shown with errors first. They are before the picture if one is an error or a warning.
+    - ``findings``: the findings, shown with errors first. If one is an error or a warning, they are above the picture.
     - ``body``: the other sections, as returned by ``body_of``.
     - ``design``: an identifier of this design, the digest of ``design.json``.
     - ``checks``: the ids of the checks that ran.
@@ -212,7 +221,7 @@ def _header(network: Network, findings: Sequence[Finding]) -> list[str]:
 
 
 def _subscription_tiles(network: Network) -> list[tuple[str, str]]:
-    """Return the oversubscription as (value, label). If fabrics differ, each of them has a tile."""
+    """Return the network's oversubscription as [(ratio, label)]. If fabrics differ, each of them has its own member."""
     ratios = {fabric.name: figures(network, fabric).oversubscription for fabric in network.fabrics}
     alike = len(set(ratios.values())) == 1
     return [
@@ -233,7 +242,10 @@ def _tile_label(label: str) -> str:
 
 
 def _next(counts: Counter[str]) -> str:
-    """Return the next step for the reader, which is about the worst findings or, if there are none, about the switches. ``counts`` is by severity."""
+    """Return a sentence with the reader's next step: fix the errors, read the warnings or, if there are neither, bring up the switches.
+
+    ``counts`` has the number of findings by severity.
+    """
     findings = element("a", "Findings", href="#findings")
     if counts["error"]:
         mend = "it" if counts["error"] == 1 else "them"
@@ -244,9 +256,9 @@ def _next(counts: Counter[str]) -> str:
 
 
 def _tally(network: Network, findings: Sequence[Finding], joined: Sequence[Finding], checks: Sequence[str]) -> str:
-    """Return two sentences: one with the counts by severity, as the command line shows them, and one with the checks that apply to the network.
+    """Return two sentences: the number of findings by severity, and the checks that apply to the network.
 
-    ``joined`` are the findings after ``lab_notes_joined``.
+    ``joined`` are the findings after ``lab_notes_joined``. ``checks`` are the ids of the checks that ran.
     """
     counts = Counter(finding.severity for finding in findings)
     words = {"error": "error", "warning": "warning", "info": "note"}
@@ -262,7 +274,7 @@ def _tally(network: Network, findings: Sequence[Finding], joined: Sequence[Findi
 
 
 def _table(name: str) -> str:
-    """Return the element that the script fills with a table. For readers without scripts, it contains a note."""
+    """Return the element that the page's script fills with the table called ``name``. For readers without scripts, the element has a note."""
     noscript = (
         '<noscript><p class="about">The rows are drawn by the page\'s own script, which is turned off.</p></noscript>'
     )

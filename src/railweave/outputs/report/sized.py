@@ -1,7 +1,7 @@
-"""The page of ``railweave init --gpus``: a picture of the chosen fabric, and its alternatives for comparison.
+"""The page of ``railweave init --gpus``: a picture of the chosen fabric, and a comparison with the topologies that were not chosen.
 
-Its input is the JSON of sizing (``railweave.design.sizing.report.to_json``) and the design of the fabric file that was written.
-Like the other pages, it loads nothing.
+The input is the JSON of sizing (``railweave.design.sizing.report.to_json``) and the design of the fabric file that was written.
+Like the other pages, this page loads nothing.
 """
 
 from __future__ import annotations
@@ -31,12 +31,15 @@ OF_SERVERS = frozenset(("server", "NIC"))
 
 
 def bar_card(title: str, values: Mapping[str, float], note: str = "") -> str:
-    """Return a bar chart with a title. ``values`` has the value of each shape; ``note`` is shown below the title."""
+    """Return a bar chart with a title. ``values`` has the value of each topology, by its name; ``note`` is shown below the title."""
     return card(title, note, bars([Bar(name, value, f"{value:,.0f}") for name, value in values.items()]))
 
 
 def costs(bills: Mapping[str, Sequence[Item]], prices: Prices | None) -> str:
-    """Return charts and a table of cost and power by shape, and sentences about unknown values. ``bills`` has the bill of materials of each shape."""
+    """Return charts and a table of cost and power by topology, and sentences about unknown prices and power draws.
+
+    ``bills`` has the bill of materials of each topology, by its name.
+    """
     cards = [*_price_card(bills, prices), *_power_card(bills)]
     lacking = "".join(element("p", text(line), class_="about") for line in _unknown(bills, prices))
     charts = element("div", *cards, class_="charts") if cards else ""
@@ -44,7 +47,7 @@ def costs(bills: Mapping[str, Sequence[Item]], prices: Prices | None) -> str:
 
 
 def cost_table(bills: Mapping[str, Sequence[Item]], prices: Prices | None) -> Table:
-    """Return the table of cost and power by shape."""
+    """Return the table of cost and power, with a row for each topology. ``bills`` has their bills of materials by name."""
     rows = [(shape, _cost(items, prices), _power(items)) for shape, items in bills.items()]
     return Table(columns("Shape", "Cost with servers", "Draw at most", numbers=["Cost with servers"]), rows)
 
@@ -64,7 +67,7 @@ def _price_card(bills: Mapping[str, Sequence[Item]], prices: Prices | None) -> l
 
 
 def _power_card(bills: Mapping[str, Sequence[Item]]) -> list[str]:
-    """Return the chart of power by shape, in a list.
+    """Return a list with the chart of power by topology. ``bills`` has their bills of materials by name.
 
     The list is empty if a switch's power is unknown, because the chart would then compare only optics.
     """
@@ -100,7 +103,7 @@ def _power(items: Sequence[Item]) -> str:
 
 
 def _unknown(bills: Mapping[str, Sequence[Item]], prices: Prices | None) -> list[str]:
-    """Return sentences about missing prices and power figures. Each names the kind of file in which they can be given."""
+    """Return sentences about missing prices and power figures. Each names the kind of file in which the operator can add them."""
     items = [item for bill in bills.values() for item in bill]
     lines: list[str] = []
     if prices is None:
@@ -124,7 +127,7 @@ MEASURES = (
     ("Cables, of servers and between switches", ("server_cables", "fabric_cables")),
     ("Optics", ("optics",)),
 )
-"""The measures by which shapes are compared: (title, the fields of a shape that are added up)."""
+"""The measures by which topologies are compared: (title, the fields of sizing's JSON that are added up)."""
 
 
 def sized_html(
@@ -139,7 +142,7 @@ def sized_html(
     - ``network``: the design of the fabric file that was written.
     - ``sized``: the JSON of sizing.
     - ``lines``: the text that sizing prints.
-    - ``bills``: the bill of materials of each shape.
+    - ``bills``: the bill of materials of each topology, by its name.
     - ``prices``: the prices of items, if known.
     """
     shapes = [candidate for candidate in sized["shapes"] if candidate["fits"]]
@@ -203,12 +206,12 @@ def _header(network: Network, sized: Mapping[str, Any], chosen: Mapping[str, Any
 
 
 def _ratio(shape: Mapping[str, Any]) -> float | None:
-    """Return the oversubscription of the leaf with the most servers, or None if the leaves have no uplinks."""
+    """Return the oversubscription of a topology's fullest leaf, or None if leaves have no uplinks. ``shape`` is the topology's JSON."""
     return shape["servers_per_stripe"] / shape["uplinks"] if shape["uplinks"] else None
 
 
 def _charts(shapes: Sequence[Mapping[str, Any]]) -> str:
-    """Return a chart for each measure, with a bar for each shape."""
+    """Return a chart for each measure (switches, cables, optics), with a bar for each topology. ``shapes`` are the topologies' JSON."""
     counts = (
         (title, {str(shape["shape"]): float(sum(shape[key] for key in keys)) for shape in shapes})
         for title, keys in MEASURES
@@ -222,7 +225,10 @@ def _refused(sized: Mapping[str, Any]) -> str:
 
 
 def counts_table(shapes: Sequence[Mapping[str, Any]], chosen: Mapping[str, Any]) -> Table:
-    """Return the table of counts with a column for each shape. With at most four shapes, the table fits a narrow window."""
+    """Return the table of counts with a row for each kind of part and a column for each topology. ``shapes`` are the topologies' JSON.
+
+    The rows are kinds of parts, not topologies, so that a table of up to four topologies fits a narrow window.
+    """
     counts = (
         ("Leaves", "leaves"), ("Spines", "spines"), ("Super-spines", "super_spines"), ("Stripes", "stripes"),
         ("Server cables", "server_cables"), ("Cables between switches", "fabric_cables"), ("Optics", "optics"),

@@ -1,16 +1,16 @@
-"""The searchable tables of the page as compact JSON. A column is encoded with a dictionary if that is shorter.
+"""The searchable tables of the page as compact JSON. A column is stored as a list of its different values and indexes if that is shorter.
 
-A table is ``{id, columns: [{title, kind}], rows, data}`` with one entry of ``data`` per column: a list of values, or
-``{d: values, i: indexes}``. ``kind`` is the form of a cell:
+A table is ``{id, columns: [{title, kind}], rows, data}``. ``data`` has, for each column, a list of values or
+``{d: values, i: indexes}``. ``kind`` is the style of a cell:
 
 - ``text``, ``number``, ``severity``;
 - ``mono``: names and addresses;
 - ``word``: short text;
 - ``color``: the value is ``SWATCH NAME``, where SWATCH is the CSS class of the path color's swatch.
 
-Addresses are compressed further, because a large cluster has hundreds of thousands of them. In every prefix of its
-segment, a NIC has the same interface identifier. Therefore, the identifier is stored once per NIC, and the prefixes are
-stored once per segment. The page combines them row by row.
+Addresses are compressed further, because a large cluster has hundreds of thousands of them. A NIC has the same interface
+identifier in every prefix of its segment. Therefore, the identifier is stored once per NIC, and the prefixes are stored once per
+segment. The page combines them row by row.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ Strokes = dict[str, dict[int, "Stroke"]]
 
 
 def table(identifier: str, columns: Sequence[tuple[str, str]], rows: Sequence[Sequence[object]]) -> dict[str, Any]:
-    """Return a table with its rows encoded as columns. Columns without any value are left out."""
+    """Return a table as JSON, encoded column by column. ``columns`` has (title, kind). Columns without any value are left out."""
     kept = [place for place in range(len(columns)) if not rows or any(row[place] not in {"", None} for row in rows)]
     return {
         "id": identifier,
@@ -109,7 +109,7 @@ def cables_table(network: Network, strokes: Strokes) -> dict[str, Any]:
 
 
 def switches_table(network: Network) -> dict[str, Any]:
-    """Return the table of switches with their identity and numbers, a link to the runbook, and the position in the order of bring-up."""
+    """Return the table of switches: identity, numbers, a link to the runbook, and the position of the role in the order of bring-up."""
     order = list(
         dict.fromkeys(switch.role for switch in reversed(network.switches))
     )  # from the top down, as in the runbook
@@ -263,9 +263,10 @@ def _stem(prefix: str) -> tuple[str, int]:
 def _host(
     nic: Nic, nets: list[tuple[str, str, int]], color: Callable[[str, int | None], str]
 ) -> str | list[list[object]]:
-    """Return the interface identifier that all addresses of a NIC share or, if they share none, the list of addresses.
+    """Return the interface identifier that all addresses of a NIC have in common. If there is none, return the list of addresses.
 
-    ``nets`` has (color, stem, prefix length) of the NIC's segment, and ``color`` returns the cell text of a path color.
+    ``nets`` has (color, stem, prefix length) of the NIC's segment. The stem is the part of an address before the interface
+    identifier. ``color`` returns the cell text of a path color.
     """
     stems = [stem for _, stem, _ in nets]
     texts = [address.address for address in nic.addresses]
@@ -282,7 +283,10 @@ def _host(
 
 
 def _color_cell(network: Network, strokes: Strokes) -> Callable[[str, int | None], str]:
-    """Return a function that returns the cell text of a path color, given the fabric's name and the color's index. For None, the text is empty."""
+    """Return a function that takes a fabric's name and a path color's index, and returns the cell text of the color.
+
+    For the index None, the text is empty.
+    """
     names = {
         (fabric.name, color.index): f"{swatch_class(strokes[fabric.name][color.index])} {color.name}"
         for fabric in network.fabrics

@@ -75,10 +75,11 @@ HEADER = ("Statement", "Look for", "Sources", "What is known")
 
 
 def first_switch(network: Network, config: DeviceConfig) -> list[Check]:
-    """Return an additional check for a switch that is the first of its kind; empty for other switches, or if there is nothing to check.
+    """Return an additional check, as a list, for a switch that is the first of its kind: statements whose effect the operator must check.
 
     Switches are of the same kind if they have the same fabric, role, model, system, release and kinds of neighbors. If
-    the first switch accepts its configuration, the others of its kind will accept theirs.
+    the first switch accepts its configuration, the others of its kind will accept theirs. The list is empty for other switches, and if
+    no statement needs this check.
     """
     if not _is_first(network, config.name):
         return []
@@ -109,13 +110,13 @@ def _kind(switch: Switch) -> tuple[str, ...]:
 
 
 def _neighbors(network: Network, name: str) -> frozenset[str]:
-    """Return the kinds of neighbors to which a switch has cables: servers, switches, and external routers (which are not in the cabling table)."""
+    """Return the kinds of neighbors to which a switch has cables: ``server``, ``fabric`` (a switch) and ``external`` (an external router)."""
     outside = {"external"} if any(link.leaf == name for *_, link in network.external_links()) else set[str]()
     return frozenset({cable.kind for cable in network.cables_of(name)} | outside)
 
 
 def document(network: Network, config: DeviceConfig, routes: Routes, system: Runbook) -> str:
-    """Return the runbook of a switch as Markdown. ``system`` has the steps of its operating system."""
+    """Return the runbook of a switch as Markdown. ``system`` has the commands and checks of the switch's operating system."""
     switch = network.switch(config.name)
     fabric = network.fabric(switch.fabric)
     lines = [f"# {config.name}", "", _about(network, switch, fabric), ""]
@@ -177,9 +178,9 @@ def _identity(switch: Switch, config: DeviceConfig, system: Runbook) -> list[tup
 
 
 def _order(network: Network, switch: Switch, fabric: Fabric) -> list[str]:
-    """Return the steps to bring up the fabric, from the top tier down, with this switch's position among them.
+    """Return the lines about the order in which the fabric is brought up, from the top tier down, and the switch's position in it.
 
-    Each switch is checked completely when it comes up.
+    The last line says which checks are possible before the other switches and the servers are up.
     """
     mine = [switch for switch in network.switches if switch.fabric == fabric.name]
     roles = list(dict.fromkeys(member.role for member in reversed(mine)))  # the list of switches begins with leaves
@@ -207,7 +208,7 @@ def _order(network: Network, switch: Switch, fabric: Fabric) -> list[str]:
 
 
 def _management(network: Network, switch: Switch) -> str:
-    """Return a sentence about the management network and the servers to which the configuration refers."""
+    """Return a sentence about the management network, and about the time, name and log servers that the configuration refers to."""
     wanted = network.management
     servers = [
         (word, ", ".join(map(str, given)))
@@ -225,7 +226,10 @@ def _management(network: Network, switch: Switch) -> str:
 
 
 def _until_servers(switch: Switch, fabric: Fabric) -> str:
-    """Return a paragraph about the values that are missing until servers are up: a gateway is down while all its ports are down."""
+    """Return a paragraph about the values that the switch cannot show until servers are up.
+
+    A server gateway stays down until a server port behind it is up, so leaves do not yet advertise server prefixes.
+    """
     reason = "a gateway is down until a server port behind it is up"
     if not fabric.own_links:
         reason = catalog().systems[switch.nos].notes.gateway or reason
@@ -243,7 +247,7 @@ PORTS = columns("Port", "To", "Its port", "Speed", "Optic here", "Lanes", "Lengt
 
 
 def _ends(network: Network, config: DeviceConfig) -> list[tuple[Interface, Cable, End, End]]:
-    """Return (port, cable, near end, far end) for each port of a switch. Ports to external routers and edge ports are left out."""
+    """Return (port, cable, near end, far end) for each cabled port of a switch, in port order. Ports to external devices are left out."""
     ends: list[tuple[Interface, Cable, End, End]] = []
     for port in config.interfaces:
         if port.outside:
@@ -299,7 +303,7 @@ def _check(number: int, check: Check) -> list[str]:
 
 
 def _labels(network: Network, config: DeviceConfig) -> list[str]:
-    """Return the lines with a label for each cable end. Servers have no runbook, so this page also has the labels of their ends."""
+    """Return lines with the labels of cable ends. Servers have no runbook, so the lines also have the labels of the servers' ends."""
     near: list[str] = []
     far: list[str] = []
     for _, cable, here, _ in _ends(network, config):

@@ -124,9 +124,10 @@ class Rings:
 SEARCH_SPEEDS = (96, 86, 80, 48, 45.1, 42, 40, 30, 24, 22, 20, 17.5, 15, 12, 6, 3, 2.4, 1.2)
 """The bandwidths of a channel in 10^9 byte/s that NCCL tries on Blackwell GPUs of several servers (`sm100SpeedArrayInter`)."""
 RACK_NVLINK_GBYTES = {"GB200": 721.8, "GB300": 721.8, "Rubin": 1443.6}
-"""The NVLink rate of a GPU in 10^9 byte/s with which NCCL counts, for GPUs of racks that are one NVLink domain.
+"""The NVLink rate of one GPU in 10^9 byte/s that NCCL assumes, for GPUs whose rack is one NVLink domain.
 
-18 links of 40.1 (`SM100_NVLINK_BW`). Rubin's number of links is assumed: twice as many, because its NVLink has twice the rate.
+The rate is 18 links of 40.1 (`SM100_NVLINK_BW`). Rubin's number of links is assumed: twice as many, because its NVLink has twice
+the rate.
 """
 
 
@@ -134,8 +135,8 @@ RACK_NVLINK_GBYTES = {"GB200": 721.8, "GB300": 721.8, "Rubin": 1443.6}
 def _nics_of_domain(nics: int, nic_mbps: int, link_gbytes: float) -> int:
     """Return the number of NICs of an NVLink domain that NCCL's channels use.
 
-    Every channel of a ring passes all GPUs of the domain, so NVLink limits the channels, not the NICs. NCCL tries
-    bandwidths from high to low and keeps the largest total of all channels (`ncclTopoCompute`).
+    Every channel of a ring passes all GPUs of the domain. So NVLink, and not the number of NICs, limits the number of channels.
+    NCCL tries bandwidths per channel from high to low and keeps the largest total of all channels (`ncclTopoCompute`).
     """
     best, count = 0.0, 1
     for speed in SEARCH_SPEEDS:
@@ -146,9 +147,9 @@ def _nics_of_domain(nics: int, nic_mbps: int, link_gbytes: float) -> int:
 
 
 def channel_nics(job: Job) -> int:
-    """Return the number of NICs of a server that channels use: all, or in an NVLink domain as many as NVLink can feed.
+    """Return the number of NICs of a server that channels use. In an NVLink domain, this is as many NICs as NVLink can feed; else it is all.
 
-    They are the first NICs, in the order of the GPUs (`ncclTopoPrefNetsGpuFirst`).
+    Channels use the first NICs in the order of the GPUs (`ncclTopoPrefNetsGpuFirst`).
     """
     if job.machines_per_server == 1:
         return job.nics_per_server
@@ -157,7 +158,7 @@ def channel_nics(job: Job) -> int:
 
 
 def nvlink_gbytes(server: Server) -> float:
-    """Return the rate of a GPU's links in 10^9 byte/s with which NCCL counts."""
+    """Return the rate of the links of one GPU of a server in 10^9 byte/s, as NCCL assumes it."""
     return RACK_NVLINK_GBYTES.get(server.gpu, server.link.gbps / 8)
 
 
@@ -209,8 +210,8 @@ def ring_order(job: Job, enter: int, leave: int) -> list[int]:
     """Return the GPUs of a server in ring order, for a ring that enters through NIC ``enter`` and leaves through NIC ``leave``.
 
     The ring begins at a GPU next to ``enter`` and ends at a GPU next to ``leave``. The other GPUs are between them, in
-    ascending order (assumed: the order does not matter if all GPUs reach each other equally well). If both are the same
-    NIC, the first GPU is followed by all others in ascending order.
+    ascending order (assumed: the order does not matter if all GPUs reach each other equally well). If ``enter`` and ``leave`` are the
+    same NIC, only the ring's first GPU is next to it, and all other GPUs follow in ascending order.
     """
     gpus = job.gpus_per_server
     first = job.gpus_beside(enter)[0]

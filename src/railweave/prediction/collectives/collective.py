@@ -1,6 +1,6 @@
-"""Creation of the ``Program`` of a job's collective. This module is the entry point of the package.
+"""The creation of the messages (``Program``) of a job's collective. This module is the entry point of the package.
 
-It also makes the messages of rings, broadcasts and transfers between ranks.
+The module itself makes the messages of rings, broadcasts and transfers between ranks.
 """
 
 from __future__ import annotations
@@ -56,8 +56,8 @@ class Transfers:
     """The transfers of point-to-point communication. In each transfer, one rank sends to another.
 
     - ``source``, ``target``: the sending and the receiving rank of each transfer.
-    - ``turn``: the round of each transfer.
-    - ``size_bytes``: the bytes of each transfer.
+    - ``turn``: the round in which each transfer takes place, as an index.
+    - ``size_bytes``: the bytes of every transfer.
     - ``of_one``: True if only the transfers from the first server are listed. All other servers send in the same
       pattern, shifted by their distance from the first server.
     """
@@ -72,7 +72,7 @@ class Transfers:
 def everyone(job: Job, size_bytes: int, turns: schedule.Rounds, *, of_one: bool = False) -> Transfers:
     """Return the transfers between servers of an all-to-all in which every rank sends ``size_bytes`` to every rank.
 
-    With ``of_one``, return only the transfers that the first server sends.
+    ``turns`` are the rounds of the communication. With ``of_one``, return only the transfers that the first server sends.
     """
     gpus, servers = job.gpus_per_server, len(job.servers)
     senders = 1 if of_one else servers
@@ -89,9 +89,9 @@ def everyone(job: Job, size_bytes: int, turns: schedule.Rounds, *, of_one: bool 
 
 
 def neighbors(job: Job, size_bytes: int, turns: schedule.Rounds) -> Transfers:
-    """Return the transfers between servers of nccl-tests' send/recv.
+    """Return the transfers between servers in the send/recv test of nccl-tests: each rank sends to the next one, the last rank to the first.
 
-    Every rank sends to the next rank, and the last rank to the first.
+    ``turns`` are the rounds of the communication.
     """
     gpus = job.gpus_per_server
     source = np.arange(job.ranks)
@@ -115,8 +115,9 @@ def transfers(
     all_pairs: bool,
     whole: bool = False,
 ) -> Draft:
-    """Return the messages of transfers.
+    """Return the messages of transfers between ranks.
 
+    - ``p2p``: the numbers of channels. ``wanted``: the transfers. ``pace``: the durations of steps.
     - ``all_pairs``: True for an all-to-all. The messages of a batch of rounds then wait for the previous batch on their
       channel.
     - ``whole``: True to send each part of a transfer as a single message, instead of one message per chunk.
@@ -174,10 +175,11 @@ def transfers(
 
 
 def _launched_ps(job: Job, wanted: Transfers, pace: Pace, peers: int) -> NDArray[np.int64]:
-    """Return, for each transfer, the time in ps from which its data can leave. The kernels of both its GPUs must be running.
+    """Return the time in ps from which the data of each transfer can leave: the kernels of both its GPUs must be running.
 
     A process of RCCL launches the kernels of its GPUs one after another. The last kernel runs after ``launch_ps``. GPUs
-    whose kernels run earlier also send earlier. NCCL's kernels all begin after ``launch_ps``.
+    whose kernels run earlier also send earlier. NCCL's kernels all begin after ``launch_ps``. ``wanted`` are the transfers, and
+    ``peers`` is the number of ranks that each rank sends to.
     """
     each_ps = (
         round(launch_of_others_us(job, peers) * 1e6) // max(job.gpus_per_process - 1, 1) if job.library == "RCCL" else 0
@@ -187,7 +189,10 @@ def _launched_ps(job: Job, wanted: Transfers, pace: Pace, peers: int) -> NDArray
 
 
 def _chunk(nccl: Parameters, size: int, step: int) -> int:
-    """Return the chunk size of a transfer in bytes. Small transfers have smaller chunks (``addP2pToPlan``)."""
+    """Return the chunk size in bytes for a transfer of ``size`` bytes (``addP2pToPlan``). ``step`` is the largest chunk size.
+
+    Small transfers have smaller chunks. The parameter ``NCCL_CHUNK_SIZE`` overrides this rule.
+    """
     if nccl["NCCL_CHUNK_SIZE"]:
         return min(nccl["NCCL_CHUNK_SIZE"], step)
     return step // 4 if size < step else step // 2 if size < 8 * step else step
@@ -196,11 +201,11 @@ def _chunk(nccl: Parameters, size: int, step: int) -> int:
 def _nics(
     job: Job, nccl: Parameters, wanted: Transfers, channel: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.bool_]]:
-    """Return, for each transfer, its sending NIC, its receiving NIC, and True if PXN first moves its data to a different GPU.
+    """Return, for each transfer of ``wanted``, its sending NIC, its receiving NIC, and True if PXN first moves its data to a different GPU.
 
-    NICs are indexes in ``Job.nics``. ``channel`` has the channel of each part of each transfer; if GPUs have several
-    NICs, it decides which of them a part uses (`ncclTopoGetLocalNet`), and NICs have a row per part. PXN stays on the
-    sending machine (`ncclTopoDevToRank`).
+    NICs are indexes in ``Job.nics``. A transfer has several parts, and ``channel`` has the channel of each part of each transfer. If
+    GPUs have several NICs, the channel of a part decides which NIC it uses (`ncclTopoGetLocalNet`); the arrays of NICs then have a row
+    per part. PXN only uses GPUs of the sending machine (`ncclTopoDevToRank`).
     """
     server = job.servers[0]
     nearest = np.array(server.nearest)
@@ -233,10 +238,11 @@ def _numbers(
     batch: NDArray[np.int64],
     chunks: int,
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """Return the connections, the connection of each stream, and the message number of each chunk of each stream.
+    """Return (the connections, the connection of each stream, the message number of each chunk of each stream).
 
-    A stream is one part of a transfer. A connection is a row of sending NIC, receiving NIC and channel. On a
-    connection, streams are sent batch by batch; streams of the same batch alternate, one chunk each.
+    A stream is one part of a transfer. A connection is a row of sending NIC, receiving NIC and channel. On a connection,
+    streams are sent batch by batch, and the streams of one batch alternate chunk by chunk. ``batch`` has the batch of each stream, and
+    ``chunks`` is the number of chunks of a stream.
     """
     nics, channels, most = len(job.nics), int(channel.max()) + 1, int(batch.max()) + 1
     key = ((sending * nics + receiving) * channels + channel).ravel() * most + batch
@@ -261,11 +267,11 @@ def _numbers(
 def _batches(
     job: Job, p2p: schedule.P2pChannels, wanted: Transfers, parts: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return, for each stream, its batch and the streams that must arrive before the batch begins.
+    """Return (the batch of each stream, the streams that must arrive before this batch begins).
 
-    A stream is one part of a transfer. The second result has a row of up to 8 streams per stream, filled up with -1. A
-    rank begins a batch of a channel when it has received the previous batch. NCCL also waits for the rank's own sends.
-    The model omits this, because the receiving server cannot see when these sends are done.
+    A stream is one part of a transfer in ``wanted``; ``parts`` is the number of parts. The second array has a row of up to 8 streams
+    for each stream, filled up with -1. A rank begins a batch of a channel when it has received the previous batch. NCCL also waits for
+    the rank's own sends. The model omits this, because the receiving server cannot see when these sends are done.
     """
     turns = schedule.rounds(job, p2p)
     number, count = len(turns.base), len(wanted.source)
@@ -286,9 +292,9 @@ def _batches(
 
 
 def _scatter(message: NDArray[np.int64], values: NDArray[np.int64], total: int) -> NDArray[np.int64]:
-    """Return values in the order of ``message``. The input values are in the order of streams and chunks.
+    """Return ``values`` as an array with ``total`` places, with each value at the place of its message.
 
-    ``message`` holds the message number of each stream and chunk.
+    ``values`` is in the order of ``message``, which has the message number of each chunk of each stream.
     """
     placed = np.empty(total, np.int64)
     placed[message.ravel()] = values
@@ -296,7 +302,7 @@ def _scatter(message: NDArray[np.int64], values: NDArray[np.int64], total: int) 
 
 
 def _without_empty(draft: Draft) -> Draft:
-    """Return the draft without messages of 0 bytes, which the last part of a transfer can have.
+    """Return the messages of ``draft`` without those of 0 bytes, which the last part of a transfer can have.
 
     A message that waited for an empty message then waits for the last message before it in the same stream.
     """
@@ -330,7 +336,7 @@ def broadcast(
     *,
     whole: bool = False,
 ) -> Draft:
-    """Return the messages of a broadcast from rank ``root``.
+    """Return the messages of a broadcast from rank ``root``. ``pace`` has the durations of steps.
 
     With ``whole``, all bytes of a connection are sent in one message.
     """
@@ -430,7 +436,7 @@ def ring_loads(
 
 
 def _shares(collective: Collective, size_bytes: int, channels: int, ranks: int) -> NDArray[np.int64]:
-    """Return the bytes that each channel carries.
+    """Return the number of bytes that each channel carries, as an array by channel.
 
     For all-reduce, the channels share the whole size. For other collectives, they share the bytes that one rank sends
     or receives.
@@ -459,7 +465,10 @@ def _connections(job: Job, rings: Rings) -> NDArray[np.int64]:
 def _chunks_of_all_reduce(
     share: NDArray[np.int64], chunk: int, ranks: int, gpus: int, servers: int
 ) -> NDArray[np.int64]:
-    """Return the bytes that the last GPU of each server sends in an all-reduce, as an array by channel, server, loop and step."""
+    """Return the bytes that the last GPU of each server sends in an all-reduce, as an array by channel, server, loop and step.
+
+    ``share`` has the bytes of each channel, and ``chunk`` is the largest number of bytes that a rank contributes to one loop.
+    """
     loops = max(1, -(-int(share.max()) // (ranks * chunk)))
     refuse_beyond(len(share) * servers * loops * 2 * (ranks - 1))
     left = np.clip(share[:, None] - np.arange(loops) * ranks * chunk, 0, None)  # channel, loop
@@ -500,7 +509,7 @@ def program(
 
     - ``root``: the rank that a broadcast comes from.
     - ``credit``: True to include the messages by which receivers report free buffers. They matter on long paths.
-    - ``launch_ps``: the time in ps before the first byte, instead of NCCL's own figure.
+    - ``launch_ps``: the time in ps before the first byte. None means NCCL's own figure.
     - ``of_one``: True to return only the messages that the first server sends in an all-to-all. All other servers send
       in the same pattern.
 
@@ -534,9 +543,9 @@ def program(
 
 @dataclass(frozen=True)
 class Loads:
-    """The total bytes of each connection of a collective, without single messages. It is the input of a fluid model.
+    """The total bytes of each connection of a collective, without single messages.
 
-    All fields except ``bytes`` have the same meaning as in ``Program``.
+    They are the input of an engine that computes with steady flows. All fields except ``bytes`` have the same meaning as in ``Program``.
     """
 
     connections: NDArray[np.uint32]
@@ -548,9 +557,9 @@ class Loads:
 
 
 def loads(job: Job, collective: Collective, size_bytes: int, nccl: Parameters | None = None, *, root: int = 0) -> Loads:
-    """Return the total bytes of each connection of a collective, for jobs with too many messages for ``program``.
+    """Return the total bytes of each connection of a collective. Use this function if a job has too many messages for ``program``.
 
-    Takes the arguments and raises the errors of ``program``.
+    The arguments and errors are those of ``program`` in this module.
     """
     _look_at(job, collective, size_bytes, root)
     nccl = nccl or parameters(library=job.library)

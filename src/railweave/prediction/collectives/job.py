@@ -34,7 +34,7 @@ class GpuLink:
 
 
 def gpu_link(gpu: str) -> GpuLink:
-    """Return the link between GPUs from the server catalog. If the catalog lacks the GPU, return the H100's link (assumed)."""
+    """Return the link between GPUs of the model ``gpu`` from the server catalog. If the catalog lacks it, return the H100's link (assumed)."""
     known = {model.gpu: model.gpu_link for model in catalog().servers.values() if model.gpu_link is not None}
     link = known.get(gpu) or known["H100"]
     return GpuLink(link.name, link.gbps, link.source)
@@ -110,7 +110,7 @@ class Job:
 
     @cached_property
     def nics(self) -> tuple[tuple[int, int], ...]:
-        """All NICs, as pairs of server index and NIC index within the server. A ``Program`` refers to a NIC by its index here."""
+        """All NICs of the job as (server index, NIC index within the server). A ``Program`` refers to a NIC by its index in this tuple."""
         return tuple((s, n) for s, server in enumerate(self.servers) for n in range(len(server.nics)))
 
     @property
@@ -145,7 +145,7 @@ class Job:
 
     @property
     def nics_per_gpu(self) -> int:
-        """The number of NICs next to each GPU: 1, or more if every GPU has the same number of NICs of its own."""
+        """The number of NICs next to each GPU. The value is 1 if GPUs share NICs, or if the NICs cannot be divided evenly among the GPUs."""
         each, left = divmod(self.nics_per_server, self.gpus_per_server)
         return 1 if left else each
 
@@ -168,7 +168,7 @@ class Job:
         return len(self.servers) * self.gpus_per_server
 
     def gpus_beside(self, nic: int) -> list[int]:
-        """Return the GPUs of a server whose nearest NIC is ``nic``. If there are none, return all GPUs."""
+        """Return the GPUs of a server whose nearest NIC is ``nic``. If ``nic`` is not the nearest NIC of any GPU, return all GPUs."""
         beside = [gpu for gpu, nearest in enumerate(self.servers[0].nearest) if nearest == nic]
         return beside or list(range(self.gpus_per_server))
 
@@ -192,10 +192,7 @@ class Job:
 
 
 def _wrong(servers: tuple[Server, ...]) -> list[tuple[str, str]]:
-    """Return the differences between servers that prevent a job, as pairs of error message and fix.
-
-    The result is empty if there are none.
-    """
+    """Return the differences between servers that prevent a job, as (error message, fix). The list is empty if the servers form a job."""
     if not servers:
         return [("the job has no server", "name at least one")]
     wrong: list[tuple[str, str]] = []

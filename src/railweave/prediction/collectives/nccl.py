@@ -37,9 +37,9 @@ class NcclError(InputError):
 
 @dataclass(frozen=True, slots=True)
 class Number:
-    """A parameter with a number as its value, from ``least`` to ``most``.
+    """A parameter whose value is a number from ``least`` to ``most``.
 
-    ``unset`` is the value that means, in NCCL's sources, that NCCL chooses the number.
+    ``unset`` is the special value with which NCCL's sources express that NCCL chooses the number.
     """
 
     default: int
@@ -49,9 +49,9 @@ class Number:
     unset: int | None = None
 
     def read(self, text: str) -> int:
-        """Return the number that a text gives. The suffixes K, M and G are binary multiples.
+        """Return the number in a text such as ``4M``. The suffixes K, M and G are binary multiples.
 
-        Raises ``ValueError``, with the allowed values as its text.
+        Raises ``ValueError``, whose text states the allowed values.
         """
         try:
             value = BINARY_NUMBER.parse(text)
@@ -65,7 +65,7 @@ class Number:
 
 @dataclass(frozen=True, slots=True)
 class Names:
-    """A parameter with a list of names from ``of`` as its value. A leading ``^`` selects all names except those listed."""
+    """A parameter whose value is a list of names from ``of``. A leading ``^`` selects all names except those listed."""
 
     of: tuple[str, ...]
     source: str
@@ -73,7 +73,7 @@ class Names:
     """Names in ``of`` that are selected only if listed. A list that begins with ``^`` never selects them."""
 
     def read(self, text: str) -> tuple[str, ...]:
-        """Return the names that a text selects. Raises ``ValueError``, with the allowed names as its text."""
+        """Return the names that a text such as ``Ring,Tree`` or ``^PAT`` selects. Raises ``ValueError``, whose text states the allowed names."""
         by_name = {name.lower(): name for name in self.of}
         names = [name.strip().lower() for name in text.strip().removeprefix("^").split(",")]
         asked = {by_name[name] for name in names if name in by_name}
@@ -125,14 +125,14 @@ LISTS = {
     "NCCL_PROTO": Names(PROTOCOLS, "graph/tuning.cc, parseList; LL128 only if named, or where NCCL allows it"),
 }
 STEPS = ("NCCL_STEPS", "NCCL_CHUNK_STEPS", "NCCL_SLICE_STEPS")
-"""The parameters of which each must be a multiple of the next."""
+"""Three parameters, in an order in which each must be a multiple of the next."""
 RCCL_NUMBERS = {"NCCL_PXN_DISABLE": 1, "NCCL_IB_TIMEOUT": 18, "NCCL_PAT_ENABLE": 0}
 """Defaults of RCCL that differ from NCCL's (from its graph/paths.cc and transport/net_ib.cc)."""
 
 
 @dataclass(frozen=True)
 class Parameters:
-    """The values of all parameters, given or default. An index by name returns a number; ``names`` returns a list."""
+    """The values of all parameters. ``parameters[name]`` returns the number of a parameter, and ``names`` the list of a parameter."""
 
     numbers: dict[str, int]
     lists: dict[str, tuple[str, ...]]
@@ -153,7 +153,7 @@ class Parameters:
 
 
 def parameters(given: Mapping[str, str] | None = None, library: Library = "NCCL") -> Parameters:
-    """Read parameter values by name. Parameters that are not given keep their defaults.
+    """Return all parameters of a library. ``given`` has values as text, by parameter name; all other parameters have their defaults.
 
     Raises ``NcclError`` with all wrong values and their fixes.
     """
@@ -191,7 +191,7 @@ def _unknown(key: str) -> Problem:
 
 
 def _option(key: str) -> Option:
-    """Return the place of a parameter for error messages: option ``--nccl`` with the parameter's name."""
+    """Return the location that error messages show for a parameter: the option ``--nccl`` and the parameter's name."""
     return Option("--nccl", part=(key,))
 
 

@@ -1,4 +1,4 @@
-"""The messages of a collective, with and without credit messages, and for each message the messages that it waits for."""
+"""The messages of a collective, with or without credit messages (reports of free buffers), and their dependencies."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ MOST = 1 << 50
 
 
 def sizes(text: str) -> list[int]:
-    """Return the sizes in a text, in bytes. Examples: ``8G``, ``1M,16M,1G``, ``8..16G``.
+    """Return the sizes, in bytes, in a text such as ``8G``, ``1M,16M,1G`` or ``8..16G``.
 
-    A range doubles from the first size up to the last. Raises ``InputError`` if a size is invalid, or a range ends
+    A range has the first size, its double, and so on up to the last size. Raises ``InputError`` if a size is invalid, or a range ends
     before it begins.
     """
     sizes_bytes: list[int] = []
@@ -70,7 +70,7 @@ class MessageSplit:
 
     - ``chunk``: the largest number of data bytes that are handled together.
     - ``slices``: the number of messages per chunk.
-    - ``least_slice``: the smallest size of such a message, in bytes.
+    - ``least_slice``: the smallest size of a message, in bytes.
     - ``window``: the number of messages of a connection that fit into the receive buffer.
     """
 
@@ -83,8 +83,8 @@ class MessageSplit:
 def cut(nccl: Parameters, protocol: str, *, ring: bool) -> MessageSplit:
     """Return the chunk and slice sizes of a protocol.
 
-    ``ring`` is True for rings that reduce or gather data. A chunk of the protocol Simple then has several steps.
-    Otherwise it has one step.
+    ``ring`` is True for rings that reduce or gather data. A chunk of the protocol Simple then has several steps (slots of the
+    buffer); in all other cases a chunk has one step.
     """
     steps = nccl["NCCL_STEPS"]
     if protocol == "LL":  # half of every line is flags
@@ -99,9 +99,9 @@ def cut(nccl: Parameters, protocol: str, *, ring: bool) -> MessageSplit:
 
 
 def over_channels(total: int, channels: int) -> NDArray[np.int64]:
-    """Return the bytes of each channel. Shares are equal to within ``GRAIN`` bytes, and the last channel gets the remainder.
+    """Return the number of bytes of each channel if ``total`` bytes are divided among ``channels``.
 
-    NCCL itself cuts in cells of up to 16 KiB.
+    Shares are equal to within ``GRAIN`` bytes, and the last channel gets the remainder. NCCL itself uses units of up to 16 KiB.
     """
     grains = total // GRAIN
     share = grains // channels + (np.arange(channels) < grains % channels)
@@ -111,9 +111,9 @@ def over_channels(total: int, channels: int) -> NDArray[np.int64]:
 
 
 def sliced(data: NDArray[np.int64], how: MessageSplit) -> NDArray[np.int64]:
-    """Return the slice sizes of chunks of ``data`` bytes.
+    """Return the sizes of the slices (messages) of chunks of ``data`` bytes. ``how`` has the sizes of the protocol.
 
-    Slices are along a new last axis of the array; the last ones may be empty.
+    The result has one more axis than ``data``, with the slices of each chunk. The last slices of a chunk may be empty.
     """
     share = -(-data // (how.slices * GRAIN)) * GRAIN
     share = np.maximum(share, how.least_slice)
@@ -140,8 +140,8 @@ CLEAR_TO_SEND_BYTES = 64
 class Program:
     """The messages that a collective sends over the network.
 
-    Times are in ps. Bytes are payload of RDMA messages, including the flags of LL and LL128. A message of 0 bytes is
-    also sent, as in NCCL.
+    Times are in ps. Bytes are payload of RDMA messages, including the flags of LL and LL128. As in NCCL, messages of 0 bytes are
+    sent too.
     """
 
     connections: NDArray[np.uint32]
@@ -152,11 +152,10 @@ class Program:
     """The connection of each message. The messages of a connection are in the order in which they are sent."""
     bytes: NDArray[np.uint64]
     delay_ps: NDArray[np.uint64]
-    """The delay of each message in ps, from the start or from the last arrival that it waits for.
+    """The delay of each message in ps, from the start or from the last arrival that the message waits for.
 
     In a program with credit messages, a message that waits uses ``after_delay_ps`` instead. After a credit message
-    arrives, the waiting message can be sent at once. After data arrives, it is sent when the GPUs have passed the data
-    on.
+    arrives, the waiting message can be sent at once. After data arrives, the message is sent when the GPUs have passed the data on.
     """
     after_start: NDArray[np.uint64]
     after: NDArray[np.uint32]
@@ -165,9 +164,9 @@ class Program:
     These messages arrive at NICs of the server that sends m.
     """
     after_delay_ps: NDArray[np.uint64]
-    """For each entry of ``after``, the delay in ps from the arrival of that message until the waiting message may be sent.
+    """The delay in ps between the arrival of each message in ``after`` and the time at which the waiting message may be sent.
 
-    Without credit, all entries of message m have ``delay_ps[m]``.
+    Without credit messages, all delays of message m are ``delay_ps[m]``.
     """
     tail_ps: int
     """The time in ps between the last arrival and the end of the collective, for work inside servers."""
@@ -194,9 +193,10 @@ class Program:
 def csr(
     messages: int, waiting: NDArray[np.int64], awaited: NDArray[np.int64], delay_ps: NDArray[np.int64]
 ) -> tuple[NDArray[np.uint64], NDArray[np.uint32], NDArray[np.uint64]]:
-    """Return ``after_start``, ``after`` and ``after_delay_ps`` of a ``Program`` from pairs of messages.
+    """Return (``after_start``, ``after``, ``after_delay_ps``) of a ``Program`` from pairs of messages.
 
-    ``waiting`` and ``awaited`` form the pairs, in any order: the message that waits, and the message that it waits for.
+    In a pair, a message of ``waiting`` waits for a message of ``awaited``. Pairs may be in any order. ``delay_ps`` has the delay of each of
+    the ``messages`` messages.
     """
     start = np.zeros(messages + 1, np.uint64)
     start[1:] = np.cumsum(np.bincount(waiting, minlength=messages))
@@ -207,13 +207,13 @@ def csr(
 
 
 def waiting_of(program: Program) -> NDArray[np.int64]:
-    """Return, for each entry of ``after``, the message that waits."""
+    """Return, for each member of ``program.after``, the index of the message that waits."""
     return np.repeat(np.arange(program.messages), np.diff(program.after_start.astype(np.int64)))
 
 
 @dataclass(frozen=True)
 class Draft:
-    """A program to which credit messages can be added.
+    """Messages of a collective before credit messages (reports of free buffers) are added. ``finished`` makes a ``Program``'s arrays from it.
 
     - ``waiting``, ``awaited``: pairs of messages. The first message of a pair waits for the second. These pairs replace
       ``after`` of ``Program``.
@@ -236,7 +236,7 @@ class Draft:
 
 @dataclass(frozen=True)
 class Pieces:
-    """The arrays of a ``Program``, under the same names."""
+    """The arrays of a ``Program``, under the same names as there."""
 
     connections: NDArray[np.int64]
     credit: NDArray[np.bool_]
@@ -262,15 +262,15 @@ def refuse_beyond(messages: int) -> None:
 
 
 def empty(tail_ps: int) -> Draft:
-    """Return the draft of a collective that sends nothing over the network."""
+    """Return the messages of a collective that sends nothing over the network. ``tail_ps`` is the time of the collective inside servers."""
     none = np.zeros(0, np.int64)
     return Draft(np.zeros((0, 3), np.int64), none, none, none, none, none, 1, 0, tail_ps)
 
 
 def finished(draft: Draft, *, credit: bool) -> Pieces:
-    """Return the arrays of a program from its draft. With ``credit``, clear-to-send messages are added.
+    """Return the arrays of a program from the messages in ``draft``. With ``credit``, clear-to-send messages are added.
 
-    Message k of a stream then also waits for a clear-to-send message. The receiving server sends it when message k -
+    Message k of a stream then also waits for a clear-to-send message. The receiving server sends this message when message k -
     ``window`` is consumed. A message counts as consumed as soon as the next GPU has the data; full buffers at later
     GPUs are not modelled.
     """
@@ -303,9 +303,9 @@ def finished(draft: Draft, *, credit: bool) -> Pieces:
 
 
 def _pairs_of_credit(draft: Draft) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return pairs of messages: a message that the receiver consumes, and the later message that may then be sent.
+    """Return two arrays of message numbers: messages that a receiver consumes, and for each the later message that may then be sent.
 
-    Pairs are in the order of the consumed messages, so that credit messages keep that order.
+    The arrays are in the order of the consumed messages, so that credit messages keep that order.
     """
     stream = draft.connection if draft.stream is None else draft.stream
     order = np.argsort(stream, kind="stable") if bool((np.diff(stream) < 0).any()) else np.arange(len(stream))

@@ -28,9 +28,10 @@ NCCL: `NCCL_MAX_DEV_WORK_P2P_PER_BATCH`. In RCCL 2.21, a channel works on one se
 
 
 def deltas(count: int) -> list[int]:
-    """Return the distance from sender to receiver in each round: triangular numbers modulo the next power of two, if below ``count``.
+    """Return the distance from sender to receiver in each round, for ``count`` servers or GPUs.
 
-    For ``count`` 16, the result is 0, 1, 3, 6, 10, 15, 5, 12, 4, 13, 7, 2, 14, 11, 9, 8.
+    The distances are triangular numbers modulo the next power of two, without those that are not below ``count``. For ``count`` 16, the
+    result is 0, 1, 3, 6, 10, 15, 5, 12, 4, 13, 7, 2, 14, 11, 9, 8.
     """
     power = 1 << (count - 1).bit_length()
     return [delta for turn in range(power) if (delta := turn * (turn + 1) // 2 % power) < count]
@@ -39,8 +40,8 @@ def deltas(count: int) -> list[int]:
 def rccl_deltas(count: int) -> list[int]:
     """Return the distance from sender to receiver in each round in RCCL 2.21 (``init.cc``).
 
-    The distances begin with 0 and half of ``count``. For each of these two, the next larger and the next smaller
-    distance follow, and so on. For ``count`` 4, the result is 0, 2, 1, 3.
+    First come 0 and half of ``count``. Then, for s = 1, 2 and so on, come s, ``count`` - s, half - s and half + s. For ``count`` 8, the
+    result is 0, 4, 1, 7, 3, 5, 2, 6.
     """
     order = [
         delta
@@ -113,7 +114,7 @@ def rounds(job: Job, p2p: P2pChannels) -> Rounds:
 
 
 def parts_of(size_bytes: int, p2p: P2pChannels, step: int) -> int:
-    """Return the number of parts of a transfer. Each part is on a separate channel. ``step`` is the chunk size in bytes."""
+    """Return the number of parts into which NCCL splits a transfer, each on a separate channel. ``step`` is the chunk size in bytes."""
     parts = min(p2p.least, max(1, -(-size_bytes // (step // 2))))
     part = max(step // 2, -(-size_bytes // parts))
     while part > step and parts <= p2p.per_peer // 2:
@@ -125,10 +126,10 @@ def parts_of(size_bytes: int, p2p: P2pChannels, step: int) -> int:
 def batches(
     order: NDArray[np.int64], channel: NDArray[np.int64], each_batch: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return, for each entry, the number of its batch on its channel, and its position in that batch.
+    """Return, for each use of one channel in one round, the number of its batch on the channel, and its position in that batch.
 
-    An entry is the use of one channel in one round. ``order`` is the sort key of each entry. ``each_batch`` is the
-    number of entries per batch.
+    ``channel`` has the channel of each use, and ``order`` its sort key within the channel. ``each_batch`` is the number of uses per
+    batch.
     """
     turn = np.empty(len(order), np.int64)
     for each in np.unique(channel):
@@ -142,7 +143,7 @@ def _power_above(count: int) -> int:
 
 
 def _reversed(number: NDArray[np.int64], power: int) -> NDArray[np.int64]:
-    """Return each number with its low bits reversed: as many bits as a number below ``power`` (a power of two) has."""
+    """Return each number with its low bits in reverse order. The number of reversed bits is the logarithm of ``power`` (a power of two)."""
     backwards = np.zeros_like(number)
     for bit in range(power.bit_length() - 1):
         backwards = backwards * 2 + (number >> bit & 1)

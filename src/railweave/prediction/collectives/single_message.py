@@ -28,10 +28,10 @@ if TYPE_CHECKING:
 
 
 def messages(job: Job, collective: Collective, size_bytes: int, nccl: Parameters) -> int:
-    """Return the approximate number of queue-pair messages of ``program`` with credit messages. Return 0 for collectives not in ``RINGS``.
+    """Return the approximate number of messages on queue pairs that ``program`` with credit messages would make.
 
     A data message uses all queue pairs of its connection, and a credit message uses one. There is one credit message
-    for each data message after those that fill the receive buffer. With one server the result is 0.
+    for each data message after those that fill the receive buffer. The result is 0 with one server, and for collectives not in ``RINGS``.
     """
     if len(job.servers) == 1 or collective not in RINGS:
         return 0
@@ -82,12 +82,12 @@ def single_message_program(job: Job, collective: Collective, size_bytes: int, nc
 
 
 def ring_steps(job: Job, collective: Collective) -> int:
-    """Return the number of steps in a loop of a ring."""
+    """Return the number of steps that one loop of a ring takes, from each rank to the next."""
     return (job.ranks - 1) * (2 if collective == "all-reduce" else 1)
 
 
 def ring_loops(job: Job, size_bytes: int, choice: Choice, chunk: int) -> int:
-    """Return the number of loops of a ring. In each loop, every rank contributes one chunk."""
+    """Return the number of times that data of ``size_bytes`` passes through the ring. Each time, every rank contributes one chunk."""
     share = -(-size_bytes // choice.channels)
     return max(1, -(-share // (job.ranks * chunk)))
 
@@ -115,5 +115,5 @@ def _tree_ps(job: Job, nccl: Parameters, choice: Choice) -> int:
 
 
 def wire_ps(job: Job, size_bytes: int) -> int:
-    """Return the time in ps that a NIC needs to send ``size_bytes`` bytes."""
+    """Return the time in ps that a NIC needs to send ``size_bytes`` bytes at line rate."""
     return size_bytes * 8_000_000 // job.servers[0].nics[0].rate_mbps

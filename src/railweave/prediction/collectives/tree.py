@@ -91,7 +91,7 @@ def pat(
 
 
 def _connections(job: Job, channels: int, ways: NDArray[np.int64], *, gathers: bool) -> NDArray[np.int64]:
-    """Return the connections as rows of sending NIC, receiving NIC and channel, sorted by channel, sender and ``ways``.
+    """Return the connections as rows of sending NIC, receiving NIC and channel, sorted by channel, sender and distance.
 
     ``ways`` holds the distances to the receivers in servers: 1, 2, 4 and so on. ``gathers`` is True for an all-gather,
     which sends forward; a reduce-scatter sends backward.
@@ -150,7 +150,7 @@ def _parent(server: int, servers: int) -> int:
 
 @lru_cache
 def most_edges(servers: int, trees: int) -> float:
-    """Return the number of edges over which the busiest server sends per channel, upward and downward.
+    """Return the number of tree edges (links to parent and children) over which the busiest server sends per channel.
 
     If ``trees`` is 1, only the first tree counts. If it is 2, the result is the mean of both trees.
     """
@@ -165,7 +165,7 @@ def most_edges(servers: int, trees: int) -> float:
 def tree(job: Job, nccl: Parameters, size_bytes: int, choice: Choice, pace: Pace, *, whole: bool = False) -> Draft:
     """Return the messages of a tree all-reduce over two or more servers.
 
-    With ``whole``, all bytes of an edge are sent in one message.
+    With ``whole``, all bytes between a server and its parent or child are sent in one message.
     """
     how = cut(nccl, choice.protocol, ring=False)
     servers, nics, chain = len(job.servers), job.nics_per_server, steps_inside(job, choice)
@@ -214,11 +214,13 @@ def tree(job: Job, nccl: Parameters, size_bytes: int, choice: Choice, pace: Pace
 
 
 def _pairs(parent: list[int], children: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return pairs of edges. The first edge of a pair waits for the second.
+    """Return pairs of edges (links of the trees, in one direction). The first edge of a pair waits for the second.
 
     - Upward, the edge from a server waits for the edges from its children.
     - Downward, the edge from a server waits for the edge from its parent.
     - The edges down from the root wait for all edges up to it.
+
+    ``parent`` has the parent of each server.
     """
     edge = {int(child): place for place, child in enumerate(children)}
     edges = len(children)
@@ -230,7 +232,10 @@ def _pairs(parent: list[int], children: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def chunk_bytes(protocol: str, chunk: int, share: int, servers: int, gpus: int) -> int:
-    """Return the chunk size in bytes. Small transfers have smaller chunks, so that all tree levels work at once (``enqueue.cc``)."""
+    """Return the chunk size in bytes of a tree (``enqueue.cc``). Small transfers have smaller chunks, so that all tree levels work at once.
+
+    ``chunk`` is the largest size, and ``share`` is the number of bytes of one channel.
+    """
     if protocol == "LL":
         return chunk
     if protocol == "Simple":

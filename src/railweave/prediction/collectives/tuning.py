@@ -44,7 +44,7 @@ CORRECTION = {
 
 
 def rccl_estimate_us(job: Job, collective: Collective, algorithm: str, protocol: str, size_bytes: int) -> float:
-    """Return RCCL's own estimate of the time in us. The result is infinite for LL128, which RCCL does not use on this GPU."""
+    """Return RCCL's own estimate of the time in us. The estimate for LL128 is infinite, because RCCL does not use LL128 on this GPU."""
     if protocol == "LL128":
         return float("inf")
     servers, ranks = len(job.servers), job.ranks
@@ -83,7 +83,7 @@ RCCL_PEER_US = 2.0
 Fitted: docs/validation.md, "What was fitted".
 """
 RCCL_NEXT_GPU_US, RCCL_NEXT_GPU_PEER_US = 1.52, 0.35
-"""The extra launch time in us for each GPU of a process after its first GPU: a fixed time, and a time per peer that it sends to.
+"""The extra launch time in us for each GPU of a process except the first: a fixed time, and a time for each peer that the GPU sends to.
 
 A process launches the kernels of its GPUs one after another. Fitted: docs/validation.md, "What was fitted".
 """
@@ -104,12 +104,12 @@ NETWORK_HOP_US = {
 }
 """Latencies in us from one server to the next (`NCCL_HW_NET`), for LL, LL128 and Simple.
 
-PAT's value is 14 us divided by 3.5, because NCCL counts its steps in this way. The values of PAT and NVLSTree are
-those of NCCL 2.28.
+PAT's value is NCCL's 14 us divided by 3.5, because NCCL divides the latency of PAT's steps by this number. The values of PAT and
+NVLSTree are those of NCCL 2.28.
 """
 ONLY_SIMPLE = ("PAT", "NVLS", "NVLSTree")
 RACK_GPUS = tuple(RACK_NVLINK_GBYTES)
-"""The GPUs of racks with one NVLink domain. They need NCCL 2.25 or later, so they have its values for Blackwell."""
+"""The GPUs whose rack is one NVLink domain. They need NCCL 2.25 or later, so the constants for them are NCCL's values for Blackwell."""
 
 SWITCH_EFFICIENCY = {"H100": 0.85, "H200": 0.85, **dict.fromkeys(("B200", "B300", *RACK_GPUS), 0.74)}
 """The fraction of the link rate that NVSwitches reach when they reduce data (`nvlsEfficiency`), by GPU."""
@@ -121,19 +121,19 @@ For two servers with one GPU each, the tree bandwidth is twice the NIC's.
 RCCL_TREE_HOP_US = {"LL": 2.2, "Simple": 25.0}
 """Latencies in us from one server to the next in RCCL's trees.
 
-LL is fitted (docs/validation.md, "What was fitted"). Simple is from RCCL's own table. Other values of that table are
-only weights, such as 320 us for a ring's Simple hop. NCCL's latencies are used in their place.
+LL is fitted (docs/validation.md, "What was fitted"). Simple is from RCCL's own table. Most values of that table are only weights,
+such as 320 us for a ring's Simple hop. Therefore, NCCL's latencies are used instead of them.
 """
 
 THREADS = {"LL": "NCCL_NTHREADS", "LL128": "NCCL_LL128_NTHREADS", "Simple": "NCCL_NTHREADS"}
 BYTES_PER_THREAD = {"LL": 8, "LL128": 8, "Simple": 64}
-"""The smallest number of bytes per thread at which NCCL still adds a channel.
+"""The smallest number of bytes per thread with which NCCL keeps all channels, by protocol. With fewer bytes, it uses fewer channels.
 
-For LL in a ring, it is multiplied by the number of ranks.
+For LL in a ring, the number is multiplied by the number of ranks.
 """
 
 SLOW_RING_GBYTES, SLOW_RING_THREADS = 12.5, 256
-"""The highest ring bandwidth, in 10^9 byte/s, at which the protocol Simple uses fewer threads, and this number of threads.
+"""The bandwidth in 10^9 byte/s up to which a ring with protocol Simple uses fewer threads, and this smaller number of threads.
 
 The bandwidth is that of PCIe 3.0 (`PCI_BW`). NCCL counts a 100G NIC as 12 GB/s instead of 12.5.
 """
@@ -208,10 +208,11 @@ class Choice:
 def choose(
     job: Job, nccl: Parameters, collective: Collective, size_bytes: int, channels: int, launch_ps: int | None = None
 ) -> Choice:
-    """Return NCCL's choice for a size: the allowed algorithm and protocol with the lowest of NCCL's own estimates.
+    """Return NCCL's choice for a size: the allowed algorithm and protocol for which NCCL estimates the lowest time.
 
-    ``launch_ps`` replaces the library's own figure. All-to-all and send/recv are point-to-point and always use Simple
-    over the network, because connections that share buffers have no buffers for LL (``transport/net.cc``).
+    ``channels`` is the number of channels of the communicator. ``launch_ps`` replaces the library's own launch time. All-to-all and
+    send/recv are point-to-point and always use Simple over the network, because connections that share buffers have no buffers for
+    LL (``transport/net.cc``).
     """
     if collective in {"all-to-all", "send-recv"}:
         peers = job.ranks - 1 if collective == "all-to-all" else 1
@@ -252,10 +253,9 @@ def possible(job: Job, nccl: Parameters, collective: Collective) -> list[str]:
 
 
 def used_channels(job: Job, nccl: Parameters, algorithm: str, protocol: str, size_bytes: int, channels: int) -> int:
-    """Return the number of channels that NCCL uses for a size (``enqueue.cc``, `topoGetAlgoInfo`).
+    """Return the number of channels that NCCL uses for a size (``enqueue.cc``, `topoGetAlgoInfo`). Small sizes use fewer channels.
 
-    Small sizes use fewer channels. The rule is that of rings and trees. It is applied to NVLS and NVLSTree too, although
-    that function does not reduce their channels.
+    The rule is NCCL's for rings and trees. It is applied to NVLS and NVLSTree too, although NCCL does not reduce their channels there.
     """
     threads, threshold = nccl[THREADS[protocol]], BYTES_PER_THREAD[protocol]
     if (algorithm, protocol) == ("Ring", "Simple") and _ring_gbytes(job) <= SLOW_RING_GBYTES:
@@ -382,5 +382,8 @@ def choice_of(
 
 
 def launch_of_others_us(job: Job, peers: int) -> float:
-    """Return the delay, in microseconds, between the start of the kernel on a process's first GPU and on its last GPU."""
+    """Return the delay in microseconds between the kernel starts on the first and on the last GPU of a process.
+
+    ``peers`` is the number of ranks that each rank sends to.
+    """
     return (job.gpus_per_process - 1) * (RCCL_NEXT_GPU_US + RCCL_NEXT_GPU_PEER_US * peers)

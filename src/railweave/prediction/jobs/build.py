@@ -33,7 +33,7 @@ class LayerCommunication:
 
 
 Piece = float | LayerCommunication
-"""A part of a layer's work: a computation, as its time in ps, or a communication."""
+"""A piece of a layer's work: either a computation, given as its time in ps, or a communication."""
 
 
 class Layers:
@@ -91,9 +91,9 @@ class Layers:
         return None if given is None else (given[place] / 2, given[place] / 2, 0.0)
 
     def _tensor(self, compute: float) -> list[Piece]:
-        """Return the pieces of a block whose matrices are split over a tensor group. ``compute`` is the computing time in ps.
+        """Return the pieces of work of a block whose matrices are split over a tensor group. ``compute`` is the computing time in ps.
 
-        With ``sequence``, data is gathered before the computation and scattered after it. Without it, an all-reduce
+        If the group also splits the sequence, data is gathered before the computation and scattered after it. Otherwise, an all-reduce
         follows the computation.
         """
         if self._plan.layout.tensor == 1:
@@ -104,7 +104,7 @@ class Layers:
         return [LayerCommunication("TP", "all-gather", size), compute, LayerCommunication("TP", "reduce-scatter", size)]
 
     def _context(self, collective: Collective) -> list[Piece]:
-        """Return the exchange of keys and values, or of their gradients, in a context group. The result is empty without context parallelism.
+        """Return the exchange of keys and values, or of their gradients, in a context group. The list is empty without context parallelism.
 
         Source: The Llama 3 Herd of Models, section 3.3.2.
         """
@@ -115,7 +115,7 @@ class Layers:
         return [LayerCommunication("CP", collective, int(values * WIDTH / layout.tensor))]
 
     def _experts(self, layer: int, compute: float) -> list[Piece]:
-        """Return the pieces that send tokens to their experts, compute, and send the results back. ``compute`` is the time in ps.
+        """Return the pieces of work that send tokens to their experts, compute, and send the results back. ``compute`` is the time in ps.
 
         If the ranks of a tensor group share the sequence, each rank sends only its part of the tokens.
         """
@@ -130,10 +130,10 @@ class Layers:
 
 
 class Stage:
-    """A pipeline stage.
+    """A pipeline stage, which adds its operations to the graph of a step.
 
-    ``inside_ps`` is a function that returns the time of a communication in ps, or None if a group spans several
-    servers.
+    ``inside_ps`` is a function that takes a communication and returns its time in ps, or None if a group of the communication spans
+    several servers.
     """
 
     def __init__(
@@ -148,7 +148,7 @@ class Stage:
 
     @property
     def all_layers(self) -> list[int]:
-        """The layers of the stage, part by part."""
+        """The numbers of the stage's layers, one model part after another."""
         return [layer for part in self.plan.layers[self.number] for layer in part]
 
     def compute(
@@ -162,27 +162,27 @@ class Stage:
         """Add a computation to the graph and return the number of its operation.
 
         - ``after``: the operations that the computation waits for.
-        - ``inside``: pairs of kind and time in ps, for the communication inside servers that ``time_ps`` includes.
-        - ``inside_bytes``: the bytes of that communication.
+        - ``inside``: (kind, time in ps) of communication inside servers that ``time_ps`` includes.
+        - ``inside_bytes``: the bytes of this communication.
         """
         op = Op(self.number, COMPUTE, label, round(time_ps), tuple(after), None, tuple(inside), inside_bytes)
         return self._graph.add(op)
 
     def communication(self, kind: str, collective: Collective, size_bytes: int) -> Communication:
-        """Return a communication of ``size_bytes`` in all groups of this kind in the stage."""
+        """Return a communication of ``size_bytes`` that runs in all groups of ``kind`` (such as ``TP`` for tensor parallelism) of the stage."""
         if kind not in self._groups:
             self._groups[kind] = tuple(tuple(group) for group in self.plan.layout.groups(kind, self.number))
         return Communication(kind, self.number, collective, max(size_bytes, 1), self._groups[kind])
 
     def in_layer(self, sent: LayerCommunication) -> tuple[Communication, int | None]:
-        """Return a layer's communication, and its time in ps. The time is None if the communication leaves a server."""
+        """Return (the communication of a layer for this stage, its time in ps). The time is None if the communication leaves a server."""
         if sent not in self._timed:
             communication = self.communication(sent.kind, sent.collective, sent.size_bytes)
             self._timed[sent] = communication, self._inside_ps(communication)
         return self._timed[sent]
 
     def send(self, communication: Communication, label: str, after: Sequence[int], stream: str) -> int:
-        """Add a communication to the graph and return the number of its operation.
+        """Add a communication to a stream of the graph and return the number of its operation. ``after`` are the operations that it waits for.
 
         If the communication stays inside servers, the operation has a fixed time.
         """
@@ -192,7 +192,10 @@ class Stage:
         return self._graph.add(Op(self.number, stream, label, time or 0, tuple(after), number, inside_bytes=sent))
 
     def send_to(self, stage: int, label: str, after: int) -> int:
-        """Add a transfer to another stage and return its operation. Each rank sends to the rank at the same position in that stage."""
+        """Add a transfer to another stage after operation ``after``, and return its operation.
+
+        Each rank sends to the rank at the same position in that stage.
+        """
         if stage not in self._to:
             here, there = (self.plan.layout.groups("TP", stage_number) for stage_number in (self.number, stage))
             pairs = [tuple(zip(a, b, strict=True)) for a, b in zip(here, there, strict=True)]
@@ -208,7 +211,7 @@ class Stage:
         return self._bytes[communication]
 
     def hides(self, kind: str) -> bool:
-        """Return True if computation continues while a layer's communication of this kind is sent."""
+        """Return True if a GPU continues computing while a layer's communication of ``kind`` is sent."""
         return {"TP": self.plan.job.overlap.tensor, "EP": self.plan.job.overlap.expert}.get(kind, False)
 
 
@@ -279,7 +282,7 @@ class Turn:
 
 
 def turns(stage: int, stages: int, microbatches: int, parts: int) -> list[Turn]:
-    """Return the turns of a stage, in order.
+    """Return the turns of a stage, in order: passes of one micro-batch forward or backward through one of the stage's model parts.
 
     With several parts, the number of micro-batches must be a multiple of the stages (Megatron-LM).
     """
@@ -298,9 +301,9 @@ def turns(stage: int, stages: int, microbatches: int, parts: int) -> list[Turn]:
 
 
 def _place(number: int, stages: int, parts: int, *, forward: bool) -> tuple[int, int]:
-    """Return the micro-batch and the model part of turn ``number``, counted from 0.
+    """Return the micro-batch and the model part of pass ``number``, counted from 0 among the forward or the backward passes of a stage.
 
-    ``stages`` micro-batches pass through one part, then through the next part (Megatron-LM, `schedules.py`).
+    As many micro-batches as there are stages pass through one part, then through the next part (Megatron-LM, `schedules.py`).
     """
     if parts == 1:
         return number, 0
@@ -310,14 +313,14 @@ def _place(number: int, stages: int, parts: int, *, forward: bool) -> tuple[int,
 
 
 LEAST_BUCKET, EACH_REPLICA = 40_000_000, 1_000_000
-"""The number of parameters in a gradient bucket: the larger of the first value, and the second value times the replicas.
+"""Two numbers that give the number of parameters in a gradient bucket: the maximum of the first, and the second times the replicas.
 
 Source: Megatron-LM, `distributed_data_parallel_config.py`.
 """
 
 
 class Replicas:
-    """The exchange of a stage's parameters and gradients among its replicas."""
+    """The exchange of a stage's parameters and gradients among its data-parallel replicas."""
 
     def __init__(self, stage: Stage) -> None:
         self._stage = stage
@@ -340,7 +343,7 @@ class Replicas:
                 self._gathered |= dict.fromkeys(bucket, gathered) if gathered is not None else {}
 
     def gather(self, chunk: Chunk, layer: int, *, again: bool) -> None:
-        """Make the next pieces of ``chunk`` wait until a layer's parameters are gathered.
+        """Make the next pieces of work of ``chunk`` wait until a layer's parameters are gathered.
 
         With ``zero: 3``, the parameters are gathered for every use, while the previous layer is computed. ``again`` is
         True if the parameters were already used in this step.
@@ -365,7 +368,7 @@ class Replicas:
             self._pending = []
 
     def finish(self, ended: int) -> None:
-        """Send the remaining gradients and those of the embeddings, after all layers. ``ended`` is the last operation."""
+        """Send the remaining gradients, including the gradients of the embeddings, after all layers. ``ended`` is the last operation."""
         buckets = self._buckets(self._pending) or [[]]
         for bucket in buckets:
             self._reduce(
@@ -373,7 +376,7 @@ class Replicas:
             )
 
     def update(self) -> None:
-        """Add the optimizer step. If parameters are not gathered at the start of the next step, gather them after the optimizer step."""
+        """Add the optimizer step. Unless the next step begins by gathering the parameters, gather them right after the optimizer step."""
         stage, layers = self._stage, self._stage.layers
         each = [layers.parameters(layer) for layer in stage.all_layers]
         shared = sum(dense_parameters for dense_parameters, _ in each) + layers.embedding(stage.number)
@@ -409,8 +412,8 @@ class Replicas:
     ) -> int | None:
         """Add a collective over the parameters of layers, and return its operation. Return None if there is nothing to send.
 
-        ``width`` is the size of a parameter in bytes; ``more`` is the number of additional parameters. Parameters of
-        experts follow in a second collective among other ranks; the result is then the first of the two operations.
+        ``width`` is the size of a parameter in bytes; ``more`` is the number of additional parameters. The parameters of experts are
+        sent afterwards in a second collective, among other ranks; then the second operation is returned.
         """
         each = [self._stage.layers.parameters(layer) for layer in layers]
         experts = self._count // self._stage.plan.layout.expert
@@ -451,7 +454,7 @@ def build(plan: JobPlan, inside_ps: Callable[[Communication], int | None]) -> Gr
 
 
 class _Turning:
-    """A stage with its remaining turns. The next turn is last in the list."""
+    """A stage with its remaining turns (passes of micro-batches). The next turn is last in the list."""
 
     def __init__(self, stage: Stage) -> None:
         plan = stage.plan
@@ -465,17 +468,11 @@ class _Turning:
         self.replicas.begin()
 
     def begins(self) -> bool:
-        """Return True if the next turn waits for no other stage.
-
-        Such a turn passes forward through the model's first layers.
-        """
+        """Return True if the next turn needs no data from another stage, because it passes forward through the model's first layers."""
         return self.waiting[-1].forward and self.stage.number == 0 and self.waiting[-1].part == 0
 
     def following(self, turn: Turn) -> tuple[int, Turn] | None:
-        """Return the stage that takes the micro-batch after ``turn``, and the turn there.
-
-        Return None if ``turn`` was the last.
-        """
+        """Return (stage, turn) of the next pass of the micro-batch after ``turn``. Return None if ``turn`` was its last pass."""
         stages, parts = self.plan.layout.pipeline, self.plan.layout.virtual
         place = turn.part * stages + self.stage.number + (1 if turn.forward else -1)
         if not 0 <= place < stages * parts:

@@ -1,4 +1,4 @@
-"""The graph of a step: the operations of each rank class by stream, and for each operation the operations that it waits for.
+"""The graph of a training step: operations by rank class and stream, and for each operation the operations that it waits for.
 
 A rank class is the set of ranks of a pipeline stage, which all do the same at the same time.
 """
@@ -15,9 +15,9 @@ COMPUTE = "compute"
 
 @dataclass(frozen=True, slots=True)
 class Communication:
-    """A collective that runs at the same time in all groups of one kind in a rank class.
+    """A collective that runs at the same time in all groups of one kind in a rank class (the ranks of a pipeline stage).
 
-    - ``kind``: ``TP``, ``CP``, ``EP``, ``DP``, ``EDP`` or ``PP``.
+    - ``kind``: the parallelism of the groups: ``TP``, ``CP``, ``EP``, ``DP``, ``EDP`` or ``PP``.
     - ``groups``: the ranks of each group, in order.
     - ``size_bytes``: the size as nccl-tests counts it. For ``send-recv``, the bytes from the first rank of each pair
       to the second.
@@ -29,7 +29,7 @@ class Communication:
     size_bytes: int
     groups: tuple[tuple[int, ...], ...] = field(compare=False, repr=False)
     place: int = 0
-    """A number that distinguishes communications with different groups in a rank class, such as both directions of a pipeline."""
+    """A number that distinguishes communications with different groups in a rank class, such as the two directions of a pipeline."""
 
     @property
     def sent_bytes(self) -> int:
@@ -55,7 +55,7 @@ class Op:
     - ``time_ps``: the time of a computation, including communication inside its server for which the computation waits.
       0 for a communication between servers.
     - ``communication``: the number of a communication between servers; None for other operations.
-    - ``inside``: the part of ``time_ps`` spent on communication inside a server, as pairs of kind and time in ps.
+    - ``inside``: the part of ``time_ps`` spent on communication inside a server, as (kind, time in ps).
     - ``inside_bytes``: the bytes that all ranks of the class send inside their servers in this time.
     """
 
@@ -71,7 +71,10 @@ class Op:
 
 @dataclass(slots=True)
 class Graph:
-    """The operations of a step and the communications that they refer to. Operations of a stream are in order."""
+    """The operations of a step, and the communications that they refer to by number. Operations of one stage are in order.
+
+    ``classes`` is the number of rank classes (pipeline stages).
+    """
 
     classes: int
     ops: list[Op] = field(default_factory=list[Op])
@@ -84,7 +87,7 @@ class Graph:
         return len(self.ops) - 1
 
     def communication(self, communication: Communication) -> int:
-        """Return the number of a communication. A new communication is added first."""
+        """Return the number of a communication in the graph, and add the communication if it is new."""
         if communication not in self._known:
             self._known[communication] = len(self.communications)
             self.communications.append(communication)

@@ -18,13 +18,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Transformer:
-    """The sizes of a decoder.
+    """The sizes of a transformer model that consists of decoder layers.
 
     - ``heads``: attention heads of queries.
     - ``kv_heads``: heads of keys and values (fewer with grouped queries).
     - ``head_dim``: size of each head.
     - ``ffn``: width of the feed-forward block of a dense layer.
-    - ``gated``: True if that block has three matrices (SwiGLU), False for two.
+    - ``gated``: True if the feed-forward block has three matrices (SwiGLU), False for two.
     - ``experts``, ``top_k``, ``shared_experts``, ``expert_ffn``: sizes of layers with experts.
     - ``dense_layers``: the number of layers at the beginning that have no experts.
     - ``attention_parameters``: parameters of a layer's attention, if they do not follow from hidden size and heads.
@@ -65,7 +65,10 @@ class Transformer:
         return 3 if self.gated else 2
 
     def feed_forward(self, layer: int) -> int:
-        """Return the feed-forward parameters of a layer outside its experts: dense block, or shared experts and router."""
+        """Return the number of feed-forward parameters of a layer outside its experts.
+
+        They are the dense block or, in a layer with experts, the shared experts and the router.
+        """
         if not self.sparse(layer):
             return self.matrices * self.hidden * self.ffn
         return self.matrices * self.hidden * self.expert_ffn * self.shared_experts + self.hidden * self.experts
@@ -92,13 +95,13 @@ class Transformer:
         return shared + experts + self.embedding * (1 if self.tied else 2)
 
     def matmul_flops(self, layer: int) -> int:
-        """Return the forward operations per token in the matrices of a layer: two for each parameter that the token uses."""
+        """Return the arithmetic operations per token of a layer's matrices in the forward pass: two for each parameter that the token uses."""
         met = self.attention + self.feed_forward(layer) + (self.top_k * self.of_expert if self.sparse(layer) else 0)
         return 2 * met
 
     @property
     def score_flops(self) -> int:
-        """The number of forward operations per token for the attention scores of a layer, over the whole sequence.
+        """The number of arithmetic operations per token in the forward pass for the attention scores of a layer, over the whole sequence.
 
         A causal kernel needs half of them.
         """
@@ -106,12 +109,12 @@ class Transformer:
 
     @property
     def logit_flops(self) -> int:
-        """The number of forward operations per token for the projection to the vocabulary."""
+        """The number of arithmetic operations per token in the forward pass for the projection to the vocabulary."""
         return 2 * self.embedding
 
     @property
     def step_flops_per_token(self) -> int:
-        """The number of operations per token of a step, forward and backward, without recomputation.
+        """The number of arithmetic operations per token of a step, forward and backward, without recomputation.
 
         Attention counts over the whole sequence (SC21, section 5.1), as in Megatron-LM.
         """
@@ -153,7 +156,10 @@ def gpus() -> dict[str, Gpu]:
 
 
 def gpu_with(name: str, rates: GpuRates) -> Gpu | None:
-    """Return a GPU by name, with ``rates`` in place of its own where they are given. The result is None if no rates are known."""
+    """Return a GPU by name. Rates in ``rates`` replace the known rates of this GPU.
+
+    Return None if railweave does not know the GPU.
+    """
     known = gpus().get(name)
     if known is None:
         return None
@@ -162,13 +168,13 @@ def gpu_with(name: str, rates: GpuRates) -> Gpu | None:
 
 
 def unknown_gpu(name: str) -> tuple[str, str]:
-    """Return the error message for a GPU without known rates, and the fix."""
+    """Return (error message, fix) for a GPU whose rates are not known."""
     return f"the rates of GPU {name!r} are not known", f"known are {', '.join(gpus())}"
 
 
 @dataclass(frozen=True, slots=True)
 class LayerTimes:
-    """The forward times in ps of the parts of a layer on one rank, for one micro-batch."""
+    """The forward times in ps of the parts of a layer on one rank, for one micro-batch. ``experts`` is 0 if the layer has no experts."""
 
     attention: float
     """The time of projections, scores and norm."""
@@ -180,17 +186,17 @@ class LayerTimes:
 
 
 BACKWARD = 2.0
-"""The number of backward operations per forward operation, for gradients of inputs and of weights."""
+"""The number of operations in the backward pass for each operation in the forward pass: one for the inputs' gradients, one for the weights'."""
 ATTENTION_BACKWARD = 2.5
-"""The number of backward operations per forward operation in fused attention. The backward pass computes the scores again.
+"""The number of operations of fused attention in the backward pass for each operation in the forward pass.
 
-Source: FlashAttention-2, section 2.2: five matrix products instead of two.
+The backward pass computes the scores again: it has five matrix products instead of two (FlashAttention-2, section 2.2).
 """
 
 
 @dataclass(frozen=True, slots=True)
 class Kernels:
-    """The times of kernels for a model on a GPU, with the model's layers divided among ranks.
+    """The times of GPU kernels for a model whose layers are divided among ranks.
 
     - ``tokens``: tokens of a micro-batch on a rank, before division by ``tensor``.
     - ``tensor``: the number of ranks that share a layer's matrices.
@@ -223,15 +229,15 @@ class Kernels:
         return LayerTimes(attention, scores, block, experts)
 
     def forward(self, layer: int) -> tuple[float, float, float]:
-        """Return the forward times in ps of a layer's attention, feed-forward block and experts."""
+        """Return the forward times in ps of a layer: (attention, feed-forward block, experts)."""
         times = self.layer(layer)
         return times.attention, times.feed_forward, times.experts
 
     def backward(self, layer: int, recompute: Recompute) -> tuple[float, float, float]:
-        """Return the backward times in ps of a layer's attention, feed-forward block and experts.
+        """Return the backward times in ps of a layer: (attention, feed-forward block, experts).
 
-        With ``recompute`` ``selective``, attention includes the time to compute its scores again. With full
-        recomputation, add the result of ``forward``.
+        With ``recompute`` ``selective``, attention includes the time to compute its scores again. With full recomputation, the caller
+        must add the result of ``forward``.
         """
         times = self.layer(layer)
         again = times.scores if recompute == "selective" and not self.fused else 0.0

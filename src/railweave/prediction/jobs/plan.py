@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 class Layout:
     """The parallelism of a job. It has ``tensor`` x ``context`` x ``data`` x ``pipeline`` ranks.
 
-    Each number is the size of the groups of that kind of parallelism. ``expert``, the size of the groups of expert
-    parallelism, is a divisor of ``context`` x ``data``. ``virtual`` is the number of parts of the model on each pipeline stage.
+    Each field except ``virtual`` is the size of the groups of a kind of parallelism. ``expert`` must be a divisor of ``context`` x
+    ``data``. ``virtual`` is the number of parts of the model on each pipeline stage.
     """
 
     tensor: int
@@ -73,7 +73,7 @@ class Layout:
 
 @dataclass(frozen=True)
 class JobPlan:
-    """The plan of a job. ``microbatches`` is the number of micro-batches of a step in each pipeline stage."""
+    """The plan of a job. ``microbatches`` is the number of micro-batches that each pipeline stage computes in a step."""
 
     job: TrainingJob
     model: Transformer
@@ -90,7 +90,7 @@ class JobPlan:
 
     @property
     def about(self) -> str:
-        """Return a description of the job for people."""
+        """Return one line for people: the number of parameters, the number of GPUs and the sizes of the parallel groups."""
         layout = self.layout
         return (
             f"{self.model.parameters / 1e9:.1f} billion parameters on {layout.ranks} GPUs "
@@ -100,11 +100,11 @@ class JobPlan:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Return the assumptions that apply only to this job."""
+        """Return the assumptions that apply only to this job. A job that is planned from a model has none."""
         return ()
 
     def described(self) -> dict[str, Any]:
-        """Return the description of the job for JSON output."""
+        """Return the parameters, GPUs, layout and micro-batches of the job as a JSON object."""
         names = ("tensor", "context", "pipeline", "virtual", "data", "expert")
         return {
             "parameters": self.model.parameters,
@@ -120,12 +120,12 @@ class JobPlan:
 
     @property
     def flops(self) -> float:
-        """Return the number of operations that a step of the model needs, without recomputation."""
+        """Return the number of arithmetic operations that a step of the model needs, without recomputation."""
         return float(self.model.step_flops_per_token) * self.tokens
 
     @property
     def peak(self) -> float:
-        """Return the peak rate of all GPUs of the job, in operations per second, for the type of its matrix products."""
+        """Return the peak rate of all GPUs of the job together, in operations per second, for the data type of its matrix products."""
         gpu = self.kernels.gpu
         tflops = gpu.fp8_tflops if self.job.dtype == "fp8" and gpu.fp8_tflops else gpu.bf16_tflops
         return tflops * 1e12 * self.layout.ranks
@@ -133,13 +133,13 @@ class JobPlan:
 
 @lru_cache(maxsize=1)
 def presets() -> dict[str, dict[str, Any]]:
-    """Return the models that a job file can name, by name, with their sources."""
+    """Return the models that a job file can name: by name, a dict with the sizes of the model and their source."""
     text = files("railweave.prediction.jobs").joinpath("presets.yaml").read_text(encoding="utf-8")
     return yaml.safe_load(text)
 
 
 def transformer(job: TrainingJob) -> Transformer | None:
-    """Return the model of a job, or None if no preset has its name."""
+    """Return the model of a job, or None if the job names a model that is not a preset."""
     if isinstance(job.model, str):
         if job.model not in presets():
             return None
@@ -156,9 +156,9 @@ def transformer(job: TrainingJob) -> Transformer | None:
 
 
 def planned(read: ReadJobs, number: int, gpu_name: str, gpu_count: int) -> JobPlan | list[Problem]:
-    """Return the plan of job ``number`` of a file on ``gpu_count`` GPUs of one kind.
+    """Return the plan of job ``number`` of a job file, on ``gpu_count`` GPUs of the model ``gpu_name``.
 
-    Return its problems, with their lines, if there are any.
+    If the job is not possible, return its problems instead, with their lines in the file.
     """
     job = read.jobs[number]
 
@@ -215,7 +215,7 @@ def planned(read: ReadJobs, number: int, gpu_name: str, gpu_count: int) -> JobPl
 
 
 def spread(layers: int, stages: int, parts: int) -> tuple[tuple[tuple[int, ...], ...], ...]:
-    """Return the layer numbers by stage and part.
+    """Return the layer numbers of a model: for each pipeline stage, a tuple with the layers of each of its parts.
 
     If the layers do not divide evenly, the first and last parts get fewer layers, because they also have embeddings (as
     in Llama 3).

@@ -1,6 +1,6 @@
-"""Computation of the begin and end of every operation of a step.
+"""Computation of the begin and end of every operation of a training step.
 
-Operations of a stream run in order; communications on shared links slow down.
+Operations of a stream run in order. Communications that share links slow each other down.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ MOST_APART = 1e-6
 
 
 class Network(Protocol):
-    """The times of communications on a network."""
+    """The times of communications on a network. Communications are given by their numbers in the graph."""
 
     def alone_ps(self, communication: int) -> int:
         """Return the duration of a communication in ps if no other communication runs."""
         ...
 
     def paces(self, active: tuple[int, ...]) -> Sequence[float]:
-        """Return the pace of each communication in ``active`` while all of them run.
+        """Return the pace of each communication in ``active`` while all of them run at the same time.
 
-        A pace of 1 is that of a communication that runs without others.
+        A pace is relative to the pace of the same communication without others: 0.5 is half as fast.
         """
         ...
 
@@ -60,7 +60,7 @@ def run(graph: Graph, network: Network) -> Times:
 class _Running:
     """A step in progress.
 
-    - ``left``: for each communication in progress, the remaining time in ps if it ran without other communications.
+    - ``left``: for each communication in progress, the time in ps that it would still take without other communications.
     - ``fixed``: the times at which computations end.
     """
 
@@ -100,7 +100,7 @@ class _Running:
         return began
 
     def advance(self) -> bool:
-        """Advance to the next end of an operation. Return True if there was one."""
+        """Advance to the time at which the next operation ends. Return False if no operation is in progress."""
         then = min((self.now + left / self.pace[op] for op, left in self.left.items()), default=float("inf"))
         then = min(then, self.fixed[0][0] if self.fixed else float("inf"))
         if then == float("inf"):
@@ -124,7 +124,7 @@ class _Running:
         return True
 
     def _share(self) -> None:
-        """Update the paces of communications after some began or ended."""
+        """Update the paces of all communications in progress, after the set of these communications has changed."""
         numbers = {op: self.graph.ops[op].communication or 0 for op in self.left}
         order = sorted(self.left, key=numbers.__getitem__)
         active = tuple(numbers[op] for op in order)
@@ -134,7 +134,7 @@ class _Running:
 
 
 def exposed(graph: Graph, times: Times) -> list[dict[str, int]]:
-    """Return, for each rank class, the time in ps of each part of a step: ``compute``, and the time without computation by cause.
+    """Return, for each rank class (pipeline stage), the time of a step in ps by use: ``compute``, and causes of time without computation.
 
     - A kind of communication (such as ``DP``): the next computation waited for a communication of this kind.
     - ``bubble``: the GPUs waited for other ranks to compute, or for the end of the step.

@@ -1,1 +1,1 @@
-"""Simulation of a designed network: its form for the engines (numbers, tables, parameters), the runs, and the predictions."""
+"""Simulation of a designed network: the conversion to the engines' arrays, the runs of the engines, and the predictions."""

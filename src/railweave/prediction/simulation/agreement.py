@@ -1,9 +1,9 @@
-"""The cost of congestion control, which flows do not model. It is estimated from packet runs of a small case.
+"""The time that congestion control adds, which flows do not model. It is estimated from packet runs of a small case.
 
-If ``auto`` would choose flows, both engines run a small case of the same design. The case has fewer of the same servers
-with as many bytes for each peer; if it is still too large, each peer gets fewer bytes.
+If ``auto`` chooses flows, both engines run a small case of the same design: fewer of the same servers, with as many bytes for each
+peer. If this case is still too large, each peer gets fewer bytes.
 
-The cost is the difference between the time with packets and the time with flows. For the whole run, the cost is at
+The cost of congestion control is the difference between the times with packets and with flows. For the whole run, it is at
 least the cost in the small case, and at most this cost scaled by the ratio of the times with flows. If these two bounds
 are too far apart, the whole run uses packets.
 """
@@ -42,12 +42,12 @@ They can differ by this much even without congestion.
 """
 
 ALLOWED = 0.1
-"""The largest relative uncertainty from congestion control at which flows are still used, not counting ``ALIKE``."""
+"""The largest relative uncertainty of the time from congestion control at which flows are still used. ``ALIKE`` is part of it."""
 
 
 @dataclass(frozen=True)
 class Loss:
-    """The total cost of congestion control in ps, between ``least_ps`` and ``most_ps``. ``note`` describes the small case."""
+    """The time in ps that congestion control adds to a run, between ``least_ps`` and ``most_ps``. ``note`` describes the small case."""
 
     least_ps: int = 0
     most_ps: int = 0
@@ -65,7 +65,7 @@ class Loss:
 
 @dataclass(frozen=True)
 class Case:
-    """A smaller case of a collective: a network with fewer servers, and a size."""
+    """A smaller case of a collective: ``bed``, a prepared network with fewer servers, and the size of the collective."""
 
     bed: SimulatedNetwork
     size_bytes: int
@@ -103,9 +103,9 @@ def small_case(bed: SimulatedNetwork, size_bytes: int, packet_hops: int, most_se
 
 
 def learnt(case: Case, flows_ps: int, nccl: Mapping[str, str], run: Run) -> Loss:
-    """Return the cost of congestion control for a collective that takes ``flows_ps`` with flows.
+    """Return the time that congestion control adds to a collective that takes ``flows_ps`` with flows.
 
-    ``nccl`` has parameters that make the small case use the algorithm of the whole run.
+    ``run`` runs the small case. ``nccl`` has parameters that make the small case use the algorithm of the whole run.
     """
     packets = run(case.bed, case.size_bytes, "packet", nccl)
     marked = (packets.counters or {}).get("ecn_marked_packets", 0)
@@ -126,8 +126,8 @@ def learnt(case: Case, flows_ps: int, nccl: Mapping[str, str], run: Run) -> Loss
 def agreed(network: Network, collective: str, size_bytes: int, *, bed: SimulatedNetwork, **asked: Any) -> Prediction:  # noqa: ANN401 - as ``predict`` has them
     """Return the result of ``predict``. If ``auto`` chose flows, add the cost of congestion control, or run packets instead.
 
-    ``asked`` has the other arguments of ``predict``. If they contain ``most_hops``, flows are used above that number of
-    packet hops even if they are uncertain. Raises the errors of ``predict``.
+    ``asked`` has the other arguments of ``predict``. If ``most_hops`` is among them, runs above this number of
+    packet hops use flows even if flows are uncertain. Raises the errors of ``predict``.
     """
     prediction = predict(network, collective, size_bytes, bed=bed, **asked)
     conditions: Conditions | None = asked.get("conditions")

@@ -31,9 +31,9 @@ NOTE = (
 
 
 def with_background(fabric: PacketFabric, traffic: Traffic, wanted: Background) -> Traffic:
-    """Return the traffic of a job with background traffic appended.
+    """Return the traffic of a job with background traffic appended. ``wanted`` describes the background traffic.
 
-    Raises ``InputError`` if ports do not exist, or if they have no other port to send to.
+    Raises ``InputError`` if NICs do not exist, or if they have no other NIC to send to.
     """
     both = ends(fabric.wiring, wanted)
     sources = np.repeat(np.array([src for src, _ in both], np.uint32), wanted.qps)
@@ -65,11 +65,11 @@ def with_background(fabric: PacketFabric, traffic: Traffic, wanted: Background) 
 
 
 def ends(wiring: Wiring, wanted: Background) -> list[tuple[int, int]]:
-    """Return the pairs of sender and receiver of background traffic, as indexes of NICs.
+    """Return the pairs of background traffic, as (index of the sending NIC, index of the receiving NIC).
 
-    By default, the ports with the same name form a ring, and each port sends to the port half way around the ring. All
-    ports with a unique name form one such ring together. Raises ``InputError`` if ports do not exist, or if they have
-    no other port to send to.
+    By default, the NICs with the same name in all servers form a ring, and each sends to the NIC half way around the ring. NICs whose
+    name occurs only once form one more ring together. ``wanted`` can limit the senders and name the receivers. Raises ``InputError`` if
+    NICs do not exist, or if they have no other NIC to send to.
     """
     chosen = _matching(wiring.nics, wanted.ports or ("*",), "ports")
     if isinstance(wanted.to, tuple):
@@ -91,7 +91,10 @@ def ends(wiring: Wiring, wanted: Background) -> list[tuple[int, int]]:
 
 
 def _matching(nics: tuple[str, ...], patterns: tuple[str, ...], part: str) -> list[int]:
-    """Return the indexes of the NICs that match the patterns, in order."""
+    """Return the indexes of the NICs whose names match one of the patterns (``*`` for any text), in order.
+
+    ``part`` is the part of ``--background`` with the patterns, for errors. Raises ``InputError`` if a pattern matches no NIC.
+    """
     chosen: dict[int, None] = {}
     for number, pattern in enumerate(patterns):
         shape = re.compile(".*".join(map(re.escape, pattern.split("*"))))
@@ -106,7 +109,7 @@ def _matching(nics: tuple[str, ...], patterns: tuple[str, ...], part: str) -> li
 
 
 def _given(nics: tuple[str, ...], sources: list[int], targets: list[int]) -> list[tuple[int, int]]:
-    """Return the pairs of sender and receiver if the user names the receivers. Senders use the receivers in rotation.
+    """Return (sender, receiver) of background traffic if the user names the receivers. Senders use the receivers in rotation.
 
     No NIC sends to itself: a sender that is also the only receiver does not send.
     """
@@ -121,7 +124,7 @@ def _given(nics: tuple[str, ...], sources: list[int], targets: list[int]) -> lis
 
 
 def _by_stripe(wiring: Wiring, rails: Mapping[str, list[int]], *, within: bool) -> list[tuple[int, int]]:
-    """Return the pairs of sender and receiver on the same rail, as indexes of NICs. ``rails`` has the NICs of each rail.
+    """Return (sender, receiver) of background traffic on the same rail, as indexes of NICs. ``rails`` has the NICs of each rail.
 
     With ``within``, a NIC sends to another NIC on its leaf, and so stays inside its stripe. Otherwise it sends to the
     NIC in the same position on the next leaf.

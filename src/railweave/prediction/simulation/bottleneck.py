@@ -1,4 +1,7 @@
-"""The bottleneck of a collective (the busiest link, a NIC's proxy, or the links inside servers), and the fraction of time that it is busy."""
+"""The bottleneck of a collective (the busiest link, NIC proxy or GPU link), and the fraction of time that it is busy.
+
+A proxy is the thread of the collective library that posts the messages of a NIC.
+"""
 
 from __future__ import annotations
 
@@ -68,7 +71,7 @@ class Ideal:
 
 @dataclass(frozen=True)
 class Load:
-    """The busy times in ps of the busiest link, the busiest proxy and the links inside servers.
+    """The busy times in ps of the busiest link, the busiest proxy (the thread that posts a NIC's messages) and the links inside servers.
 
     ``link`` and ``proxy`` are the names of the busiest link and the busiest proxy.
     """
@@ -92,6 +95,8 @@ class Load:
     ) -> Load:
         """Return the load of a finished run in which each port sent ``sent_bytes``.
 
+        - ``post_cost_ps``: the time in ps that a proxy needs to post one message.
+        - ``floor_ps``: the busy time of the links inside servers.
         - ``nic_of``: for each port of a NIC, the port that represents the whole NIC, because one proxy posts for all
           ports of a NIC. None means that each port has its own proxy.
         - ``used``: for each port, True if the job's messages use it (``collective.job_links``). Other links cannot
@@ -111,9 +116,9 @@ class Load:
 
 @dataclass(frozen=True)
 class Bottleneck:
-    """The part that was busy for the largest fraction of the time, and the part with the second-largest fraction.
+    """The busiest part of a run (a link, a proxy, or the links inside servers), and the kind of the next busiest part.
 
-    If no part is busy nearly all the time, latency or congestion is the bottleneck.
+    ``busy`` and ``next_busy`` are fractions of the time. If no part is busy nearly all the time, latency or congestion is the bottleneck.
     """
 
     kind: str
@@ -123,13 +128,13 @@ class Bottleneck:
     next_busy: float
 
     def to_text(self) -> str:
-        """Return one line for people."""
+        """Return one line for people: the kind, name and busy fraction of the bottleneck, and the next busiest kind."""
         return (
             f"{self.kind} {self.what}, busy {self.busy:.1%} of the time (next: {self.next_kind}, {self.next_busy:.1%})"
         )
 
     def to_json(self) -> dict[str, Any]:
-        """Return a JSON object with the kind and name of the bottleneck and its busy fraction, and those of the next busiest kind."""
+        """Return a JSON object with the kind, name and busy fraction of the bottleneck, and the kind and fraction of the next busiest part."""
         return {
             "kind": self.kind,
             "what": self.what,
@@ -141,8 +146,8 @@ class Bottleneck:
 def bottleneck(load: Load, time_ps: int) -> Bottleneck:
     """Return the bottleneck of a run that took ``time_ps``.
 
-    A run that was stopped in a steady state has estimates of its bytes and of its time. Their quotient may exceed 1 by a percent or
-    two, so a busy fraction is at most 1.
+    If a run was stopped early, its bytes and its time are estimates, and their quotient may exceed 1 by a percent or two. Therefore, a
+    busy fraction is limited to 1.
     """
     parts = sorted(
         [

@@ -69,10 +69,11 @@ def job_links(
     until_ps: int,
     set_parameters: Callable[[FlowArguments], FlowArguments],
 ) -> NDArray[np.bool_]:
-    """Return, for each port, True if it sends a message of these queue pairs by any forwarding table in use up to ``until_ps``.
+    """Return, for each port, True if it sends messages of the queue pairs ``pairs`` at any time up to ``until_ps``.
 
-    The flow engine hashes like the packet engine. A run with one byte on each queue pair therefore finds the links of
-    each queue pair. ``set_parameters`` adds the parameters of the run, because the seed decides the hashes.
+    A port counts if any forwarding table of ``timeline`` in this time uses it. The flow engine hashes like the packet engine, so a
+    short run of flows with one byte on each queue pair finds the links. ``set_parameters`` adds the parameters of the run, because the
+    seed decides the hashes.
     """
     used = np.zeros(len(fabric.wiring.port_cable), np.bool_)
     traffic = at_once(pairs, 1)
@@ -106,7 +107,7 @@ The number of transfers grows with the square of the ranks.
 
 @dataclass(frozen=True, eq=False)
 class _Request:
-    """A collective of one size, the prepared network, and the settings of the run.
+    """A collective of one size, the prepared network (``bed``), and the settings of the run.
 
     - ``timeline``: the timeline of ``conditions``, counted from the beginning of the collective.
     - ``parameters``: engine parameters that the caller set or that NCCL implies.
@@ -129,7 +130,7 @@ class _Request:
 class _Workload:
     """The messages of the collective on its queue pairs.
 
-    - ``job_traffic``, ``all_traffic``: the traffic of the job, and that of the job and the background.
+    - ``job_traffic``: the traffic of the job. ``all_traffic`` also has the background traffic.
     - ``messages``: the approximate number of messages.
     - ``merged``: True if one flow for each connection and queue pair replaces the messages.
     - ``rotation``: the reduced run if only one server's messages are run; None otherwise.
@@ -149,7 +150,7 @@ class _Plan:
     """The choice of flows or packets for a run, and the arguments for the engine.
 
     - ``arguments``: the arguments of the flow engine.
-    - ``post_ps``: the time in ps that the proxy needs to post one message.
+    - ``post_ps``: the time in ps that a NIC's proxy (the thread that posts its messages) needs to post one message.
     - ``posting``: the engine parameter that sets this time for NICs with several ports; empty for other NICs.
     """
 
@@ -163,9 +164,9 @@ class _Plan:
 class _Attempt:
     """A finished run with its inputs.
 
-    - ``posts``: the largest number of messages that a NIC's proxy posts in the whole collective. None means that the
-      run itself had all posts.
-    - ``errors``: see ``Prediction.errors``.
+    - ``posts``: the largest number of messages that a NIC's proxy (the thread that posts its messages) posts in the whole collective.
+      None means that the run itself had all posts.
+    - ``errors``: errors for the user, passed on to ``Prediction.errors``.
     """
 
     request: _Request
@@ -219,12 +220,11 @@ def predict(
     - ``lb``: the load balancing of switches, in place of the designed load balancing (``model.fabric.override``).
     - ``settings``: further engine parameters (docs/engine.md).
     - ``engine``: packet, flow or auto (``engines.choice``). With auto, flows are used above ``most_hops`` packet hops.
-    - ``exact``: True to prevent that a long packet run is stopped early when its rounds have equal times
-      (``engines.packets``).
+    - ``exact``: False allows a long packet run to stop early if its rounds take equal times (``engines.packets``).
     - ``progress``: called with the number of messages that arrived, and the number of all messages.
     - ``announce``: called with the expected time and memory of a long run.
     - ``bed``: the network if it is already prepared. Its load balancing then applies, and ``lb`` is ignored.
-    - ``conditions``: faults and background traffic, for example of a job whose collective begins at ``at_ps``.
+    - ``conditions``: faults and background traffic. Their times count from the beginning of a job whose collective begins at ``at_ps``.
     - ``watch``: True to collect time series (``Prediction.measured``).
 
     Raises ``InputError`` if an argument is invalid or the collective cannot run on the network.
@@ -265,8 +265,8 @@ def _soonest(
 ) -> _Attempt:
     """Run the collective and return the attempt with the shorter time.
 
-    If NICs lose ports during the run, the collective is also run without these ports from the beginning. That can be
-    faster than waiting for the lost ports.
+    If NICs lose ports during the run, the collective is also run without these ports from the beginning, because that can be
+    faster than waiting for the lost ports. Otherwise, there is only one attempt.
     """
     workload = _workload(request)
     plan = _plan(request, workload)
@@ -283,7 +283,7 @@ def _soonest(
 
 
 def _workload(request: _Request) -> _Workload:
-    """Return the messages to run: those of one server, one flow per connection and queue pair, or all messages."""
+    """Return the messages to run: only the messages of one server, or one flow for each connection and queue pair, or all messages."""
     rotated = _rotation(request)
     if rotated is not None:
         return _Workload(
@@ -326,7 +326,7 @@ def _rotation(request: _Request) -> Rotation | None:
 
 
 def _plan(request: _Request, workload: _Workload) -> _Plan:
-    """Choose the engine and prepare its arguments."""
+    """Choose the engine and prepare the arguments for it."""
     if workload.rotation is not None:
         arguments = workload.rotation.arguments
     else:
@@ -393,7 +393,7 @@ def _next_loss(attempt: _Attempt) -> int | None:
 
 
 def _prediction(network: Network, attempt: _Attempt, begin: float) -> Prediction:
-    """Return the prediction from an attempt. ``begin`` is the clock reading in seconds at the beginning of the prediction."""
+    """Return the prediction that follows from an attempt. ``begin`` is the clock reading in seconds at the beginning of the prediction."""
     request, workload, run, time_ps = attempt.request, attempt.workload, attempt.run, attempt.time_ps
     fabric, job, traffic = request.bed.fabric, request.bed.job, workload.job_traffic
     floor_ps = workload.program.floor_ps
@@ -440,7 +440,7 @@ def _prediction(network: Network, attempt: _Attempt, begin: float) -> Prediction
 
 
 def _unused_spines(wiring: Wiring, sent_bytes: NDArray[np.float64]) -> tuple[str, ...]:
-    """Return a remark if the network has links between switches and none of them carried anything, but others did."""
+    """Return a remark, as a tuple, if messages were sent but none of them used a link between switches. Otherwise, return ()."""
     switch_links = np.minimum(wiring.cables[:, 0], wiring.cables[:, 1]) >= len(wiring.nics)
     on_spines = sent_bytes[switch_links[wiring.port_cable]]
     unused = len(on_spines) > 0 and float(on_spines.sum()) == 0 < float(sent_bytes.sum())
@@ -461,7 +461,7 @@ def _job_links(attempt: _Attempt) -> NDArray[np.bool_] | None:
 
 
 def _notes(attempt: _Attempt, load: Load) -> tuple[str, ...]:
-    """Return the assumptions and omissions of the prediction as sentences."""
+    """Return the assumptions and omissions of the prediction, one sentence each. ``load`` has the busiest parts of the run."""
     request, rotated = attempt.request, attempt.workload.rotation
     fabric, conditions = request.bed.fabric, request.conditions
     notes = [*fabric.notes, *conditions.notes]
@@ -476,9 +476,9 @@ def _notes(attempt: _Attempt, load: Load) -> tuple[str, ...]:
 
 
 def _band(attempt: _Attempt) -> Band:
-    """Return the range of the time.
+    """Return the range in which the time of the collective probably lies.
 
-    With faults or background traffic, the range says that no published result covers them.
+    With faults or background traffic, the range states that no published result covers such a case.
     """
     request = attempt.request
     conditions, job = request.conditions, request.bed.job
@@ -510,9 +510,9 @@ def _posting(post_ps: int, traffic: Traffic, addresses: Addresses) -> dict[str, 
 
 
 def proxy_note(message_ps: int, qps: int) -> str:
-    """Return the note for a result that NCCL's proxies limit.
+    """Return the note for a prediction in which NCCL's proxies (threads that post the messages of a NIC) are the bottleneck.
 
-    The note states the source of the assumed time per posted message. It also states if fewer queue pairs would help.
+    The note states the source of ``message_ps``, the assumed time per posted message. It also states if fewer queue pairs would help.
     """
     note = f"NCCL's proxies limit the result: posting a message takes {message_ps / 1e6:g} us, a value fitted to two published results (docs/validation.md)"
     more = f"; {qps} queue pairs are more than in any published result, and posting then probably takes longer: try fewer (--compare qps=1,2,4)"
@@ -522,7 +522,7 @@ def proxy_note(message_ps: int, qps: int) -> str:
 
 
 def _set(arguments: A, parameters: dict[str, str]) -> A:
-    """Set the engine parameters of a run in its arguments, and return the arguments."""
+    """Set the engine parameters ``parameters`` (value by name) in the arguments of a run, and return the arguments."""
     arguments["parameters"] = {"host.post-cost": f"{POST_COST_PS}ps"} | arguments["parameters"] | parameters
     # otherwise the configured parameters of switches stay
     arguments["profiles"] = [profile | parameters for profile in arguments["profiles"]]

@@ -53,7 +53,7 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Comparison:
-    """The results of all variants, in the order in which they were given."""
+    """The predictions of all variants, in the order in which the variants were given. ``name`` is the parameter that varies."""
 
     name: str
     outcomes: tuple[Outcome, ...]
@@ -70,14 +70,14 @@ class Comparison:
 
     @property
     def tied(self) -> list[Outcome]:
-        """The outcomes within ``EQUAL`` of the fastest, including the fastest itself. Empty if the fastest never completes."""
+        """The fastest outcome and all outcomes at most ``EQUAL`` slower. The list is empty if the fastest outcome never completes."""
         best = self.ranked[0].answer
         most = best.time_ps * (1 + EQUAL)
         return [outcome for outcome in self.ranked if outcome.answer.complete and outcome.answer.time_ps <= most]
 
     @property
     def winner(self) -> Outcome | None:
-        """The fastest outcome, or None if other outcomes are within ``EQUAL`` of the fastest."""
+        """The fastest outcome, or None if the next one is so close that both count as equal (``EQUAL``), or no outcome completes."""
         return self.tied[0] if len(self.tied) == 1 else None
 
     def verdict(self) -> str:
@@ -111,7 +111,7 @@ class Comparison:
 
     @property
     def table(self) -> Table:
-        """The table of variants, one per row, the fastest first."""
+        """The table of variants with a row for each variant, the fastest first."""
         fastest, ranked = self.ranked[0].answer.time_ps, self.ranked
         return Table(
             (Column(self.name, "text", "value"), *COLUMNS),
@@ -120,11 +120,11 @@ class Comparison:
         )
 
     def to_text(self) -> str:
-        """Return the table and the verdict as text."""
+        """Return the table of variants and, below it, the verdict."""
         return "\n".join([*self.table.to_text(), self.verdict()])
 
     def to_json(self) -> dict[str, Any]:
-        """Return the documented JSON object (docs/predict.md)."""
+        """Return the comparison as a JSON object; docs/predict.md documents its fields."""
         return {
             "compare": self.name,
             "winner": None if self.winner is None else self.winner.value,
@@ -160,7 +160,7 @@ def longest_run(job_prediction: JobPrediction) -> Prediction:
 
 
 def crosses_spine(job_prediction: JobPrediction) -> bool:
-    """Return True if any bytes were sent between switches, or if the links' bytes were not measured."""
+    """Return True if the job sent any bytes between switches, or if the links' bytes were not measured."""
     for run in job_prediction.own_runs():
         measured = run.prediction.measured
         if measured is None:
@@ -202,10 +202,10 @@ def comparison(
     watch: bool = False,
     progress: Callable[[str], None] = silent,
 ) -> Comparison:
-    """Return the results of variants. Variants run in parallel, with at most one process per core.
+    """Run all variants and return their predictions. Variants run in parallel, with at most one process per core.
 
-    ``name`` is the parameter that varies. With ``watch``, time series are also collected. Raises ``InputError`` if a
-    variant is invalid.
+    ``wanted`` are the variants, and ``name`` is the parameter that varies. With ``watch``, time series are also collected. Raises
+    ``InputError`` if a variant is invalid.
     """
     predictions: dict[str, JobPrediction] = {}
     workers = min(len(wanted), os.cpu_count() or 1)
@@ -218,7 +218,7 @@ def comparison(
 
 
 _here: list[Network] = []
-"""The network of a worker process. It is sent to each process once."""
+"""The network of a worker process, as the only member. The main process sends the network to each worker once."""
 
 
 def _begin(network: SharedValue[Network]) -> None:
@@ -226,7 +226,7 @@ def _begin(network: SharedValue[Network]) -> None:
 
 
 def _run(asked: Question, watch: bool) -> JobPrediction:
-    """Run a variant and return its prediction. The messages of its collectives are dropped to save memory."""
+    """Run one variant in a worker process and return its prediction, without the messages of its collectives, to save memory."""
     network = _here[0]
     with in_force(network.catalog):  # it runs in a process of its own, which has the package's catalog
         prediction = answer(network, asked, watch=watch, name_costs=False)

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class SimulatedNetwork:
-    """A network in the engines' form, and the job of all its servers.
+    """A network prepared for the engines (numbers and tables in place of names), and the job of all its servers.
 
     - ``hosts``: for each NIC of the job, the number of the engine's host.
     - ``plane``: the control plane. None if forwarding tables were read from a file; such tables cannot be recomputed.
@@ -88,7 +88,10 @@ def bed_of(
 
 @dataclass(frozen=True, slots=True)
 class NvlinkLoss:
-    """The failure of one of ``trays`` NVLink switch trays of a domain with these servers, from ``from_ps`` until ``until_ps``."""
+    """The failure of an NVLink switch tray between ``from_ps`` and ``until_ps`` (None: until the end).
+
+    ``servers`` is the NVLink domain of the tray, which has ``trays`` switch trays.
+    """
 
     servers: frozenset[str]
     trays: int
@@ -96,12 +99,12 @@ class NvlinkLoss:
     until_ps: int | None = None
 
     def active(self, at_ps: int) -> bool:
-        """Return True if the tray is down at a time."""
+        """Return True if the tray is down at the time ``at_ps``."""
         return self.from_ps <= at_ps and (self.until_ps is None or at_ps < self.until_ps)
 
 
 def nvlink_losses(faults: Iterable[FaultTarget]) -> tuple[NvlinkLoss, ...]:
-    """Return the failures of NVLink switch trays among faults."""
+    """Return those of the given faults that are failures of NVLink switch trays."""
     return tuple(
         NvlinkLoss(frozenset(target.devices), target.trays, target.fault.at, target.fault.end_ps)
         for target in faults
@@ -110,7 +113,7 @@ def nvlink_losses(faults: Iterable[FaultTarget]) -> tuple[NvlinkLoss, ...]:
 
 
 def with_losses(job: Job, losses: Iterable[NvlinkLoss]) -> Job:
-    """Return a job whose NVLink has the rate of its slowest domain, after these failures of switch trays.
+    """Return the job with a lower NVLink rate: the rate of the domain that lost the most switch trays to ``losses``.
 
     Every GPU spreads its NVLinks equally over the switch trays of its domain.
     """
@@ -134,8 +137,8 @@ def with_losses(job: Job, losses: Iterable[NvlinkLoss]) -> Job:
 class Conditions:
     """The faults and background traffic during a job. Times of ``timeline`` count from the beginning of the job.
 
-    ``lost_until_ps`` is a time. NIC ports that lose their path before this time count as lost from the beginning of a
-    collective (``model.ports``).
+    If a NIC port loses its path before the time ``lost_until_ps``, it counts as lost from the beginning of the collective
+    (``model.ports``).
     """
 
     background: Background | None = None

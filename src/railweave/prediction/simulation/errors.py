@@ -18,16 +18,16 @@ from railweave.json_values import JsonObject
 TABLE = Path(__file__).with_name("errors.json")
 
 FEW = 5
-"""The number of rows below which the largest error is used. A 90th percentile needs more rows."""
+"""The number of compared results from which a 90th percentile of their errors is used. With fewer results, the largest error is used."""
 
 
 TEN = 10
-"""The number of rows from which the phrase "nine of ten" is exact."""
+"""The number of compared results from which texts say "nine of ten". With fewer results, this phrase would not be exact."""
 
 
 @dataclass(frozen=True)
 class Group(JsonObject):
-    """The errors of predictions against published results of one kind, as absolute values in percent.
+    """The errors of predictions against published results of one kind, as absolute values in percent. ``rows`` is the number of results.
 
     ``servers`` and ``bytes`` are the smallest and the largest value in the group. If ``domains`` is true, the servers
     are NVLink domains of several servers each, of GPU model ``gpu``.
@@ -49,7 +49,7 @@ class Group(JsonObject):
     def error(self) -> float:
         """The relative error that nine of ten predictions of this kind do not exceed.
 
-        With fewer than ``FEW`` rows, it is the largest error.
+        If the group has fewer than ``FEW`` rows, this is the largest error.
         """
         return (self.p90_abs_percent if self.rows >= FEW else self.max_abs_percent) / 100
 
@@ -58,11 +58,11 @@ class Group(JsonObject):
 class Band(JsonObject):
     """The range of a predicted time, in ps.
 
-    - ``error``: the relative error of such predictions against published results; None if there is no published result
+    - ``error``: the relative error of similar predictions against published results; None if there is no published result
       of this kind.
     - ``compared``: the kind of published results from which the error was determined.
     - ``outside``: a sentence on the conditions that no published result covers; empty if all are covered.
-    - ``seeds_ps``: the times with several seeds.
+    - ``seeds_ps``: the predicted time with each of several seeds; empty for a single seed.
     """
 
     JSON = ("low_us=low_ps/1e6", "high_us=high_ps/1e6", "error", "compared", "outside", "seeds_us=seeds_ps/1e6")
@@ -80,7 +80,7 @@ class Band(JsonObject):
         return replace(self, low_ps=low, high_ps=high, seeds_ps=seeds_ps)
 
     def to_text(self) -> str:
-        """Return the band as lines of text: its limits with their basis, and the conditions that no published result covers."""
+        """Return the range as lines of text: the limits, the comparison behind them, and conditions that no published result covers."""
         about = self.compared if self.error is None else f"{self.error:.1%} either way: {self.compared}"
         text = f"  between        {self.low_ps / 1e6:.1f} and {self.high_ps / 1e6:.1f} us ({about}{self._chance()})\n"
         if self.error is None and len(self.seeds_ps) < 2:
@@ -88,7 +88,7 @@ class Band(JsonObject):
         return text + (f"  not compared   {self.outside}\n" if self.outside else "")
 
     def sentence(self) -> str:
-        """Return the band as a sentence for reports."""
+        """Return the range as sentences for reports, such as "The time is between 90.1 and 99.5 us: …"."""
         low, high = f"{self.low_ps / 1e6:,.1f}", f"{self.high_ps / 1e6:,.1f}"
         sure = f"The time is between {low} and {high} us: {self.compared}, to {self.error:.1%}" if self.error else ""
         sure = sure or f"The error of the time is not known: {self.compared}"
@@ -105,7 +105,7 @@ class Band(JsonObject):
 
 @cache
 def groups() -> tuple[Group, ...]:
-    """Return the groups in the committed ``errors.json``."""
+    """Return the groups of earlier errors in ``errors.json``, which is part of railweave."""
     records: list[dict[str, Any]] = json.loads(TABLE.read_text())
     pairs = ("servers", "bytes")
     rows: list[dict[str, Any]] = [
@@ -176,7 +176,7 @@ def band(
 def how_near(count: int, rows: str) -> str:
     """Return a phrase on the errors of ``count`` results, such as "nine of ten of ROWS were within this error".
 
-    ``rows`` names the results.
+    ``rows`` describes the results and takes the place of ROWS.
     """
     if FEW <= count < TEN:
         return f"the 90th percentile of the errors of {rows}"
@@ -184,9 +184,9 @@ def how_near(count: int, rows: str) -> str:
 
 
 def _between(low_ps: int, high_ps: int, error: float | None) -> tuple[int, int]:
-    """Return the range of the real time if predictions deviate by at most this relative error.
+    """Return (lowest, highest) of the real time, if predictions between ``low_ps`` and ``high_ps`` have at most this relative error.
 
-    None keeps the range unchanged.
+    If ``error`` is None, return the predictions unchanged.
     """
     return (low_ps, high_ps) if error is None else (round(low_ps / (1 + error)), round(high_ps * (1 + error)))
 

@@ -1,7 +1,7 @@
 """A grid of predictions in which several parameters vary at once.
 
-If the size varies, a straight line over the sizes is fitted to the times in each row of the grid. The row also shows
-the bus bandwidth that the slope of this line gives. Measured points can be shown next to the predictions.
+If the size varies, a straight line is fitted to the times over the sizes, for each combination of the other parameters. The slope
+of the line gives a bus bandwidth, which is shown with the times. Measured points can be shown next to the predictions.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ MOST_CELLS = 400
 """The largest number of predictions of a grid. A larger grid is refused because it would take hours."""
 
 TIME, BUS = "time_us", "bus_bandwidth_GBps"
-"""The two possible columns for the result in a file of measured points. A file needs one of them."""
+"""The two names of a result column in a file of measured points. A file has one of these columns."""
 
 COLUMNS = (
     Column("time us", "number", TIME),
@@ -43,7 +43,7 @@ COLUMNS = (
     Column("bus bandwidth GB/s", "number", BUS),
     Column("engine", "text", "engine"),
 )
-"""The columns of predictions. They follow the columns of the varied settings."""
+"""The columns of the table of predictions that follow the columns of the varied settings."""
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ class Dimension:
 
 @dataclass(frozen=True)
 class GridCell:
-    """A prediction of a grid: the value of each dimension by name, and the predicted result (``answer``)."""
+    """A prediction of a grid. ``values`` has the value of each varied setting by name, and ``answer`` is the prediction."""
 
     values: Mapping[str, str]
     answer: JobPrediction
@@ -92,10 +92,10 @@ class GridCell:
 
 @dataclass(frozen=True)
 class Point:
-    """A measured time for given values of some dimensions.
+    """A measured time. ``values`` has the values of some or all varied settings, by name.
 
-    ``bus_gbytes`` is the measured bus bandwidth in 10^9 byte/s if the file has bandwidths instead of times; ``time_us``
-    is then computed from it. It is None if the file has times.
+    If the file has bandwidths instead of times, ``bus_gbytes`` is the measured bus bandwidth in 10^9 byte/s, and ``time_us``
+    is computed from it. Otherwise ``bus_gbytes`` is None.
     """
 
     values: Mapping[str, str]
@@ -117,10 +117,9 @@ class Fit:
 
 @dataclass(frozen=True)
 class Grid:
-    """All predictions of a grid.
+    """All predictions of a grid. It is drawn with a chart for each combination of values in ``apart``.
 
-    The grid has a chart for each combination of values in ``apart``. Each chart has a line over ``across`` for each
-    value of ``by``.
+    Each chart has a line for each value of the setting ``by``, over the values of the setting ``across``.
     """
 
     dimensions: tuple[Dimension, ...]
@@ -134,22 +133,19 @@ class Grid:
 
     @property
     def across(self) -> Dimension:
-        """The horizontal axis: the size if it varies, else the numeric dimension with the most values, else the first dimension."""
+        """The setting on the horizontal axis: the size if it varies, else the numeric setting with the most values, else the first setting."""
         numeric = [dimension for dimension in self.dimensions if dimension.numbers is not None]
         by_size = [dimension for dimension in numeric if dimension.name == "size" and len(dimension.values) > 1]
         return (by_size or sorted(numeric, key=lambda dimension: -len(dimension.values)) or list(self.dimensions))[0]
 
     @property
     def by(self) -> Dimension | None:
-        """The dimension whose values have separate lines: the first dimension other than ``across``.
-
-        None if there is no other dimension.
-        """
+        """The setting whose values have separate lines in a chart: the first one that is not ``across``. None if there is only one setting."""
         return next((dimension for dimension in self.dimensions if dimension is not self.across), None)
 
     @property
     def apart(self) -> list[dict[str, str]]:
-        """The combinations of values of all other dimensions. Each has its own chart."""
+        """The combinations of values, by name, of all settings except ``across`` and ``by``. Each combination has its own chart."""
         rest = [dimension for dimension in self.dimensions if dimension is not self.across and dimension is not self.by]
         return [
             dict(zip([dimension.name for dimension in rest], values, strict=True))
@@ -157,13 +153,16 @@ class Grid:
         ]
 
     def line(self, fixed: Mapping[str, str]) -> list[GridCell]:
-        """Return the cells in which the dimensions in ``fixed`` have these values, in the order of the horizontal axis."""
+        """Return the predictions of a line: those with the values in ``fixed`` (by name of the setting), in the order of the horizontal axis."""
         order = self.across.values
         line_cells = [cell for cell in self.cells if all(cell.values[name] == value for name, value in fixed.items())]
         return sorted(line_cells, key=lambda cell: order.index(cell.values[self.across.name]))
 
     def points(self, fixed: Mapping[str, str]) -> list[Point]:
-        """Return the measured points with the values in ``fixed``. A point without a value for a dimension matches every value."""
+        """Return the measured points that have the values in ``fixed`` (by name of the setting).
+
+        If a point has no value for a setting, it matches every value of this setting.
+        """
         return [
             point
             for point in self.measured
@@ -171,16 +170,16 @@ class Grid:
         ]
 
     def lines(self) -> list[dict[str, str]]:
-        """Return the fixed values of each line of the charts, chart by chart."""
+        """Return, for each line of the charts, the values that are the same along the line, by name of the setting."""
         by_values: list[dict[str, str]] = (
             [{}] if self.by is None else [{self.by.name: value} for value in self.by.values]
         )
         return [{**each, **by_value} for each in self.apart for by_value in by_values]
 
     def fit(self, fixed: Mapping[str, str]) -> Fit | None:
-        """Return the straight line through the times of a line over sizes.
+        """Return a straight line fitted to the times over the sizes, for the predictions with the values in ``fixed``.
 
-        Return None if there are fewer than two points or times do not rise.
+        Return None if the axis is not the size, if there are fewer than two sizes, or if times do not rise.
         """
         cells = self.line(fixed)
         if self.across.name != "size" or len(cells) < 2:
@@ -192,7 +191,7 @@ class Grid:
 
     @property
     def table(self) -> Table:
-        """The table of predictions, one per row, with measured values next to them if there are any."""
+        """The table of predictions with a row for each prediction, and its measured values if there are any."""
         measured = (Column("measured us", "number", "measured_us"), Column("off by", "number", "off"))
         return Table(
             (
@@ -225,8 +224,8 @@ class Grid:
     def times(self) -> Table:
         """The table of times in us, with a row for each line of the charts and a column for each value on the axis.
 
-        Measured values are in rows below the predicted values. The last column has the bus bandwidth that the slope
-        gives.
+        Rows with measured values follow the row with the predicted values. If sizes vary, the last column has the bus bandwidth that
+        follows from the slope of the times.
         """
         across, fits = self.across, [self.fit(line) for line in self.lines()]
         heads = [Column("time us", "text", "line")]
@@ -244,11 +243,11 @@ class Grid:
         return Table(heads, rows)
 
     def to_text(self) -> str:
-        """Return the table of times as text, with one line of the charts per row."""
+        """Return the table of times for a terminal. Each row is a line of the charts."""
         return "\n".join(self.times.to_text())
 
     def to_json(self) -> dict[str, Any]:
-        """Return the documented JSON object (docs/predict.md)."""
+        """Return the grid as a JSON object; docs/predict.md documents its fields."""
         fits = [(line, self.fit(line)) for line in self.lines()]
         return {
             "compare": {dimension.name: list(dimension.values) for dimension in self.dimensions},
@@ -266,7 +265,7 @@ class Grid:
 
 
 def words(values: Mapping[str, str]) -> str:
-    """Return values in the form of options, such as ``qps=4``."""
+    """Return the values of settings as text in the form of options, such as ``size=4G qps=4``."""
     return " ".join(f"{name}={shown(name, value)}" for name, value in values.items())
 
 
@@ -287,7 +286,7 @@ def dimensions(text: str) -> list[Dimension]:
 
 
 def dimensions_of(wanted: Iterable[tuple[str, Iterable[str]]]) -> list[Dimension]:
-    """Return dimensions made from names and their values.
+    """Return the varied settings of a grid. ``wanted`` has (name, values) of each.
 
     Raises ``InputError`` if a name occurs twice or has no values, or if the grid is empty or too large.
     """
@@ -316,7 +315,7 @@ def grid(
     measured: Path | None = None,
     progress: Callable[[str], None] = silent,
 ) -> Grid:
-    """Predict every combination of values of the dimensions ``wanted``, in parallel processes.
+    """Predict every combination of the values in ``wanted``, in parallel processes.
 
     ``given`` has the options of ``predict`` that do not vary, by name. ``measured`` is a CSV file of measured points
     (``read_points``). Raises ``InputError`` for invalid options or values and, with the line, for errors in the file.
@@ -338,10 +337,10 @@ def grid(
 
 
 def read_points(path: Path, bare: Grid) -> list[Point]:
-    """Read measured points from a CSV file with columns for dimensions, and ``time_us`` or ``bus_bandwidth_GBps``.
+    """Read measured points from a CSV file with columns for varied settings, and ``time_us`` or ``bus_bandwidth_GBps``.
 
     Other columns are ignored. A point with a bandwidth gets the time 0; ``_timed`` computes its time later. ``bare`` is
-    a grid with the dimensions; its cells are not used. Raises ``InputError`` if the file is missing, and with the line
+    a grid with the varied settings; its predictions are not used. Raises ``InputError`` if the file is missing, and with the line
     if a row is invalid.
     """
     names = {dimension.name for dimension in bare.dimensions}
@@ -364,7 +363,7 @@ def read_points(path: Path, bare: Grid) -> list[Point]:
 
 
 def _timed(point: Point, cells: Sequence[GridCell]) -> Point:
-    """Return a point with its time computed from its bandwidth and the bus factor of a cell. Points with a time are unchanged."""
+    """Return a measured point with a time. If the point has a bandwidth, the time follows from it and the bus factor of a similar prediction."""
     if point.bus_gbytes is None:
         return point
     like = next(

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 ALTERNATE = "stripes-alternate"
-"""The word for an order of servers that alternates between stripes.
+"""The value of ``--hosts`` for an order of servers that alternates between stripes.
 
 With two stripes, every hop of a ring between servers then crosses the spines.
 """
@@ -35,7 +35,7 @@ MOST_SHOWN = 16
 
 
 def ordered(stripes: Mapping[str, str], asked: str | None) -> list[str]:
-    """Return the servers that take part, in the order of their ranks.
+    """Return the names of the servers that take part in a job, in the order of their ranks.
 
     - ``stripes``: the stripe of each server of the network, in the network's order.
     - ``asked``: None for all servers in the network's order, ``stripes-alternate``, the number of servers to take from
@@ -71,7 +71,7 @@ def _first(names: list[str], count: int) -> list[str]:
 
 
 def order_text(order: Sequence[str], stripes: Mapping[str, str], processes: int) -> str:
-    """Return the order of ranks as text.
+    """Return the servers in rank order and the number of processes on each as text, such as ``H100-01, H100-02; 8 processes each``.
 
     If servers are on several stripes, the text also states the number of hops of a ring that cross the spines.
     """
@@ -85,7 +85,7 @@ def order_text(order: Sequence[str], stripes: Mapping[str, str], processes: int)
 
 
 def shown(names: Sequence[str]) -> str:
-    """Return the names of servers in order, shortened if there are many."""
+    """Return the names of servers as text. If there are many, the text has the first names, the last name and the count."""
     if len(names) <= MOST_SHOWN:
         return ", ".join(names)
     return f"{', '.join(names[: MOST_SHOWN - 1])}, … {names[-1]} ({len(names)})"
@@ -146,12 +146,14 @@ def job_of(
     gpus: int | None = None,
     whole: Network | None = None,
 ) -> tuple[Job, NDArray[np.uint32]]:
-    """Return the job of all servers of a network or of a tenant, and the engine's host of each of its NICs (``Job.nics``).
+    """Return (the job of all servers of a network or of a tenant, the engine's host number of each of the job's NICs).
+
+    The second member is in the order of ``Job.nics``.
 
     - ``order``: the servers that take part, in the order of their ranks (``ordered``).
     - ``processes``: the number of processes per server; None means one for each GPU.
     - ``gpus``: the number of GPUs per server that take part. These are the first GPUs, with the NICs next to them.
-    - ``whole``: the network with the parts that ``status:`` marks as absent; None if ``network`` has them. NVLink domains
+    - ``whole``: the network including devices and links that ``status:`` marks as absent; None if ``network`` has them. NVLink domains
       are those of the whole network. NCCL treats a domain as one server, and so does the job.
 
     Raises ``JobError`` if the servers are not alike, and ``InputError`` if the tenant of the job is not given, or if
@@ -196,10 +198,10 @@ def job_of(
 
 
 def _together(names: list[str], asked: str | None, stripes: Mapping[str, str], domains: Mapping[str, str]) -> list[str]:
-    """Return the servers in rank order with the servers of each NVLink domain next to each other.
+    """Return the servers in rank order, with the servers of each NVLink domain next to each other.
 
-    An order that alternates between stripes then alternates between domains. Raises ``InputError`` if the user's own
-    order divides a domain.
+    ``asked`` is the order that the user requested. If it alternates between stripes, the result alternates between the stripes of
+    domains. ``domains`` has the domain of each server. Raises ``InputError`` if an order by name divides a domain.
     """
     members: dict[str, list[str]] = {}
     for name in names:
@@ -216,7 +218,7 @@ def _together(names: list[str], asked: str | None, stripes: Mapping[str, str], d
 
 
 def _first_of(stripes: Mapping[str, str]) -> Callable[[tuple[str, list[str]]], int]:
-    """Return a sort key for (domain, servers): the place of the first server in the network's order."""
+    """Return a sort key for (domain, servers): the position of the domain's first server in the network's order."""
     places = {name: place for place, name in enumerate(stripes)}
     return lambda item: min(places[name] for name in item[1])
 
@@ -227,9 +229,9 @@ def _adjacent(names: Sequence[str], servers: Sequence[str]) -> bool:
 
 
 def _joined(servers: Sequence[Server], domains: Mapping[str, str]) -> tuple[Server, ...]:
-    """Return the servers of a job, with the servers of each NVLink domain as one server with all their GPUs and NICs.
+    """Return the servers of a job after joining the servers of each NVLink domain into one server with all their GPUs and NICs.
 
-    Raises ``InputError`` if domains take part with different numbers of servers.
+    ``domains`` has the domain of each server. Raises ``InputError`` if domains take part with different numbers of servers.
     """
     members: dict[str, list[Server]] = {}
     for server in servers:
@@ -243,7 +245,10 @@ def _joined(servers: Sequence[Server], domains: Mapping[str, str]) -> tuple[Serv
 
 
 def _uneven(members: Mapping[str, Sequence[Server]], counts: Mapping[str, int]) -> Problem:
-    """Return the problem that NVLink domains have different numbers of servers, with the servers to leave out."""
+    """Return the error that NVLink domains have different numbers of servers. Its advice names the servers to leave out.
+
+    ``members`` has the servers of each domain, and ``counts`` their number.
+    """
     least, most = min(counts.values()), max(counts.values())
     small, large = (next(domain for domain, count in counts.items() if count == number) for number in (least, most))
     best = max(
@@ -261,7 +266,7 @@ def _uneven(members: Mapping[str, Sequence[Server]], counts: Mapping[str, int]) 
 
 
 def _as_one(domain: str, servers: Sequence[Server]) -> Server:
-    """Return the servers of an NVLink domain as one server with all their GPUs and NICs.
+    """Return one server with all GPUs and NICs of the servers of an NVLink domain.
 
     Raises ``JobError`` if the servers differ.
     """
@@ -278,9 +283,9 @@ def _as_one(domain: str, servers: Sequence[Server]) -> Server:
 
 
 def _used(there: int, asked: int | None) -> int:
-    """Return the number of a server's ``there`` GPUs that take part: ``asked``, or all for None.
+    """Return the number of a server's GPUs that take part in a job: ``asked``, or all ``there`` GPUs if it is None.
 
-    Raises ``InputError`` if it has fewer.
+    Raises ``InputError`` if the server has fewer than ``asked``.
     """
     if asked is None:
         return there
@@ -292,14 +297,20 @@ def _used(there: int, asked: int | None) -> int:
 
 
 def _nic(wiring: Wiring, host: int, ports: Sequence[int], rails: Mapping[str, int], rates: Sequence[int]) -> Nic:
-    """Return a NIC of a job. ``ports`` has the hosts of its ports; absent ports are left out."""
+    """Return a NIC of a job. ``host`` is its number in the engine, and ``ports`` has the host numbers of its ports; absent ports are left out.
+
+    ``rails`` has the rail of each NIC by SERVER:NIC, and ``rates`` the rate of each host in Mb/s.
+    """
     there = [port for port in ports if port != NONE]
     name = wiring.nics[host]
     return Nic(name.partition(":")[2], rails[name], sum(rates[port] for port in there), len(there))
 
 
 def _without(lost: Mapping[str, Sequence[str]]) -> Problem:
-    """Return the problem that some servers differ from the others because ``status:`` marks NICs as absent."""
+    """Return the error that some servers have fewer NICs than the others because ``status:`` marks NICs as absent.
+
+    ``lost`` has the absent NICs of each server.
+    """
     shown = ", ".join(f"{name}:{nic}" for name, nics in lost.items() for nic in nics)
     description = f"these NICs are absent by `status:` in the fabric file, but all servers of a job must have the same NICs: {shown:.300}"
     return Problem(
@@ -310,7 +321,7 @@ def _without(lost: Mapping[str, Sequence[str]]) -> Problem:
 
 
 def stripes(network: Network, names: Iterable[str]) -> dict[str, str]:
-    """Return the stripe of each of these servers, according to its first NIC."""
+    """Return the stripe of each server in ``names``. The stripe is that of the server's first NIC."""
     of = {server.name: server.nics[0].stripe for server in network.servers if server.nics}
     return {name: of[name] for name in names}
 

@@ -41,8 +41,7 @@ class JobStep:
 class JobPrediction:
     """The prediction for a job.
 
-    ``steps`` has all collectives in order. Equal collectives that ran in the same state of the network share a
-    prediction.
+    ``steps`` has all collectives in order. Equal collectives share a prediction if the network was in the same state during both.
     """
 
     name: str
@@ -50,7 +49,7 @@ class JobPrediction:
     compute_ps: int
     """The total computing time between collectives, in ps."""
     events: tuple[tuple[int, str], ...] = ()
-    """The beginnings and ends of faults: the time in ps from the beginning of the job, and a description."""
+    """The beginnings and ends of faults, as (time in ps from the beginning of the job, description)."""
     seeds_ps: tuple[int, ...] = ()
     """The job's time in ps with each of several seeds. Empty if only one seed was run."""
 
@@ -126,7 +125,7 @@ class JobPrediction:
         return self._columns("rates")
 
     def own_runs(self) -> list[JobStep]:
-        """Return the steps whose collective was run: the first of the steps that share a prediction."""
+        """Return the steps whose collective was simulated. If several steps share a prediction, this is the first of them."""
         seen: dict[int, JobStep] = {}
         for step in self.steps:
             seen.setdefault(id(step.prediction), step)
@@ -144,11 +143,14 @@ class JobPrediction:
 
     @property
     def table(self) -> Table:
-        """The table of steps, one per row."""
+        """The table of steps with a row for each collective."""
         return steps_table(self.steps)
 
     def to_text(self) -> str:
-        """Return a few lines for people."""
+        """Return lines for people: the table of steps, the job completion time and its likely range.
+
+        For a single collective without computing time, return the text of its prediction.
+        """
         if len(self.steps) == 1 and not self.compute_ps:
             return self.steps[0].prediction.to_text()
         lines = self.table.first(MOST_SHOWN).to_text()
@@ -172,7 +174,7 @@ class JobPrediction:
         return "\n".join(lines)
 
     def to_json(self) -> dict[str, Any]:
-        """Return the documented JSON object (docs/predict.md).
+        """Return the prediction as a JSON object; docs/predict.md documents its fields.
 
         For a single collective without computing time, return that collective's object.
         """
@@ -235,12 +237,13 @@ def run_job(
     exact: bool = False,
     most_hops: int | None = None,
 ) -> JobPrediction:
-    """Run the traffic of a scenario, with its overrides of NCCL and the engine. The load balancing is that of ``bed``.
+    """Run the traffic of a scenario on the prepared network ``bed``, with the scenario's settings of NCCL and the engine.
 
-    For ``engine``, ``exact`` and ``most_hops``, see ``predict``.
+    The load balancing is that of ``bed``. ``engine``, ``exact`` and ``most_hops`` are the arguments of ``collective.predict`` that choose
+    packets or flows.
 
-    If a collective equals an earlier one and runs in the same unchanging state of the network, it gets the earlier
-    result and is not run again. Packets that are still queued at the end of a collective are dropped before the next.
+    If a collective equals an earlier one, and the network is in the same unchanging state, the collective is not run again but gets the
+    earlier prediction. Packets that are still queued at the end of a collective are dropped before the next.
     Raises the errors of ``predict``.
     """
     if not scenario.traffic:

@@ -1,4 +1,4 @@
-"""The prediction for a collective as text and JSON: times, rates, the bottleneck and the range of the time."""
+"""The prediction for one collective, as an object, text and JSON: times, rates, the bottleneck and the range of the time."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 NO_END = "some messages never arrive"
 """The reason shown for a collective that never completes."""
 POINT_TO_POINT = "point to point"
-"""The text in place of an algorithm for collectives that NCCL runs as pairs of send and receive."""
+"""The name shown as the algorithm of collectives that NCCL runs as pairs of send and receive."""
 NEVER = Cell(None, "never")
 """The table cell for the time of a collective that never completes."""
 
@@ -37,13 +37,13 @@ class Prediction:
     complete: bool
     """True if every message arrived."""
     choice: Choice
-    """The ``engine`` that ran the collective, and the reason for the choice."""
+    """The ``engine`` that ran the collective (packet or flow), and the reason for the choice."""
     steady: Steady | None
-    """The time at which a steady run was stopped, and its largest error. None if the run was not stopped."""
+    """The time at which the run was stopped early because its rounds had equal times, and its largest error. None if it was not stopped."""
     counters: dict[str, int] | None
     """The packet counters over the whole network; None if flows were run."""
     load: Load
-    """The busy times in ps of the busiest link, the busiest NIC's proxy and the links between GPUs.
+    """The busy times in ps of the busiest link, the busiest proxy (the thread that posts a NIC's messages) and the links between GPUs.
 
     They determine the bottleneck.
     """
@@ -56,26 +56,26 @@ class Prediction:
     hosts: tuple[str, ...] = ()
     """The servers, in the order of their ranks."""
     order: str = ""
-    """The order of servers as text, with the number of hops of a ring that cross the spines."""
+    """The servers in rank order and the processes on each, and the number of hops of a ring that cross the spines, as one line of text."""
     errors: tuple[str, ...] = ()
-    """Events that a correct configuration excludes: dropped packets of a lossless class."""
+    """Sentences about events that cannot occur if the configuration is correct: dropped packets of a lossless class."""
     timeout_ps: int = 0
     """The retransmission timeout of NICs in ps: the time for which they wait for an acknowledgement."""
     measured: PacketCounts | None = None
-    """The measured tables of the run. ``JobPrediction`` joins the tables of all its collectives."""
+    """The counters and tables of the run. ``JobPrediction`` joins the tables of all its collectives."""
     ideal: Ideal | None = None
     """The shortest times that the hardware allows. None if they were not computed."""
     band: Band | None = None
-    """The range of the time, from the errors against published results and from several seeds."""
+    """The range in which the time probably lies. It follows from errors of earlier predictions and from runs with several seeds."""
 
     @property
     def algorithm(self) -> str:
-        """The algorithm as text. All-to-all and send-recv have none: each rank sends to its peers."""
+        """The name of the algorithm, such as ``Ring``. For all-to-all and send-recv, which have no algorithm, it is ``point to point``."""
         return POINT_TO_POINT if self.collective in {"all-to-all", "send-recv"} else self.program.algorithm
 
     @cached_property
     def flows(self) -> list[dict[str, Any]]:
-        """The bytes that each data queue pair carried, and the time at which its last message arrived (None if it never arrived)."""
+        """The data queue pairs as JSON objects, each with its bytes and the time at which its last message arrived (None if it never arrived)."""
         return [] if self.measured is None else self.measured.flows_json()
 
     @property
@@ -94,7 +94,7 @@ class Prediction:
         return formatted(self.bus_bandwidth_gbytes, ",.2f") if self.complete else None
 
     def to_text(self) -> str:
-        """Return a few lines for people."""
+        """Return lines for people: the time and its range, the bandwidth, the engine, the bottleneck and remarks."""
         return (
             f"{self.collective} of {self.size_bytes} bytes: {self.algorithm}, {self.program.protocol}, "
             f"{self.program.channels} channels\n"
@@ -124,7 +124,7 @@ class Prediction:
         )
 
     def to_json(self) -> dict[str, Any]:
-        """Return the documented JSON object (docs/predict.md)."""
+        """Return the prediction as a JSON object; docs/predict.md documents its fields."""
         return {
             "collective": self.collective,
             "size_bytes": self.size_bytes,

@@ -1,6 +1,6 @@
 """Requests for predictions, from a scenario file, options or both, and the runs that answer the requests.
 
-The module also determines the extra time that splitting messages causes.
+The module also determines the extra time that a collective takes because its messages are split over queue pairs.
 """
 
 from __future__ import annotations
@@ -37,16 +37,16 @@ if TYPE_CHECKING:
 
 
 POSTING = 0.5
-"""The fraction of the time spent on posting from which the cost of splitting messages is computed.
+"""The fraction of the time that NIC proxies spend on posting from which railweave computes the cost of splitting messages.
 
-If the setting for splitting differs from the design's, the cost is always computed.
+If the setting for splitting differs from the design's, railweave always computes the cost.
 """
 
 
 def with_split_costs(
     network: Network, bed: SimulatedNetwork, scenario: Scenario, conditions: Conditions, job_prediction: JobPrediction
 ) -> JobPrediction:
-    """Add a remark to each collective that takes more than ``COSTLY`` longer because its messages are split.
+    """Return the prediction with a remark on each collective that takes more than ``COSTLY`` longer because its messages are split.
 
     The collective is predicted a second time without splitting, in a small case if it is large. Raises the errors of
     ``predict``.
@@ -112,8 +112,8 @@ class Question:
     """A request for a prediction.
 
     - ``file``: the scenario file from which the request was read, or None.
-    - ``fib``: a file of forwarding tables.
-    - ``engine``, ``exact``, ``most_hops``: see ``collective.predict``.
+    - ``fib``: a file of forwarding tables, in place of computed tables.
+    - ``engine``, ``exact``, ``most_hops``: the choice of packets or flows; see ``collective.predict``.
     - ``tenant``: the tenant that owns the job, if there are several.
     - ``configs``: running configurations of switches, in place of the designed configurations.
     - ``gpus``: the number of GPUs of each server that take part; None means all.
@@ -157,9 +157,9 @@ def background(text: str) -> Background:
 
 
 def questions(network: Network, given: Mapping[str, Any]) -> list[Question]:
-    """Return one request for each size. Options override the scenario file.
+    """Return one request for each size of the collective. Options override the scenario file.
 
-    ``given`` has options under the parameter names of ``railweave.simulate``. An option that is missing or None has its
+    ``given`` has options by the parameter names of ``railweave.simulate``. An option that is missing or None has its
     default. The collective comes either from the scenario or from the options. Raises ``InputError`` for an invalid
     option and, with the line, for an error in the scenario file.
     """
@@ -195,7 +195,7 @@ def questions(network: Network, given: Mapping[str, Any]) -> list[Question]:
 
 
 def _traffic(given: Mapping[str, Any]) -> list[tuple[Step]]:
-    """Return the steps for each size. The list has one entry per size, with a single collective."""
+    """Return, for each size in the options, the steps of a job: a tuple with a single collective."""
     name, qps = given.get("collective") or "all-reduce", given.get("qps")
     if name not in COLLECTIVES:
         known = ", ".join(COLLECTIVES)
@@ -221,8 +221,9 @@ def answer(
     """Run a request and return its prediction.
 
     - ``watch``: True to collect time series.
+    - ``progress``: called with a description of the step, the number of messages that arrived, and the number of all messages.
     - ``announce``: called with the expected time and memory of a long run before it begins.
-    - ``name_costs``: True to add remarks on a setting that costs more than ``COSTLY``. This takes additional runs.
+    - ``name_costs``: True to add a remark if splitting messages over queue pairs costs more than ``COSTLY``. This takes additional runs.
 
     Raises ``InputError`` for an invalid request and, with the line, for an error in the scenario file.
     """
@@ -261,7 +262,7 @@ def answer(
 
 
 def _events(faults: tuple[FaultTarget, ...]) -> tuple[tuple[int, str], ...]:
-    """Return the times in ps at which faults begin or end, each with a description, in order."""
+    """Return the beginnings and ends of faults, in order, as (time in ps, description)."""
     events: list[tuple[int, str]] = []
     for target in faults:
         fault = target.fault
@@ -273,7 +274,7 @@ def _events(faults: tuple[FaultTarget, ...]) -> tuple[tuple[int, str], ...]:
 
 
 def _placed(asked: Question, file: ScenarioFile, problem: Problem) -> Problem:
-    """Return an option's problem. If the wrong value comes from the scenario file, the place is its line in that file."""
+    """Return an error about an option. If the wrong value comes from the scenario file, the error names its line in that file instead."""
     if not isinstance(problem.place, Option):
         return problem
     given, written = (scenario.model_dump(by_alias=True) for scenario in (asked.scenario, file.scenario))
@@ -309,7 +310,7 @@ def _locations(option: Option, scenario: Scenario) -> Iterator[Location]:
 
 
 def _at(value: Any, location: Location) -> Any:  # noqa: ANN401 - walks plain data
-    """Return the value at a location; None if there is no value."""
+    """Return the member of nested dicts and lists at a location (keys and indexes), or None if there is none."""
     for key in location:
         try:
             value = value[key]

@@ -1,4 +1,4 @@
-"""The choice of the number of queue pairs per connection. Some collectives are predicted with each number."""
+"""The choice of the number of queue pairs per connection, by predictions of some collectives with each possible number."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
     from railweave.model.network.model import Network
 
 QUESTIONS = (("all-gather", 64 << 20, 6 << 20), ("all-reduce", 1 << 30, 96 << 20), ("all-to-all", 256 << 20, 24 << 20))
-"""The collectives to predict: name, size in bytes for the whole job, and the largest size that is run.
+"""The collectives to predict, as (name, size in bytes for the whole job, largest size in bytes that is simulated).
 
 The time of the first is limited by posting, of the second by links, and of the third by queueing.
 """
 
 SERVERS = 6
-"""The largest number of servers for these predictions. With it, all predictions together take a second.
+"""The largest number of servers for these predictions. With this number, all predictions together take a second.
 
 With eight servers they take twice as long and give the same choice.
 """
@@ -35,14 +35,14 @@ MOST = 8
 
 @dataclass(frozen=True)
 class QueuePairs:
-    """The chosen number of queue pairs, and lines with the result of each number tried."""
+    """The chosen number of queue pairs (``count``), and a line of text for each number that was tried, with its predicted times."""
 
     count: int
     lines: tuple[str, ...]
 
 
 def queue_pairs(network: Network) -> QueuePairs:
-    """Return the number of queue pairs with the lowest product of predicted times.
+    """Return the number of queue pairs for which the product of the predicted times of all collectives is the lowest.
 
     The numbers tried are 1, 2, 4, … up to one per path color, or 8 without path colors. The predictions use up to six
     servers, with at most as many bytes per peer as in the whole job. If there are tenants, they use servers of the

@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from railweave.prediction.simulation.prediction import Prediction
 
 FULL = 0.9
-"""The fraction of time from which a busy link, proxy or server is the bottleneck.
+"""The fraction of time from which a busy link, proxy or server counts as the bottleneck.
 
-If none is this busy, waiting is the limit.
+If nothing is this busy, waiting determines the time.
 """
 
 

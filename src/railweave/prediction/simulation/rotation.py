@@ -1,8 +1,7 @@
-"""All-to-all among servers that all behave in the same way. Only one server is simulated, and the result is valid for all.
+"""All-to-all among servers that all behave in the same way. Only one server is simulated, and its result is valid for all.
 
-NCCL's rounds are rotations: in each round, every rank sends to the rank at the same distance in servers and GPUs. If no
-link between switches can fill and all NICs are equal, moving every server by one changes no rate. So every server gets
-the same result as the first.
+In each of NCCL's rounds, every rank sends to the rank at the same distance in servers and GPUs. If no link between switches can
+fill and all NICs are equal, renumbering the servers changes no rate. So every server gets the same result as the first.
 
 The run has two servers that send to each other. Each of them sends all the data that the first server of the whole
 collective sends to all others. The ports and proxies of the NICs then have the same load as in the whole collective,
@@ -55,7 +54,7 @@ class PlacementRows:
     - ``bytes``: the bytes from one server to another.
     - ``share``: the largest fraction of a message that is sent on the row's queue pair.
 
-    The following arrays have one entry for each port between switches on the paths of a row.
+    Three more arrays have a value for each port between switches on the paths of a row:
 
     - ``row``: the row.
     - ``port``: the port that sends.
@@ -86,8 +85,8 @@ class PlacementRows:
     def crowded(self, wiring: Wiring, servers: NDArray[np.int64], rounding: float) -> str | None:
         """Return the name of a link between switches that could be full in any round, or None if no link could be full.
 
-        The load of a link is at most the rate of all its senders, and at most the rate of all its receivers. The rate
-        of each is multiplied by the largest fraction of its packets that uses the link.
+        ``servers`` has the number of servers of each placement. The load of a link is at most the total rate of its senders, and also at
+        most the total rate of its receivers. Each rate counts only with the largest fraction of its packets that uses the link.
         """
         if not len(self.row):
             return None
@@ -128,7 +127,9 @@ def placement_paths(
     placed: NDArray[np.int64],
     carried: NDArray[np.float64],
 ) -> PlacementRows | str:
-    """Return the paths between servers of all placements, or the reason why servers of the same placement have different paths.
+    """Return the paths between servers of all placements (sets of switches that a server's NICs are on).
+
+    If servers of the same placement have different paths, return the reason as text instead.
 
     - ``hosts``: for each server, a row with the numbers of its NICs.
     - ``placed``: the placement of each server.
@@ -163,9 +164,10 @@ def placement_paths(
 def _walk(
     wiring: Wiring, arguments: FlowArguments, addresses: Addresses, pairs: NDArray[np.uint32]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]] | str:
-    """Follow the forwarding tables for queue pairs. Return, for each step of a path, its row, its port and the fraction of packets.
+    """Follow the forwarding tables for queue pairs. Return three arrays with a value for each step of a path.
 
-    Return the reason instead if the paths cannot be determined.
+    They are the index of the queue pair, the port, and the fraction of packets. If the paths cannot be determined, return the reason as
+    text instead.
     """
     hosts, ports = len(wiring.nics), nic_port(wiring)
     dst = pairs[:, 1].astype(np.int64)
@@ -219,7 +221,8 @@ ROUNDING = 1 + 1e-9
 class Rotation:
     """The reduced run of an all-to-all on a network whose servers all behave in the same way.
 
-    - ``ways``: the paths of packets between servers of each placement.
+    - ``sample_traffic``: the messages of one server.
+    - ``ways``: the paths of packets between servers of each placement (set of switches that a server's NICs are on).
     - ``delay_ps``: the delay of the longest path. All paths are assumed to have this delay.
     - ``apart_ps``: the difference between the delays of the longest and the shortest path.
     """
@@ -243,7 +246,7 @@ class Rotation:
         return Choice("flow", self.packet_hops, why)
 
     def note(self) -> str:
-        """Return the assumptions of the reduced run as a note."""
+        """Return a sentence with the assumptions of the reduced run."""
         text = (
             f"all-to-all by symmetry: one of {self.servers} servers is run, the others behave in the same way; "
             "the listed queue pairs are those of the first server"
@@ -259,9 +262,9 @@ def rotation(
     timeline: Timeline,
     setting: Callable[[FlowArguments], FlowArguments],
 ) -> Rotation | str:
-    """Return the reduced run of an all-to-all, or the reason why servers behave differently.
+    """Return the reduced run of an all-to-all, or the reason (as text) why servers behave differently.
 
-    ``setting`` adds the engine settings of a run to its arguments.
+    ``known`` are NCCL's parameters. ``setting`` is a function that adds the engine settings of a run to its arguments.
     """
     wiring, servers, nics = bed.fabric.wiring, len(bed.job.servers), bed.job.nics_per_server
     if servers < 3:
@@ -311,7 +314,7 @@ def rotation(
 def run_rotation(
     bed: SimulatedNetwork, sample: Rotation, progress: Callable[[int, int], None] | None = None
 ) -> tuple[Run, int]:
-    """Run the reduced all-to-all. Return the run, and the largest number of messages that any NIC posts.
+    """Run the reduced all-to-all ``sample``. Return (the run, the largest number of messages that any NIC posts).
 
     Raises the errors of ``run_flows``.
     """
@@ -331,7 +334,7 @@ def run_rotation(
 
 
 def _carried(program: Program, parts: Split, nics: int) -> NDArray[np.float64]:
-    """Return the traffic from one server to another, in rows of NIC, NIC of the other server, queue pair, bytes and share.
+    """Return the traffic from one server to another: rows of NIC, NIC of the other server, queue pair, bytes and share.
 
     The share is the largest fraction of a message that is sent on the queue pair.
     """
@@ -353,14 +356,14 @@ def _carried(program: Program, parts: Split, nics: int) -> NDArray[np.float64]:
 
 
 def _placed(wiring: Wiring, hosts: NDArray[np.uint32]) -> NDArray[np.int64]:
-    """Return the placement of each server. Servers with their NICs on the same switches have the same placement."""
+    """Return a number for each server. It is the same for servers whose NICs are on the same switches (the same placement)."""
     cables = wiring.cables[wiring.port_cable[wiring.first_port[hosts]]].astype(np.int64)
     leaves = np.where(cables[..., 0] == hosts, cables[..., 1], cables[..., 0])
     return np.unique(leaves, axis=0, return_inverse=True)[1].reshape(-1)
 
 
 def _peers(wiring: Wiring, ports: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the ports at the other ends of the cables."""
+    """Return, for each port in ``ports``, the port at the other end of its cable."""
     ends = wiring.end_ports[wiring.port_cable[ports]]
     return np.where(ends[..., 0] == ports, ends[..., 1], ends[..., 0])
 
@@ -399,7 +402,7 @@ def _star(wiring: Wiring, hosts: NDArray[np.uint32], sample: Rotation) -> FlowAr
 
 
 def _pairs(sample: Rotation) -> NDArray[np.uint32]:
-    """Return the queue pairs of both servers. Each queue pair goes to the NIC in the same position as in the whole run."""
+    """Return the queue pairs of both servers in the reduced run. A queue pair goes to the same NIC of the server as in the whole collective."""
     nics = sample.nics
     whose = _sender_is_first(sample)
     src, dst = (_nic(sample, column) for column in (0, 1))
@@ -429,9 +432,9 @@ def _sender_is_first(sample: Rotation) -> NDArray[np.bool_]:
 
 
 def _between_two(sample: Rotation) -> tuple[Traffic, NDArray[np.int64]]:
-    """Return the messages of both servers, and the positions of the first server's messages among them.
+    """Return (the messages of both servers, the indexes of the first server's messages among them).
 
-    Data messages of both servers come first, then their credit messages.
+    Data messages of both servers come first, then their credit messages (reports of free buffers).
     """
     program, parts, sample_traffic = sample.program, sample.parts, sample.sample_traffic
     count, pairs = len(parts.message), len(sample_traffic.pairs)
@@ -461,8 +464,8 @@ def _between_two(sample: Rotation) -> tuple[Traffic, NDArray[np.int64]]:
 def _waits(program: Program, parts: Split) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
     """Return waits as three arrays: the part that waits, the part that it waits for, and the delay after its arrival.
 
-    Parts of a message with the same length use the same links, so the last posted part is the last to arrive. Only this
-    part is listed. A message has full parts, one shorter part and empty parts.
+    A message has full parts, one shorter part and empty parts. Parts of a message with the same length use the same links, so the
+    one that is posted last also arrives last. Only this part is listed.
     """
     first = parts.first.astype(np.int64)
     count = np.diff(first)

@@ -30,10 +30,11 @@ def predictions_of(
     say: Callable[[str], None] = silent,
     announce: Callable[[str], None] | None = None,
 ) -> Iterator[JobPrediction]:
-    """Yield the prediction of each size. ``say`` is called with the progress of several seeds. For the other parameters, see ``answer``.
+    """Yield the prediction for each size of the collective. With ``seeds`` above 1, each prediction is that of the median seed.
 
-    ``given`` has options in the form of ``question.questions``. Raises the errors of ``question.questions`` and
-    ``answer``.
+    ``given`` has options in the form of ``question.questions``. ``watch``, ``progress`` and ``announce`` are the arguments of
+    ``question.answer`` that collect time series and report the progress of a run. ``say`` is called with the progress of several
+    seeds. Raises the errors of ``question.questions`` and ``answer``.
     """
     if seeds == 1:
         for asked in questions(network, given):
@@ -53,10 +54,10 @@ def over_seeds(
     watch: bool = False,
     progress: Callable[[str], None] = silent,
 ) -> JobPrediction:
-    """Return the prediction of the median seed, with the times of all seeds.
+    """Return the prediction of the seed with the median time, together with the times of all seeds.
 
     ``given`` has options in the form of ``question.questions``, with one size. Seeds count up from the seed in the settings,
-    or from 1. Raises ``InputError`` for an invalid question.
+    or from 1. Raises ``InputError`` for an invalid option.
     """
     settings: Mapping[str, str] = given.get("settings") or {}
     first = int(settings.get("seed", "1"))

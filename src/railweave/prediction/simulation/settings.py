@@ -1,8 +1,8 @@
 """Parameters of the engines and of NCCL, by name.
 
 This module converts arguments of the form ``KEY=VALUE`` to a mapping. The engines (docs/engine.md) and
-``prediction.collectives.nccl`` check names and values later. This module interprets only the engine parameters that the
-model itself needs.
+``prediction.collectives.nccl`` check names and values later. The module itself reads only the engine parameters that other modules
+of the simulation need.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ EXAMPLES = {"--nccl": "NCCL_BUFFSIZE=8M", "--set": "host.post-cost=750ns"}
 
 
 def by_name(words: Iterable[str] | Mapping[str, str] | None, option: str) -> dict[str, str]:
-    """Return the values of ``KEY=VALUE`` arguments as a mapping. A later argument replaces an earlier one. A mapping is copied.
+    """Return the values of ``KEY=VALUE`` arguments by key. A later argument replaces an earlier one. A mapping is copied.
 
-    Raises ``InputError`` at ``option`` for an argument without a value.
+    Raises ``InputError`` for an argument without a value; the error names the command-line option ``option``.
     """
     if isinstance(words, Mapping):
         return dict(cast("Mapping[str, str]", words))
@@ -39,7 +39,7 @@ def by_name(words: Iterable[str] | Mapping[str, str] | None, option: str) -> dic
 
 
 def texts(settings: Mapping[str, Setting]) -> dict[str, str]:
-    """Return the settings of a scenario as text, as they would be given on the command line."""
+    """Return the settings of a scenario as on the command line: true becomes ``yes``, and a number its digits."""
     return {name: ("no", "yes")[value] if isinstance(value, bool) else str(value) for name, value in settings.items()}
 
 

@@ -1,4 +1,4 @@
-"""The settings that a comparison varies, read from ``NAME=a,b,c``, and the request for each value."""
+"""The settings that a comparison varies, read from a text such as ``NAME=a,b,c``, and the prediction request for each value."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ OPTIONS = (
     "scenario",
     "tenant",
 )
-"""The options that can be varied. Parameters of NCCL (``NCCL_…``) and of the engine (``host.mtu``) can be varied too."""
+"""The names of the options that can be varied. Parameters of NCCL (``NCCL_…``) and of the engine (``host.mtu``) can be varied too."""
 
 WHOLE = {"qps": "1,2,4", "per-host": "1,2,8"}
 """The options whose values are whole numbers, each with an example."""
@@ -39,7 +39,7 @@ WHOLE = {"qps": "1,2,4", "per-host": "1,2,8"}
 FILES = ("fib", "scenario")
 
 RANKS = {"--hosts": "hosts", "--per-host": "per-host"}
-"""The options that select servers and processes, each with the name by which it is varied."""
+"""The command-line options that select servers and processes, with their names in ``NAME=a,b,c``."""
 
 
 @dataclass(frozen=True)
@@ -51,10 +51,10 @@ class Variant:
 
 
 def values_of(name: str, text: str) -> list[str]:
-    """Return the values in ``a,b,c`` for setting ``name``.
+    """Return the values of setting ``name`` in a text such as ``a,b,c``.
 
-    - Values that contain commas are recognised by their form, or must be separated by ``;``.
-    - `first..last` doubles from the first to the last, for sizes and whole numbers.
+    - Commas inside a value, as in ``dlb:knob=1,knob=2``, are recognised by the form of the text; ``;`` can separate such values.
+    - `first..last` is a range for sizes and whole numbers, in which each value is twice the previous one.
     - Commas in the brackets of a host list do not separate values.
     """
     if name == "size" and ".." in text:
@@ -83,7 +83,7 @@ def doubled(text: str) -> list[str]:
 
 
 def variants(network: Network, text: str, given: Mapping[str, Any]) -> list[Variant]:
-    """Return the request for each value of ``NAME=a,b,c``, with the other options from ``given``.
+    """Return the request for each value of a text such as ``NAME=a,b,c``. ``given`` has all other options.
 
     Raises ``InputError`` if a request is invalid.
     """
@@ -100,7 +100,7 @@ def variants(network: Network, text: str, given: Mapping[str, Any]) -> list[Vari
 
 
 def asked_with(name: str, value: str, given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the options with one value of the varied setting. Raises ``InputError`` for a name that cannot be varied."""
+    """Return the options ``given`` with ``value`` for the setting ``name``. Raises ``InputError`` for a name that cannot be varied."""
     varied = dict(given)
     if name.startswith(("NCCL_", "nccl.")):
         parameter = name if name.startswith("NCCL_") else f"NCCL_{name[len('nccl.') :].upper()}"
@@ -119,7 +119,7 @@ def asked_with(name: str, value: str, given: Mapping[str, Any]) -> dict[str, Any
 
 
 def one_question(network: Network, given: Mapping[str, Any]) -> Question:
-    """Return the single request of the options. Raises ``InputError`` if the options give several requests."""
+    """Return the request that follows from the options. Raises ``InputError`` if the options give several requests, such as several sizes."""
     asked = questions(network, given)
     if len(asked) != 1:
         raise InputError(
@@ -131,8 +131,8 @@ def one_question(network: Network, given: Mapping[str, Any]) -> Question:
 def check_ranks(network: Network, names: Sequence[str], wanted: Sequence[Variant]) -> None:
     """Raise ``InputError`` if a varied setting selects servers or processes that the network does not have.
 
-    ``names`` are the varied settings. This check runs before the first variant. Other errors appear only when their
-    variant runs.
+    ``names`` are the varied settings, and ``wanted`` the variants. This check runs before the first variant. Other errors appear only
+    when their variant runs.
     """
     if not set(names) & set(RANKS.values()):
         return
@@ -151,9 +151,9 @@ def check_ranks(network: Network, names: Sequence[str], wanted: Sequence[Variant
 
 
 def _as_compare_problem(problem: Problem, names: Sequence[str], values: Mapping[str, object]) -> Problem:
-    """Return a problem of a variant as a problem of option ``--compare``, with the varied value in its text.
+    """Return the error of a variant as an error of option ``--compare`` that states the varied value.
 
-    A problem with an option that is not varied is returned unchanged.
+    ``values`` are the variant's values by setting. An error about an option that is not varied is returned unchanged.
     """
     name = RANKS.get(problem.place.name, "") if isinstance(problem.place, Option) else ""
     if name not in names:

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def trees(config: DeviceConfig) -> dict[str, ConfigTree]:
-    """Return the commands of ``prepare.cli`` and ``sonic.cli`` as trees, by file name."""
+    """Return the commands of ``prepare.cli`` and ``sonic.cli`` as trees of sections, by file name."""
     from railweave.systems.dell_sonic.changes import config_tree
     from railweave.systems.dell_sonic.render import prepare, tree
 
@@ -19,7 +19,7 @@ def trees(config: DeviceConfig) -> dict[str, ConfigTree]:
 
 
 def quoted(file: str, text: str) -> str:
-    """Return a text in quotation marks if it contains spaces or characters that begin a comment; otherwise unchanged."""
+    """Return a text in quotation marks if it contains spaces or characters that begin a comment; otherwise unchanged. ``file`` has no effect."""
     from railweave.systems.dell_sonic.tree import quoted_word
 
     del file

@@ -34,9 +34,10 @@ ONE_VALUE = (
     "send-community ...",
     "redistribute connected ...",
 )
-"""The lines with one value that ``no`` removes without the value, in addition to those that the rows of statement tables describe.
+"""Lines with one value, such as ``fec rs``. To remove such a line, ``no`` is followed by the line without its value.
 
-The row of such a line is constant, or the line has more words than the row's value.
+They are in addition to the lines of this kind that the statement tables describe. In the tables, these lines have no value, or only
+a part of the value.
 """
 
 _LINES = LineRules(
@@ -67,9 +68,12 @@ _LINES = LineRules(
     ),
 )
 RULES = with_rows(_LINES, TABLES)
-"""The rules of lines: those that follow from the rows of statement tables, and those in ``_LINES``, which add to them or replace them."""
+"""The rules about lines: how to remove them, and what they replace and disrupt.
+
+They are derived from the statement tables; the rules in ``_LINES`` add to them or replace them.
+"""
 
 
 def config_tree(sections: Iterable[Section]) -> SectionTree:
-    """Return the commands of a file as a tree for comparison."""
+    """Return the commands of a file as a tree that can be compared with another tree to find changed lines."""
     return section_tree(sections, RULES)

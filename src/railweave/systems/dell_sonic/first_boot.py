@@ -69,5 +69,5 @@ def files(config: DeviceConfig, rendered: Mapping[str, str], place: Place) -> di
 
 
 def options(place: Place) -> Options:
-    """Return the DHCP options with the address of ``ztp.json``."""
+    """Return the DHCP options that tell a switch the address of ``ztp.json``."""
     return Options(f"{place.url}/ztp.json")

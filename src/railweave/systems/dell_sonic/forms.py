@@ -1,4 +1,4 @@
-"""Forms of Enterprise SONiC's commands: the forms in the grammar, each with the sections that contain it.
+"""Forms of Enterprise SONiC's commands. A form is a way of writing a command, such as ``mtu <bytes>``, with the sections that contain it.
 
 The grammar names the public document of every command, so there is no ``forms.yaml``. This module also lists the
 commands to check on a first switch: the commands whose only source is a document, and the commands without a source.
@@ -32,11 +32,11 @@ DOCUMENTS = {
     ),
 }
 LOOK_FOR = "`show running-configuration` has the line as it is in the file; what it does is in the checks below"
-"""The check on a first switch for commands that no configuration or test contains."""
+"""The text that tells the operator what to check on a first switch, for commands that no configuration or test contains."""
 
 
 def _sources(command: Command) -> dict[str, str]:
-    """Return the public documents that contain a command. The key is the grammar's name of the document, the value is the place in the document.
+    """Return the public documents that contain a command: the place in each document, by the grammar's name of the document.
 
     The result is empty if the command is only assumed.
     """
@@ -51,15 +51,12 @@ def _sources(command: Command) -> dict[str, str]:
 
 
 def _openers(mode: str) -> list[tuple[str, Command]]:
-    """Return (the mode in which the command is entered, the command) for each command that opens ``mode``.
-
-    If several modes have the same command, only the first of them is used.
-    """
+    """Return (mode in which the command is entered, command) for each command that opens the configuration mode ``mode``."""
     return [(above, command) for above, commands in GRAMMAR.items() for command in commands if command.opens == mode]
 
 
 def _above(mode: str) -> tuple[str, str]:
-    """Return the headers above a mode, as text and as a regular expression. Both are empty at the top level."""
+    """Return the headers of the sections that enclose a configuration mode, as (text, regular expression). Both are empty at the top level."""
     if mode == TOP:
         return "", ""
     openers = _openers(mode)

@@ -1,4 +1,4 @@
-"""The state of an Enterprise SONiC switch by Dell: its OpenConfig data, read by RESTCONF, and the conversion of the answers.
+"""The state of an Enterprise SONiC switch by Dell: its OpenConfig data, read by RESTCONF, and the conversion of this data.
 
 The paths and leaves are those that Dell's Ansible collection and a public reader of Broadcom's Enterprise SONiC use
 (Dell's system is based on Broadcom's). They were not tried on a switch by Dell.
@@ -66,7 +66,7 @@ ASKED = (
 
 
 def _without_modules(raw: object) -> object:
-    """Return data without the names of YANG modules in the names of leaves (RFC 7951). For example, ``openconfig-lldp:name`` becomes ``name``."""
+    """Return JSON data with YANG module names removed from its keys (RFC 7951): ``openconfig-lldp:name`` becomes ``name``."""
     if isinstance(raw, list):
         return [_without_modules(entry) for entry in cast("list[object]", raw)]
     if not isinstance(raw, dict):
@@ -78,7 +78,7 @@ def _without_modules(raw: object) -> object:
 
 
 def _plain(read: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a function that removes the names of YANG modules from answers, and then calls ``read``."""
+    """Return a function that removes the names of YANG modules from a switch's answers, and then calls ``read`` with them."""
     return lambda *answers: read(*(answer.made(_without_modules(answer.raw)) for answer in answers))
 
 
@@ -138,7 +138,7 @@ _SESSION = Fields(
 
 
 def _of_protocols(answer: Value, path: str) -> list[tuple[str | None, Value]]:
-    """Return (VRF, row) for every row under a path, in all routing protocols."""
+    """Return (VRF, list member) for every member of the list at ``path``, in all routing protocols of all VRFs."""
     return [
         (instance.get("name").text(), row)
         for instance in answer.find("network-instance")
@@ -160,9 +160,9 @@ _HOPS = listed("next-hops/next-hop[]/state", Fields(NextHop, "address=next-hop")
 
 
 def _static(answer: Value) -> tuple[Route, ...]:
-    """Return static routes, in the form of SONiC's management framework (sonic-net/SONiC, OpenConfig support for static routes).
+    """Return static routes from the answer that also has BGP (sonic-net/SONiC, OpenConfig support for static routes).
 
-    They are in the same answer as BGP. The answer does not show if the device prefers a route of a different protocol.
+    The answer does not show if the device prefers a route of a different protocol.
     """
     made: list[Route] = []
     for vrf, row in _of_protocols(answer, "static-routes/static[]"):

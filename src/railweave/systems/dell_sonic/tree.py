@@ -44,7 +44,7 @@ def parse(text: str) -> list[Section]:
 
 
 def quoted(text: str) -> str:
-    """Return a text for the command line, in quotes if necessary, for example because of spaces."""
+    """Return a text as one argument of the command line: in quotes if it has spaces or is empty."""
     return f'"{text}"' if " " in text or not text else text
 
 

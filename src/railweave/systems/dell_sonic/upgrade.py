@@ -21,7 +21,7 @@ def commands(image: Image) -> list[str]:
 
 
 async def _refused(*_: object) -> NoReturn:
-    """Raise ``RefusedError``, because an operator has to enter the commands."""
+    """Raise ``RefusedError`` for any arguments, because an operator has to enter the commands of an upgrade."""
     raise RefusedError(BY_HAND)
 
 

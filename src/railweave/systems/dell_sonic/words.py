@@ -1,4 +1,4 @@
-"""Functions that convert words of a line to values. The result is None or empty if a word does not have such a value."""
+"""Functions that convert words of a configuration line to values such as numbers and interface names."""
 
 from __future__ import annotations
 

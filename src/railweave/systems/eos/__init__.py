@@ -12,11 +12,14 @@ if TYPE_CHECKING:
     from railweave.model.findings import Finding
 
 outage = Commands({"bgpd": "Bgp", "zebra": "Rib"}, "reload now", "agent {} terminate")
-"""The outages by command. After ``agent NAME terminate``, EOS's process manager restarts the agent (Arista EOS user manual)."""
+"""The commands that cause an outage: of the whole switch, or of a daemon, which is given by its name on FRR.
+
+After ``agent NAME terminate``, EOS's process manager restarts the agent (Arista EOS user manual).
+"""
 
 
 def trees(config: DeviceConfig) -> dict[str, ConfigTree]:
-    """Return the lines of ``eos.conf`` as a tree, by file name."""
+    """Return the lines of ``eos.conf`` as a tree of sections, by file name."""
     from railweave.systems.eos.changes import config_tree
     from railweave.systems.eos.render import tree
 

@@ -1,6 +1,6 @@
-"""Effects of changed lines on EOS: which lines a line replaces, how it is removed, and what traffic a change disrupts.
+"""Effects of changed lines on EOS: which other lines a line replaces, how a line is removed, and what traffic a change disrupts.
 
-The forms are from Arista's EOS user manual (each command's ``no`` and ``default`` forms). They have not been tried on a
+The rules are from Arista's EOS user manual (each command's ``no`` and ``default`` forms). They have not been tried on a
 switch.
 """
 
@@ -94,15 +94,15 @@ ONE_VALUE = (
     "match large-community ...",
     "set local-preference ...",
 )
-"""The lines with one value. To remove such a line, ``no`` is followed by the line without its value."""
+"""Lines with one value, such as ``mtu 9214``. To remove such a line, ``no`` is followed by the line without its value."""
 
 _BGP = r"router bgp \d+ / (vrf \S+ / )?"
 _PEER = r"(?P<of>neighbor (interface )?\S+) "
-"""A pattern of statements about a neighbor or a peer group. If the neighbor is new, there is no session that a change could disrupt."""
+"""A pattern of statements about a neighbor or a peer group. If the neighbor is new, a change disrupts nothing, because it has no session."""
 _RETRAINS = "IEEE 802.3: both ends must run the same rate and code, so the link goes down and trains again"
 
 _ON_ISIS = r"(?P<of>interface \S+ / isis) "
-"""A pattern of statements about an interface on which IS-IS runs. An interface without it has no adjacency that a change could disrupt."""
+"""A pattern of statements about IS-IS on an interface. If IS-IS is new on the interface, a change disrupts nothing: there is no adjacency."""
 
 _LINES = LineRules(
     replaced=(
@@ -333,5 +333,5 @@ RULES = with_rows(_LINES, [LLDP])
 
 
 def config_tree(sections: Iterable[Section]) -> SectionTree:
-    """Return ``eos.conf`` as a tree for comparison."""
+    """Return the lines of ``eos.conf`` as a tree that can be compared with another tree to find changed lines."""
     return section_tree(sections, RULES)

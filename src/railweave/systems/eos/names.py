@@ -1,6 +1,6 @@
 """Names that both ``eos.conf`` (``render``) and ``avd.json`` (``avd``) use: names of profiles, groups, route maps and interfaces.
 
-Since ``avd.json`` validates ``eos.conf``, the two share nothing else: no number, order or list may be computed here.
+``avd.json`` validates ``eos.conf``, so the two may share only names. No number, order or list may be computed here.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ MACSEC_PROFILE = "interconnect"
 ISIS_INSTANCE = "underlay"
 
 ROUTER_LOOPBACK = "Loopback0"
-"""The loopback with the router id. Overlay sessions start from it."""
+"""The loopback with the router id. Its address is the source of overlay sessions."""
 
 TUNNEL_LOOPBACK = "Loopback1"
 """The loopback with the addresses of tunnel endpoints, if they differ from the addresses of ``ROUTER_LOOPBACK``."""
@@ -35,18 +35,21 @@ TO_NEIGHBORS = "evpn-to-neighbors"
 CONTROL_PLANE_LISTS = {"ipv4": "control-plane-v4", "ipv6": "control-plane-v6"}
 MANAGEMENT_LISTS = {"ipv4": "management-v4", "ipv6": "management-v6"}
 SERVER_LISTS = {"ipv4": "from-servers-v4", "ipv6": "from-servers-v6"}
-"""The names of access lists by address family.
+"""The names of the access lists for packets that servers send, by address family.
 
-``CONTROL_PLANE_LISTS`` are for packets to the switch itself through its ports, ``MANAGEMENT_LISTS`` for those through
-the management port, and ``SERVER_LISTS`` for packets that servers send.
+The dictionaries above are similar: ``CONTROL_PLANE_LISTS`` is for packets to the switch itself through its ports, and
+``MANAGEMENT_LISTS`` for packets to the switch through the management port.
 """
 
 
 def external_policy(direction: str, vrf: str, router: str) -> str:
-    """Return the name that a route map and a prefix list share, for routes from (``from``) or to (``to``) an external router."""
+    """Return the common name of a route map and its prefix list for routes from (``from``) or to (``to``) an external router."""
     return f"{direction}-{vrf}-{router}"
 
 
 def secret(reference: str) -> str:
-    """Return a reference to a secret as the placeholder ``<secret:NAME>``, which ``build --secrets`` replaces with the value."""
+    """Return the placeholder ``<secret:NAME>`` of a secret. ``build --secrets`` replaces the placeholder with the value.
+
+    ``reference`` is ``secret:NAME``, as in the fabric file.
+    """
     return f"<{reference}>"

@@ -1,6 +1,6 @@
-"""gNMI telemetry of EOS: OpenConfig with Arista's additions (``arista-intf-augments``, ``arista-pfc-*`` of the published models).
+"""gNMI telemetry of EOS: OpenConfig with Arista's additions (the published models ``arista-intf-augments`` and ``arista-pfc-*``).
 
-Only OpenConfig paths are requested, because EOS does not accept paths of its own tree (`eos_native`) in the same call.
+Only OpenConfig paths are requested, because EOS does not accept paths of Arista's own tree (`eos_native`) in the same call.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _OWN = {
 
 
 def series(elements: Elements) -> Series | None:
-    """Return the time series of a path, or None if the path is not read."""
+    """Return the time series that railweave makes of a gNMI path, or None if it does not read the path."""
     if schema(elements)[0] in _OWN:
         return telemetry.series(elements, _OWN)
     return telemetry.series(elements, LEAVES)

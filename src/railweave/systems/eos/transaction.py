@@ -27,12 +27,15 @@ _MOST_SECONDS = 24 * 3600 - 1
 
 
 async def running(session: Session) -> dict[str, str]:
-    """Return the text of ``show running-config``, by file name."""
+    """Return the text of ``show running-config``, with its file name as the only key."""
     return {_FILE: (await _run(session, ["show running-config"]))[-1]}
 
 
 async def rehearse(session: Session, given: ChangeRequest) -> str:
-    """Enter the lines into a configuration session, which checks each line, and abort the session. Return the session's differences."""
+    """Enter the lines into a configuration session, which checks each line, and abort the session.
+
+    Return the differences that EOS shows for the session.
+    """
     name = f"{given.label}-rehearsal"
     try:
         await _enter(session, name, given)
@@ -42,7 +45,7 @@ async def rehearse(session: Session, given: ChangeRequest) -> str:
 
 
 async def commit(session: Session, given: ChangeRequest, seconds: int) -> None:
-    """Enter the lines into a session with railweave's name and commit it with a timer of ``seconds``.
+    """Enter the lines into a configuration session and commit it with a timer of ``seconds``. EOS reverts the commit when the timer ends.
 
     Raises ``RefusedError`` if EOS refuses a line, or if another session waits for confirmation.
     """
@@ -59,7 +62,7 @@ async def commit(session: Session, given: ChangeRequest, seconds: int) -> None:
 async def pending(session: Session) -> Pending | None:
     """Return the configuration session whose commit waits for confirmation, or None if there is none.
 
-    Answers of EOS 4.32 and later and those of earlier releases are understood.
+    EOS 4.32 and later answer differently from earlier releases. Both answers are understood.
     """
     answer: object = json.loads(await session.execute("show configuration sessions detail", "json"))[-1]
     detail = cast("dict[str, object]", answer) if isinstance(answer, dict) else {}
@@ -92,7 +95,7 @@ async def revert(session: Session, label: str) -> None:
 
 
 async def restore(session: Session, given: ChangeRequest) -> None:
-    """Replace the whole configuration by ``given.before``, and save it."""
+    """Replace the whole configuration by ``given.before``, the configuration before the change, and save it."""
     name = f"{given.label}-restore"
     lines = [f"configure session {name}", "rollback clean-config", *_typed(given.before[_FILE].splitlines()), "commit"]
     await _run(session, lines)
@@ -100,7 +103,7 @@ async def restore(session: Session, given: ChangeRequest) -> None:
 
 
 async def clear(session: Session, label: str) -> None:
-    """Abort the configuration session of a change if railweave left it open."""
+    """Abort the configuration session of a rehearsal if railweave left it open. ``label`` is the name of the change."""
     await _abort(session, f"{label}-rehearsal")
 
 

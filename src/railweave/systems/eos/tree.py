@@ -1,4 +1,4 @@
-"""EOS configuration as text: each level of sections is indented by three more spaces, and ``!`` separates sections at the top level."""
+"""EOS configuration as text: each level of sections is indented by three spaces, and ``!`` separates sections at the top level."""
 
 from __future__ import annotations
 

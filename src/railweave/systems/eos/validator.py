@@ -1,9 +1,9 @@
-"""Validation of EOS configurations with Arista's AVD: ``avd.json`` by its schema, and ``eos.conf`` line by line by its templates.
+"""Validation of EOS configurations with Arista's AVD, which checks ``avd.json`` by its schema and ``eos.conf`` line by line.
 
-The two files are rendered separately. AVD (PyPI ``pyavd``) validates the data and generates a configuration from the
-data. If a line is in only one of the two configurations, one of the files is wrong. AVD copies some texts unchecked:
-``eos_cli``, and the values of keys that its schema describes as a string with an example (``FREE_TEXT``). These lines
-are counted, because AVD does not validate them.
+The two files are rendered separately. AVD (PyPI ``pyavd``) validates the data in ``avd.json`` and generates a
+configuration from the data. If a line is in only one of the two configurations, one of the files is wrong. AVD copies
+some texts unchecked: ``eos_cli``, and the values of keys that its schema describes as a string with an example
+(``FREE_TEXT``). These lines are counted, because AVD does not validate them.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ FREE_TEXT = frozenset(
         "standard_access_lists.sequence_numbers.action",
     }
 )
-"""The keys whose values are parts of statements that AVD's schema describes only as strings. Each string is one line."""
+"""The keys whose values AVD copies unchecked into a statement: its schema describes them only as strings. Each string is one line."""
 MOST_SHOWN = 5
 
 
@@ -67,7 +67,7 @@ DIFFERS = Rule(
 
 
 def validate(files: Files) -> ValidatorReport:
-    """Validate the EOS files of every device that has EOS files. If pyavd is not installed, the report is ``skipped``, with the reason."""
+    """Validate the files of every EOS device. If pyavd is not installed, the report is ``skipped``, with the reason."""
     wanted = {device: of_device for device, of_device in files.items() if "eos.conf" in of_device}
     try:
         avd: Any = importlib.import_module("pyavd")
@@ -111,7 +111,10 @@ def _validate_one(avd: Any, device: str, text: str, data: object) -> Iterator[Fi
 
 
 def unread(data: object, key: str = "") -> Iterator[str]:
-    """Yield the lines of the data that AVD copies unchecked: the values of ``eos_cli`` and of the keys in ``FREE_TEXT``."""
+    """Yield the lines that AVD copies unchecked: the values of ``eos_cli`` and of the keys in ``FREE_TEXT``.
+
+    ``data`` is the content of ``avd.json``, or the part below ``key``.
+    """
     if isinstance(data, dict):
         for name, value in cast("dict[str, object]", data).items():
             yield from unread(value, f"{key}.{name}" if key else name)

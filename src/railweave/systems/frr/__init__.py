@@ -1,4 +1,4 @@
-"""FRRouting. The class ``systems.loader.System`` explains what each part is for."""
+"""FRRouting. The class ``systems.loader.System`` explains the functions of this module."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 def trees(config: DeviceConfig) -> dict[str, ConfigTree]:
-    """Return the lines of ``frr.conf`` as a tree, by file name."""
+    """Return the lines of ``frr.conf`` as a tree. The file name is the only key."""
     from railweave.systems.frr.changes import config_tree
     from railweave.systems.frr.render import tree
 
@@ -18,7 +18,7 @@ def trees(config: DeviceConfig) -> dict[str, ConfigTree]:
 
 
 def beneath(config: DeviceConfig) -> dict[str, str]:
-    """Return the settings of the Linux host below FRR: links, and kernel parameters."""
+    """Return the settings of the Linux host on which FRR runs, by file name: links, and kernel parameters."""
     from railweave.systems.frr import host
 
     return host.designed(config)

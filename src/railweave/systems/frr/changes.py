@@ -101,7 +101,7 @@ _LINES = LineRules(
     ),
 )
 RULES = with_disruptions(_LINES, tables("frr").values())
-"""The rules of lines, with the disruptions that the rows of statement tables describe, and those of statements without a row."""
+"""The rules for changes of lines. They include which traffic a change disrupts, from the statement tables and from the list above."""
 
 
 def config_tree(sections: Iterable[Section]) -> SectionTree:

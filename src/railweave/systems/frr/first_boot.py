@@ -62,7 +62,10 @@ else vtysh -b > /dev/null; fi
 
 
 def files(config: DeviceConfig, rendered: Mapping[str, str], place: Place) -> dict[str, str]:
-    """Return the first-boot files by name: the script with the whole configuration, and the script by which the router's image downloads it."""
+    """Return two scripts by file name: the script with the whole configuration, and the script that downloads it.
+
+    The router's image contains the second script.
+    """
     script = _HEAD
     del place
     script += _FILES.format(text=rendered["frr.conf"])
@@ -74,5 +77,5 @@ def files(config: DeviceConfig, rendered: Mapping[str, str], place: Place) -> di
 
 
 def options(place: Place) -> Options:
-    """Return the DHCP options with the address of the script."""
+    """Return the DHCP options, with the URL of the script as boot file."""
     return Options(f"{place.url}/{_SCRIPT}")

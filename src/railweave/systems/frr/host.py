@@ -1,9 +1,8 @@
 """Settings of the Linux host below FRRouting that the design decides: links (MTU, bridges, VXLAN, VRFs, aliases) and kernel parameters.
 
-``frr.conf`` cannot contain these settings (``render.gaps``). ``designed`` returns them as separate texts. ``ROWS`` has, for
-each kind of statement, the command that sets it, the command that removes it, and the order of the commands. The running
-statements are read from ``show interface vrf all json`` of zebra and from ``/proc/sys``. Zebra also sees VRFs that are
-network namespaces.
+``frr.conf`` cannot contain these settings (``render.gaps``). ``designed`` returns them as two separate texts. ``ROWS``
+has the commands that set and remove each kind of statement, in the order of execution. The running statements are read
+from zebra (``show interface vrf all json``) and from ``/proc/sys``. Zebra also sees VRFs that are network namespaces.
 """
 
 from __future__ import annotations
@@ -34,15 +33,18 @@ QUERIES = {
     LINKS: "show interface vrf all",
     PARAMETERS: f"grep -s . {' '.join(f'/proc/sys/{name}' for name in _PARAMETERS)}",
 }
-"""The query whose answer is the running form of each text: a command of ``vtysh`` with JSON output, and a shell command."""
+"""The query for the running state of each text: a command of ``vtysh`` with JSON output, and a shell command."""
 
 OTHER_END = "-off"
-"""The suffix of the name of a veth peer. The peer stays down, so that the other end, a gateway without ports, has no carrier."""
+"""The suffix of the name of a veth peer. The peer stays down, so that the gateway at the veth's other end has no carrier.
+
+Such a gateway belongs to a VLAN without ports.
+"""
 VXLAN_PORT = 4789
 """The UDP port of VXLAN (RFC 7348)."""
 
 _LEFT_ALONE = re.compile(rf"(?:lo|dummy)\d*|eth0|mgmt\d*|.+{OTHER_END}")
-"""A pattern of links for which the texts have no statements: loopbacks, management ports, and veth peers of gateways without ports."""
+"""A pattern of links that railweave does not configure: loopbacks, management ports, and veth peers of gateways without ports."""
 _OURS = re.compile(r"(?:irb\.|br|vni)\d+")
 """A pattern of links with the names of designed bridges and tunnels. Other links are never removed."""
 
@@ -93,7 +95,7 @@ def endpoint(config: DeviceConfig) -> Address | None:
 
 
 def vrf_by_interface(config: DeviceConfig) -> dict[str, str]:
-    """Return the VRF of each interface that is in one, by interface name. Such interfaces are gateways, and ports of the gateways' VLANs."""
+    """Return the VRF of each interface in a VRF. These interfaces are gateways, and ports in the VLANs of gateways."""
     vrfs = {gateway.name: gateway.vrf for gateway in config.gateways if gateway.vrf}
     by_vlan = {
         gateway.vlan_name: gateway.vrf for gateway in config.gateways if gateway.vlan is not None and gateway.vrf
@@ -103,9 +105,9 @@ def vrf_by_interface(config: DeviceConfig) -> dict[str, str]:
 
 
 def parameters(config: DeviceConfig) -> dict[str, int]:
-    """Return the kernel parameters that the design decides, by their path below ``/proc/sys``.
+    """Return the values of the kernel parameters that the design decides, by their path below ``/proc/sys``.
 
-    They switch forwarding on for each address family, and select the fields of the ECMP hash.
+    They enable forwarding for each address family, and select the fields of the ECMP hash.
     """
     static = config.balancing.hash
     return {name: 1 if "forward" in name or static.layer4 else 0 for name in _PARAMETERS}
@@ -133,7 +135,7 @@ TYPES: Mapping[str, Row] = {
     "unused": Row((f"{_ADDED} veth peer name {{link}}{OTHER_END}", _UP), "gone {link}"),
     "vxlan": Row(("tunnel {link} '{vrf}' {vni} {local} {bridge} {mtu}",), "gone {link}"),
 }
-"""The kinds of links that the host has to create. Their statement is ``link NAME type KIND [VNI LOCAL] [vrf VRF]``."""
+"""The commands for each kind of link that the host has to create. The statement is ``link NAME type KIND [VNI LOCAL] [vrf VRF]``."""
 ROWS: Mapping[str, Row] = {
     "type": Row((), "gone {link}"),
     "vrf": Row(("to_vrf {link} '{value}'", _UP), "to_vrf {link} ''", late=False),
@@ -141,15 +143,15 @@ ROWS: Mapping[str, Row] = {
     "mtu": Row(("on {link} ip link set dev {link} mtu {value}",)),
     "alias": Row(("on {link} ip link set dev {link} alias '{value}'",), "on {link} ip link set dev {link} alias ''", late=False),
 }  # fmt: skip
-"""The other statements about links, by key, in the order of their commands.
+"""For each KEY of a statement ``link NAME KEY VALUE``, the commands that set and remove it, in the order of execution.
 
-The alias of a server's port has its description, which ``frr.conf`` has only for the ports between switches. A plan reads from it which
-NIC loses a port.
+``alias`` is the description of a server's port; ``frr.conf`` has only those of ports between switches. From the alias, a plan
+finds the NIC that loses a port.
 """
 THEN_DAEMONS = "# then frr.conf"
-"""The line that separates the commands before ``frr.conf`` changes from those after it.
+"""The line that separates commands before the change of ``frr.conf`` from those after the change.
 
-Tunnels are created after it, because zebra finds a VXLAN device only if it already has the VRF (FRR's issue 19403).
+Tunnels are created after the change, because zebra finds a VXLAN device only if it already has the VRF (FRR's issue 19403).
 """
 _SHELL = r"""
 namespace_of() {
@@ -204,8 +206,8 @@ to_vrf() {
 
 ``on LINK`` runs a command in the network namespace that contains the link. A VRF is a network namespace or a device.
 ``pin`` fixes the MAC address of a bridge before a port joins or leaves. Otherwise the bridge would take the lowest MAC
-address of its ports, but servers use the address as their gateway's, and zebra announces it as the router's. ``tunnel``
-creates a VXLAN device, and creates it again if zebra does not find it (FRR's issue 19403).
+address of its ports. Servers use the bridge's address as that of their gateway, and zebra announces it as the router's.
+``tunnel`` creates a VXLAN device, and creates it again if zebra does not find it (FRR's issue 19403).
 """
 
 
@@ -214,7 +216,7 @@ SHELL = _SHELL.replace("VXLAN_PORT", str(VXLAN_PORT))
 
 @dataclass(frozen=True)
 class HostTree:
-    """Statements about links, or kernel parameters, as a tree of single statements. ``ConfigTree`` explains the members."""
+    """Statements about links, or kernel parameters, as a flat tree for comparison. ``ConfigTree`` explains the members."""
 
     nodes: tuple[Node, ...]
     keeps_empty: bool = True
@@ -229,9 +231,9 @@ class HostTree:
     )
 
     def commands(self, steps: Sequence[Step]) -> list[Command]:
-        """Return the commands for the steps, with the line ``THEN_DAEMONS`` in between.
+        """Return the commands that carry out ``steps``, the differences between two trees.
 
-        Commands before this line run before ``frr.conf`` changes, and commands after the line run after the change.
+        Commands before the line ``THEN_DAEMONS`` run before ``frr.conf`` changes, all others after the change.
         """
         first, last = list[str](), list[str]()
         after = {node.name: node.values for node in self.nodes}
@@ -261,13 +263,13 @@ class HostTree:
         return [*first, THEN_DAEMONS, *last] if last else list(first)
 
     def refused(self, steps: Sequence[Step]) -> Sequence[Refusal]:
-        """Return no refusals: the kernel shows only when a command runs whether it refuses the command."""
+        """Return an empty list: whether the kernel refuses a command is known only when the command runs."""
         del steps
         return ()
 
 
 def _put(name: Name, nodes: Mapping[Name, tuple[str, ...]]) -> Iterator[str]:
-    """Yield the commands that set a statement of a tree."""
+    """Yield the commands that set the statement ``name``. ``nodes`` has the values of all statements, by name."""
     values = nodes[name]
     if name[0] == "sysctl":
         yield f"echo {values[0]} > /proc/sys/{name[1]}"
@@ -283,7 +285,7 @@ def _put(name: Name, nodes: Mapping[Name, tuple[str, ...]]) -> Iterator[str]:
 
 
 def designed(config: DeviceConfig) -> dict[str, str]:
-    """Return the statements of a design by file name: statements about links, and kernel parameters."""
+    """Return the statements of a design as one text for links and one for kernel parameters, by file name."""
     statements = (*_bridges(config), *_ports(config), *_tunnels(config))
     return {
         LINKS: _text(_links(statements)),
@@ -292,7 +294,7 @@ def designed(config: DeviceConfig) -> dict[str, str]:
 
 
 def _bridges(config: DeviceConfig) -> Iterator[tuple[str, str, str]]:
-    """Yield (link, key, value) for the gateways of VLANs.
+    """Yield the statements (link, key, value) of the bridges that are gateways of VLANs.
 
     A gateway whose VLAN has no ports is a link of type ``unused``, which never comes up.
     """
@@ -321,7 +323,7 @@ def _ports(config: DeviceConfig) -> Iterator[tuple[str, str, str]]:
 
 
 def alias(port: Interface) -> str:
-    """Return the alias of the link of a server's port, by which a plan names the port's far end. Empty for other ports."""
+    """Return the alias of the link of a server's port; empty for other ports. A plan finds the NIC at the other end by it."""
     return port.description if port.kind == "server" and not port.outside else ""
 
 
@@ -337,10 +339,10 @@ def _tunnels(config: DeviceConfig) -> Iterator[tuple[str, str, str]]:
 
 
 def _links(statements: Iterable[tuple[str, str, str]]) -> tuple[Node, ...]:
-    """Return statements (link, key, value) as nodes of a tree.
+    """Return statements (link, key, value) as nodes of a tree, with a mark on those that are never removed.
 
-    If the design no longer has a statement, it is removed if it is about a designed bridge or tunnel, or about a port of
-    such a bridge. The MTU of any other link, and all other statements, stay.
+    A statement may be removed if it is about a designed bridge or tunnel, or about a port of such a bridge. All others stay,
+    and so does the MTU of a port.
     """
     every = list(statements)
     ports = {link for link, key, value in every if key == "master" and _OURS.fullmatch(value)}
@@ -368,9 +370,9 @@ def is_one(file: str) -> bool:
 
 
 def parsed(file: str, text: str) -> HostTree:
-    """Return a text as a tree: the form of ``designed``, or the answer to the query of the file (``QUERIES``).
+    """Return the statements in a text, which is written by ``designed`` or is the output of a query in ``QUERIES``.
 
-    Raises ``RenderError`` if the text has neither form.
+    Raises ``RenderError`` if the text is neither.
     """
     if file.rpartition("/")[2] == LINKS and text.lstrip().startswith("{"):
         try:
@@ -400,7 +402,7 @@ def parsed(file: str, text: str) -> HostTree:
 
 
 def _shown(name: str, link: Mapping[str, Any], vrf: str) -> Iterator[tuple[str, str, str]]:
-    """Yield (link, key, value) for a link as zebra shows it. A link that does not exist in the kernel has no MTU, and is left out.
+    """Yield the statements (link, key, value) of a link that zebra shows. Links that the kernel does not have are left out.
 
     ``vrf`` is the VRF of the link. A port of a bridge is in the bridge's VRF.
     """
@@ -428,20 +430,20 @@ def _shown(name: str, link: Mapping[str, Any], vrf: str) -> Iterator[tuple[str, 
 
 
 def printed(nodes: Sequence[Node]) -> str:
-    """Return the nodes of a tree as text."""
+    """Return the statements of a tree as text, one a line."""
     return _text(nodes)
 
 
 def changes(file: str, now: str, then: str) -> list[str]:
-    """Return the commands that change the host from one text of a file (``now``) to another (``then``)."""
+    """Return the commands that change the host's settings from the text ``now`` to the text ``then``."""
     return [str(command) for command in compare(parsed(file, now), parsed(file, then)).commands]
 
 
 def applied(config: DeviceConfig, file: str, text: str) -> DeviceConfig:
-    """Return a configuration that was read from ``frr.conf``, extended by the settings in the host's text ``file``.
+    """Return a configuration that was read from ``frr.conf``, extended by the host settings in ``text``.
 
-    These are the MTUs of ports and gateways, the ports of servers with their VLANs and descriptions, and the fields of the
-    ECMP hash.
+    ``file`` tells which settings these are: links (the MTUs of ports and gateways, and the ports of servers with their VLANs
+    and descriptions), or kernel parameters (the fields of the ECMP hash).
     """
     values = {node.name[1:]: " ".join(node.values) for node in parsed(file, text).nodes}
     if file.rpartition("/")[2] == PARAMETERS:

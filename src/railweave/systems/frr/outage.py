@@ -1,7 +1,7 @@
 """Outages of a Linux router: a restart of the machine, the end of an FRRouting process, and ports that are shut.
 
-FRRouting's watcher (`watchfrr`) restarts a process that has ended (docs.frrouting.org). Ports are shut by the kernel
-and not by FRRouting: after ``shutdown`` and ``no shutdown``, FRRouting 10.3 sends no more router advertisements on the
+FRRouting's watcher (`watchfrr`) restarts a process that has ended (docs.frrouting.org). railweave shuts ports in the kernel,
+not in FRRouting. After ``shutdown`` and ``no shutdown``, FRRouting 10.3 sends no more router advertisements on the
 port, and sessions that need them do not come back (seen in the lab).
 """
 
@@ -48,10 +48,10 @@ async def open(session: Session, label: str) -> None:  # noqa: A001 - the name i
 
 
 async def reboot(session: Session) -> None:
-    """Restart the router's machine. Raises ``RefusedError`` if the router has no machine of its own, for example in a lab."""
+    """Restart the machine on which the router runs. Raises ``RefusedError`` if the router is a container, for example in a lab."""
     await script(session, _NO_MACHINE + "systemd-run --quiet --collect --on-active=1 systemctl reboot")
 
 
 async def end(session: Session, daemon: str) -> None:
-    """Kill the daemon, a key of ``DAEMONS``. FRRouting's watcher starts it again."""
+    """Kill an FRRouting process (``daemon`` is a key of ``DAEMONS``). FRRouting's watcher starts the process again."""
     await script(session, _NO_MACHINE + f"pkill -KILL -x {DAEMONS[daemon]}")

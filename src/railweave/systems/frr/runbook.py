@@ -61,7 +61,7 @@ $ show bgp vrf {external.vrf} {external.family} unicast summary
 - {external_sessions} established, once the routers outside are set up
 | external
 """
-"""The runbook's steps that check routing in ``vtysh``, for every system that runs FRRouting."""
+"""The steps of the runbook that check routing in ``vtysh``, for every system that runs FRRouting."""
 
 CHECKS = f"""
 # Ports

@@ -1,4 +1,4 @@
-"""Telemetry of FRRouting. FRR has no gNMI and streams nothing, so its daemons and the kernel are queried at the interval at which other systems stream."""
+"""Telemetry of FRRouting. FRR has no gNMI and streams nothing, so railweave queries its daemons and the kernel at regular intervals."""
 
 from __future__ import annotations
 
@@ -16,6 +16,6 @@ NOT_STREAMED = {"everything": "FRRouting has no gNMI server: it is asked"}
 
 
 def series(elements: Elements) -> Series | None:
-    """Return None, because nothing is streamed."""
+    """Return None, because FRRouting streams no time series."""
     del elements
     return None

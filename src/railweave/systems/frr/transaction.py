@@ -1,13 +1,13 @@
 """Changes on FRRouting: ``vtysh`` enters the lines of a change, and FRR's own ``frr-reload.py`` rolls them back.
 
 FRR has no candidate configuration and no confirmed commit (docs.frrouting.org, developer's guide, northbound:
-"proposed feature"). Therefore a timer on the machine is started first. When the timer ends, it loads the earlier
-configuration. ``vtysh --dryrun`` checks every line beforehand, because ``frr-reload.py`` would remove everything else
-if a file has a line that FRR does not know (tools/frr-reload.py, load_from_file). Until the change is confirmed,
+"proposed feature"). Therefore railweave first starts a timer on the machine. When the timer ends, the machine loads the
+earlier configuration. ``vtysh --dryrun`` checks every line beforehand, because ``frr-reload.py`` would remove everything
+else if a file has a line that FRR does not know (tools/frr-reload.py, load_from_file). Until the change is confirmed,
 ``/etc/frr/frr.conf`` is unchanged, so a restart of the machine also restores the earlier configuration.
 
-Links and kernel parameters of the Linux host (``frr.host``) change in the same transaction: by commands before and
-after ``frr.conf`` changes. The commands for the rollback are on the machine before the change. If the machine
+Links and kernel parameters of the Linux host (``frr.host``) change in the same transaction, by commands before and
+after the change of ``frr.conf``. The commands for the rollback are on the machine before the change. If the machine
 restarts, links and parameters get the values of the host's own network configuration.
 """
 
@@ -37,7 +37,7 @@ _INSTANCE = re.compile(r"router bgp \d+ vrf (\S+)")
 _COMPLAINT = re.compile(r"^line \d+: .*|^%(?! Configuration applied with notes:).*", re.MULTILINE)
 """A pattern of the messages that ``vtysh`` prints about lines that FRR rejects.
 
-Newer releases (10.7) print notes about accepted lines below a heading of the same form.
+Newer releases (10.7) also print notes about accepted lines. The heading of these notes looks like a message, and is excluded.
 """
 
 START = (
@@ -72,8 +72,7 @@ cat said
 """
 """A script that enters the lines of a change one after another.
 
-The removal of a VRF's BGP instance is entered last, and again until bgpd has learned from zebra that the VRF no longer
-has a VNI.
+The removal of a VRF's BGP instance comes last. It is repeated until bgpd has learned from zebra that the VRF no longer has a VNI.
 """
 _HOST = """while read -r line; do
   eval "$line" || { echo "the host refuses: $line" >&2; exit 1; }
@@ -110,7 +109,10 @@ def _before(given: ChangeRequest) -> str:
 
 
 def _in_turn(commands: Mapping[str, Iterable[Command]]) -> tuple[str, str]:
-    """Return the commands for the host's files, as (commands before ``frr.conf`` changes, commands after the change)."""
+    """Return (commands before ``frr.conf`` changes, commands after the change) for the settings of the host.
+
+    ``commands`` has the commands for each file of host settings.
+    """
     first, then = list["Command"](), list["Command"]()
     for file in (host.PARAMETERS, host.LINKS):
         part = first
@@ -125,8 +127,8 @@ def _in_turn(commands: Mapping[str, Iterable[Command]]) -> tuple[str, str]:
 async def _put_way_back(session: Session, given: ChangeRequest, now: Mapping[str, str]) -> None:
     """Write the files for the rollback to the machine.
 
-    They contain FRR's earlier configuration, the lines that restore it from the configuration ``now``, and the commands
-    that restore the host's earlier settings.
+    They contain FRR's earlier configuration, the lines that change the present configuration ``now`` into the earlier one,
+    and the commands that restore the host's earlier settings.
     """
     back = {
         file: host.changes(file, now[file], given.before[file])
@@ -142,7 +144,7 @@ async def _put_way_back(session: Session, given: ChangeRequest, now: Mapping[str
 def _between(now: str, then: str) -> str:
     """Return the lines that change the FRR configuration ``now`` into ``then``.
 
-    The rollback enters these lines before it runs ``frr-reload.py``. That tool drops the VRF from the name of an
+    The rollback enters these lines before it runs ``frr-reload.py``. ``frr-reload.py`` drops the VRF from the name of an
     interface in a file, but not in the configuration that FRR shows. It would therefore remove every interface of a
     VRF that is a network namespace (seen on FRR 10.3).
     """
@@ -160,7 +162,10 @@ async def _put(session: Session, label: str, name: str, text: str) -> None:
 
 
 async def running(session: Session) -> dict[str, str]:
-    """Return FRR's running configuration and the settings of the host, by file name. FRR's heading, which FRR cannot read, is left out."""
+    """Return FRR's running configuration and the settings of the host, by file name.
+
+    The heading of FRR's output is left out, because FRR could not read it.
+    """
     return {
         _FILE: await session.execute("vtysh -c 'show running-config no-header'"),
         host.LINKS: await session.execute(f"vtysh -c '{host.QUERIES[host.LINKS]} json'"),
@@ -169,7 +174,7 @@ async def running(session: Session) -> dict[str, str]:
 
 
 async def rehearse(session: Session, given: ChangeRequest) -> str:
-    """Let ``vtysh`` check every line of the change without applying it. Return the lines as the difference."""
+    """Let ``vtysh`` check every line of the change without applying the lines. Return the lines of the change."""
     lines = _lines(given.commands.get(_FILE, ()))
     await _put(session, given.label, "rehearsed.conf", lines)
     try:
@@ -216,7 +221,7 @@ def _raise_complaints(answer: str) -> None:
 
 
 async def pending(session: Session) -> Pending | None:
-    """Return the change whose rollback timer is armed, or None."""
+    """Return the change whose rollback timer is running, or None."""
     return await transaction.pending(session, START)
 
 
@@ -226,12 +231,12 @@ async def confirm(session: Session, label: str) -> None:
 
 
 async def revert(session: Session, label: str) -> None:
-    """Load the earlier configuration now."""
+    """Load the configuration from before the change now, without waiting for the rollback timer."""
     await _script(session, _REVERT, label)
 
 
 async def restore(session: Session, given: ChangeRequest) -> None:
-    """Load the configuration in ``given.before`` and save it."""
+    """Load ``given.before``, the configuration before the change, and save it."""
     await _put_way_back(session, given, await running(session))
     await _tried(session, given.label, "before.conf")
     await _script(session, _RESTORE, given.label)

@@ -1,6 +1,6 @@
-"""FRR configuration as text, and the names of its objects.
+"""FRR configuration as text, and the names of lists, route-maps and tables in it.
 
-Each level of sections is indented by one more space, and sections end with the same words as in FRR's own output.
+Each level of sections is indented by one space, and sections end with the same words as in FRR's own output.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _CLOSERS = {"address-family": "exit-address-family", "vni": "exit-vni"}
 
 
 def closer(word: str) -> str:
-    """Return the line that ends a section, by the first word of its header."""
+    """Return the line that ends a section, for example ``exit-vni`` for ``vni``. ``word`` is the first word of the section's header."""
     return _CLOSERS.get(word, "exit")
 
 

@@ -37,7 +37,7 @@ HOW_TO_GET = (
 )
 
 _REFUSED = re.compile(r"^line (\d+): (?:% )?(.*?)(?:\[\d+\])?: +(.*)$", re.MULTILINE)
-"""The form ``line N: % Unknown command[NODE]:  TEXT``. NODE is a number without a meaning outside vtysh."""
+"""The pattern of a message ``line N: % Unknown command[NODE]:  TEXT``. NODE is a number without a meaning outside vtysh."""
 _PROBE = "route-map probe permit 10\n set aigp-metric 1\nexit\n"
 _PROGRAMS = ("usr/bin/vtysh", "bin/vtysh")
 _LOADERS = ("lib64/ld-linux*.so.*", "lib/ld-linux*.so.*", "lib/*/ld-linux*.so.*", "lib/ld-musl-*.so.*")
@@ -64,7 +64,7 @@ REFUSED = Rule(
 
 @dataclass(frozen=True)
 class Tool:
-    """A vtysh that can be run. The fields are the command before its arguments, and where it comes from."""
+    """A vtysh that can be run: the command without its arguments, and a description of its origin."""
 
     command: tuple[str, ...]
     origin: str
@@ -97,7 +97,7 @@ class Tool:
 def in_root(root: Path) -> Tool | None:
     """Return the vtysh in an unpacked root folder, or None if the folder has no vtysh or no dynamic loader.
 
-    It runs with the loader and the libraries of that folder, so no chroot is needed.
+    The loader and the libraries of that folder run vtysh, so no chroot is needed.
     """
     program = next((path for name in _PROGRAMS if (path := root / name).exists()), None)
     loader = next((path for pattern in _LOADERS for path in sorted(root.glob(pattern))), None)
@@ -120,7 +120,7 @@ def packaged(root: Path) -> str:
 
 
 def find(frr_root: Path | None) -> Tool | str:
-    """Return the vtysh to use, or the reason why there is none.
+    """Return the vtysh to use, or the reason why none was found.
 
     It is taken from ``frr_root`` if given, otherwise from the system, otherwise from the checkout (``make validators``).
     """

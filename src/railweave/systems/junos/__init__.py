@@ -1,4 +1,4 @@
-"""Junos OS Evolved. The class ``systems.loader.System`` explains what each part is for."""
+"""Junos OS Evolved. The class ``systems.loader.System`` explains the functions of this module."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ outage = Commands(
     "<request-reboot/>",
     '<command format="text">restart {} immediately</command>',
 )
-"""The outages by command. One process, rpd, runs BGP and owns the routing table.
+"""The commands that restart the device or end a process. On Junos, the process rpd runs BGP and owns the routing table.
 
-When rpd is ended, it cannot close its sessions first (Juniper documentation, restart (Reset)).
+If rpd is ended, it cannot close its sessions first (Juniper documentation, restart (Reset)).
 """
 
 
 def trees(config: DeviceConfig) -> dict[str, ConfigTree]:
-    """Return the statements of ``junos.conf`` as a tree, by file name."""
+    """Return the statements of ``junos.conf`` as a tree. The file name is the only key."""
     from railweave.systems.junos.changes import config_tree
     from railweave.systems.junos.render import tree
 
@@ -37,7 +37,7 @@ def configurations(config: DeviceConfig) -> list[str]:
 
 
 def quoted(file: str, text: str) -> str:
-    """Return a text, in quotation marks if Junos needs them. Raises ``RenderError`` if the text cannot be one word."""
+    """Return a text as one word of Junos, in quotation marks if necessary. Raises ``RenderError`` if this is impossible."""
     from railweave.systems.junos.tree import quoted as quoted_word
     from railweave.systems.loader import plain_word
 

@@ -1,4 +1,7 @@
-"""Changes of Junos statements: the statements as a tree for comparison, the change as ``delete``, ``set`` and ``insert`` lines, and the traffic that it disrupts."""
+"""Changes of Junos statements: the lines (``delete``, ``set``, ``insert``) of a change, and the traffic that the change disrupts.
+
+The statements are compared as a tree.
+"""
 
 from __future__ import annotations
 
@@ -30,13 +33,13 @@ ANYWHERE = wordset(
     "as-path-group code-points drop-probability export fill-level flow-control-queue import input-list "
     "instance-export instance-import members output-list vlan-id-list vrf-export vrf-import"
 )
-"""The words after which a list of values follows, in every hierarchy except those in ``ONE_VALUE``."""
+"""The keywords that are followed by a list of values in every hierarchy except those in ``ONE_VALUE``."""
 
 ONE_VALUE = pathset(
     "vrf-target import, vrf-target export, dscp import, dscp-ipv6 import, exp import, ieee-802.1 import, ieee-802.1ad "
     "import, inet-precedence import, fill-level drop-probability"
 )
-"""The places, as (hierarchy, word), at which a word of ``ANYWHERE`` has one value."""
+"""The pairs (hierarchy, keyword) for which a keyword of ``ANYWHERE`` has only one value."""
 
 BELOW = frozenset(
     {
@@ -54,10 +57,10 @@ BELOW = frozenset(
         ("system", "authentication-order"),
     }
 )
-"""The places, as (hierarchy, word), at which a word has a list of values, although it has one value in other hierarchies."""
+"""The pairs (hierarchy, keyword) for which a keyword has a list of values, although it has one value in other hierarchies."""
 
 NOT_IN_MODELS = frozenset({"backup-color", "first-byte-of-payload", "rdma-opcode"})
-"""Words with a list of values that are not in the models, because they are from later releases. Juniper's documentation shows their values in brackets."""
+"""Keywords with a list of values that are too new for the YANG models. Juniper's documentation shows their values in brackets."""
 
 NAMED_BELOW = wordset(
     "interfaces vlans routing-instances schedulers scheduler-maps drop-profiles congestion-notification-profile"
@@ -67,24 +70,27 @@ NAMED_BELOW = wordset(
 WITHOUT_HIERARCHY = frozenset(
     {"name-server", "schedulers", "scheduler-maps", "drop-profiles", "congestion-notification-profile"}
 )
-"""The words that are lists of named entries, although Junos prints them with braces like a hierarchy. To remove an entry, ``delete`` needs its name."""
+"""The keywords that Junos prints with braces like a hierarchy, but that are lists of named entries.
+
+To remove an entry, ``delete`` needs its name.
+"""
 
 ORDERED = frozenset(
     {"import", "export", "vrf-import", "vrf-export", "instance-import", "instance-export", "input-list", "output-list"}
 )
-"""The lists whose entries are evaluated or applied in order: policies and filters."""
+"""The keywords of lists whose members (policies or filters) are applied in order."""
 
 POSITIONAL = frozenset({"fill-level", "drop-probability"})
-"""The lists whose values belong together by position. If such a list changes, all of it is replaced."""
+"""The two lists whose values form pairs by position. If such a list changes, the whole list is replaced."""
 
 ORDERED_STATEMENTS = frozenset({"term"})
-"""The statements that take effect in their order. The command ``insert`` moves them."""
+"""The statements whose order matters. The command ``insert`` moves them."""
 
 ORDERED_ACTIONS = frozenset({("then", "community"), ("then", "as-path-prepend")})
 """The actions of a policy that are applied in their order. If the order changes, the whole ``then`` is replaced."""
 
 KEYED_BY_ALL = frozenset({"route-filter", "prefix-list-filter"})
-"""The entries that are identified by all of their words, including the kind of match. To remove one, ``delete`` needs the whole line."""
+"""The statements that are identified by all their words, including the kind of match. To remove one, ``delete`` needs the whole line."""
 
 
 def is_list(parent: str, word: str) -> bool:
@@ -318,7 +324,7 @@ DISRUPTIONS = (
 
 @dataclass(frozen=True)
 class JunosTree:
-    """The statements of a device as a ``ConfigTree``. A hierarchy disappears when its last statement is deleted."""
+    """The statements of a device as a ``ConfigTree``. A hierarchy disappears with its last statement."""
 
     nodes: tuple[Node, ...]
     keeps_empty: bool = False
@@ -329,7 +335,7 @@ class JunosTree:
         return DISRUPTIONS
 
     def commands(self, steps: Sequence[Step]) -> list[Command]:
-        """Return the lines to enter in configuration mode. A commit applies all of them together."""
+        """Return the lines to enter in configuration mode. One commit applies all of them together."""
         return [line for step in steps for line in _lines(step)]
 
     def refused(self, steps: Sequence[Step]) -> tuple[Refusal, ...]:
@@ -346,7 +352,7 @@ def config_tree(statements: Iterable[Statement]) -> JunosTree:
 def _nodes(statements: Iterable[Statement], parent: str = "", names: bool = False) -> tuple[Node, ...]:
     """Return statements as nodes of the tree.
 
-    ``parent`` is the word of the surrounding hierarchy; ``names`` is True if each statement begins with a name that the
+    ``parent`` is the keyword of the surrounding hierarchy. ``names`` is True if each statement begins with a name that the
     operator chooses.
     """
     nodes: dict[Name, Node] = {}
@@ -386,7 +392,7 @@ def _list(name: Name, values: tuple[str, ...], at: int) -> Node:
 
 
 def _joined(node: Node, other: Node) -> Node:
-    """Return two nodes of the same statement merged into one. Their children are merged at every level; if both have a value, the later one applies."""
+    """Return one node for two nodes of the same statement. Their children are joined at every level, and the value of ``other`` applies."""
     if node.children is None or other.children is None:
         return other
     below = {child.name: child for child in node.children}
@@ -420,5 +426,5 @@ def _set(node: Node, above: str) -> Iterator[str]:
 
 
 def _words(names: Sequence[Name]) -> str:
-    """Return the words of names, each followed by a space."""
+    """Return the words of names as one string, each followed by a space, in quotation marks if necessary."""
     return "".join(f"{quoted(word)} " for name in names for word in name)

@@ -24,7 +24,10 @@ _FILE = "junos.conf"
 
 
 def files(config: DeviceConfig, rendered: Mapping[str, str], place: Place) -> dict[str, str]:
-    """Return the configuration, by file name. It does not contain ``chassis auto-image-upgrade``, so its commit ends zero-touch provisioning."""
+    """Return the configuration of the switch, by file name.
+
+    It does not contain ``chassis auto-image-upgrade``, so its commit ends zero-touch provisioning.
+    """
     del config, place
     return {_FILE: rendered[_FILE]}
 

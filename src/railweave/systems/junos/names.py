@@ -1,4 +1,4 @@
-"""Names of objects in a Junos configuration. The renderer, the checks, and the reader of a switch's state share them."""
+"""Names in a Junos configuration. The renderer, the checks, and the reader of a switch's state share them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SELECTIVE_FILTER = "dlb-by-opcode"
 
 SPRAYING_FILTER = "gpu-input"
 SPRAYING_INSTANCE = "spraying"
-"""The name of the routing instance that sprays packets with certain RDMA opcodes on PTX, as in the long-haul article."""
+"""The name of the routing instance that sprays packets with certain RDMA opcodes on PTX, as in Juniper's article on long-haul links."""
 
 MANAGEMENT_INSTANCE = "mgmt_junos"
 """The routing instance that Junos itself provides for management traffic."""

@@ -1,4 +1,7 @@
-"""Parser of Junos statements in curly-brace or ``set`` form, and merging of trees. The result has the form of the renderer's tree."""
+"""Parser of Junos statements in curly braces or in ``set`` lines, and merging of trees.
+
+The parser returns the same kind of tree as the renderer.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +25,7 @@ KEYED = wordset(
     "as-list user host server file forwarding-class class dscp dscp-ipv6 fpc pic port filter prefix route "
     "buffer-partition code-point pfc-account routing-instance route-filter prefix-list-filter trap-group view"
 )
-"""The words that are followed by a name in ``set`` form. This name belongs to the statement, not to the statements below it."""
+"""The keywords that are followed by a name in ``set`` lines. The name belongs to the keyword, not to the statements below it."""
 
 NAMES_BELOW = frozenset(
     {
@@ -33,20 +36,20 @@ NAMES_BELOW = frozenset(
         ("class-of-service", "congestion-notification-profile"),
     }
 )
-"""The hierarchies, as (parent, word), in which the next word is a name that the operator chooses."""
+"""The hierarchies, as (parent, keyword), below which each statement begins with a name that the operator chooses."""
 
 BY_PLACE = frozenset({("fill-level",), ("drop-probability",)})
-"""The lists whose values belong together by position, such as the points of a curve. The operator's values replace the whole list."""
+"""The lists whose values form pairs by position, such as the points of a curve. The operator's list replaces the whole list."""
 
 _LIST = re.compile(r"\s\[([^\[\]\"]*)\]\s*$")
 """A pattern of a list at the end of a ``set`` line."""
 
 COMMANDS = frozenset({"set", "delete", "insert", "rename", "activate", "deactivate", "annotate", "copy"})
-"""The words that begin a CLI command. Of these commands, only ``set`` can be merged."""
+"""The first words of CLI commands. Only ``set`` commands can be merged into a configuration."""
 
 
 def parse(text: str) -> list[Statement]:
-    """Return the statements of a text. Raises ``RenderError``, with the line number, if a line cannot be read."""
+    """Return the statements of a text with curly braces or ``set`` lines. Raises ``RenderError``, with the line number, if a line is malformed."""
     lines = [line for line in text.splitlines() if line.strip() and not line.strip().startswith("#")]
     if lines and lines[0].split()[0] in COMMANDS:
         return _parse_set(text)
@@ -54,12 +57,12 @@ def parse(text: str) -> list[Statement]:
 
 
 def parse_curly(text: str) -> list[Statement]:
-    """Return the statements of a text in curly-brace form. Raises ``RenderError``, with the line number, if a line cannot be read."""
+    """Return the statements of a text with curly braces. Raises ``RenderError``, with the line number, if a line is malformed."""
     return _Curly(text).parse()
 
 
 def _tokens(text: str) -> list[tuple[str, int]]:
-    """Return the words and signs of a text with their line numbers, without comments."""
+    """Return (word, line number) for each word, brace and semicolon of a text, without comments."""
     tokens: list[tuple[str, int]] = []
     line = 1
     for word in _WORD.findall(text):
@@ -149,7 +152,7 @@ def unquoted(word: str) -> str:
 
 
 def from_paths(paths: Iterable[tuple[Sequence[str], int]]) -> list[Statement]:
-    """Return the statements of paths. A path has the words after ``set`` and their line number."""
+    """Return the statements of ``set`` lines. Each path is (the words after ``set``, the line number)."""
     root = Statement((), children=[])
     for words, line in paths:
         _descend(root, list(words), line)
@@ -185,10 +188,10 @@ def _parse_set(text: str) -> list[Statement]:
 
 
 def _descend(root: Statement, words: list[str], line: int) -> None:
-    """Add the words of a ``set`` line below ``root``. A name is joined with the word to which it belongs.
+    """Add the words of a ``set`` line below ``root``. A name is joined with the keyword before it.
 
-    The words may not show if the last one is a flag in a block or a value (``netconf ssh``). It is then read as a value.
-    Both have the same ``set`` form, and ``merge`` adds the word to the block if there is one.
+    The last word may be a value, or a flag in a block (``netconf ssh``); a ``set`` line does not show which. It is then read
+    as a value, and ``merge`` adds it to the block if there is one.
     """
     at, parent, name_follows = root, "", False
     while words:
@@ -204,9 +207,9 @@ def _descend(root: Statement, words: list[str], line: int) -> None:
 
 
 def _body(at: Statement, head: tuple[str, ...], line: int) -> Statement:
-    """Return the block with the words ``head`` below a statement. It is created if it does not exist.
+    """Return the block with the words ``head`` below the statement ``at``, and create the block if it does not exist.
 
-    If the statement has values instead of a block, the values become flags in the block.
+    If ``head`` has values instead of a block, the values become statements in the new block.
     """
     children = at.children if at.children is not None else []
     at.children = children
@@ -233,9 +236,9 @@ def _add_leaf(at: Statement, head: tuple[str, ...], values: list[str], line: int
 
 
 def merge(into: list[Statement], extra: list[Statement]) -> None:
-    """Merge the statements of ``extra`` into a tree.
+    """Merge the statements of ``extra`` into the tree ``into``.
 
-    Blocks are merged, a single value is replaced, and a list is extended unless it is in ``BY_PLACE``.
+    Blocks are merged, and a single value is replaced. A list is extended, unless it is in ``BY_PLACE``.
     """
     for statement in extra:
         existing = next((sibling for sibling in into if sibling.words == statement.words), None)
@@ -262,13 +265,13 @@ def merge(into: list[Statement], extra: list[Statement]) -> None:
 
 
 def _line(statement: Statement) -> tuple[str, ...]:
-    """Return all words of a one-line statement. If the statement was read from ``set`` form, some of its words are in a block."""
+    """Return all words of a one-line statement, including words that ``set`` lines have put into a block below it."""
     inner = statement.children or []
     return (*statement.words, *statement.values, *(word for child in inner for word in _line(child)))
 
 
 def _one_line(into: list[Statement], statement: Statement) -> Statement | None:
-    """Return the one-line entry of ``into`` that a statement changes, or None if there is no such entry."""
+    """Return the one-line statement of ``into`` with the same name as ``statement``, which replaces it, or None."""
     words = _line(statement)
     return next(
         (

@@ -1,7 +1,7 @@
 """The runbook of Junos OS Evolved.
 
-The commands are from the sources (EVPN test report, Table 9; the RDMA load-balancing document). For a check without a
-command there, the command is ``show configuration``, which every release has.
+The commands are from two documents of Juniper: the EVPN test report, Table 9, and the document about RDMA load
+balancing. Checks for which these have no command use ``show configuration``, which every release has.
 """
 
 from __future__ import annotations
@@ -218,9 +218,9 @@ $ show interfaces {{monitored}} buffer-occupancy {{first}}
 
 
 class _Peers(NamedTuple):
-    """The numbers of BGP groups and peers that the summary must show.
+    """The numbers of BGP groups and peers that the summary of BGP must show.
 
-    ``overlay`` and ``outside`` are phrases such as "2 peers"; they are empty if there are no such peers.
+    ``overlay`` and ``outside`` (external routers) are phrases such as "2 peers". They are empty if there are no such peers.
     """
 
     groups: int
@@ -248,10 +248,10 @@ class _Shared(NamedTuple):
     """A prefix that external routers announce.
 
     - ``table``: the routing table of the prefix.
-    - ``leaves``: the names of the leaves that receive it.
+    - ``leaves``: the names of the leaves that receive the prefix.
     - ``here``: True if this switch is the only such leaf.
     - ``sessions``: the number of this switch's sessions with external routers, as a phrase.
-    - ``rows``: a table row for each of these sessions.
+    - ``rows``: a row of the printed table for each of these sessions.
     """
 
     prefix: Prefix
@@ -296,19 +296,19 @@ def _networks(switch: Switch) -> Iterator[tuple[object, ...]]:
 
 
 def _by_account(switch: Switch) -> bool:
-    """Return True if the switch model has PFC accounts instead of a headroom for each cable length."""
+    """Return True if the switch model has PFC accounts (thresholds for each priority) instead of a headroom for each cable length."""
     model = catalog().switches.get(switch.config.model)
     return model is not None and "pfc-headroom" in model.platform.lacks
 
 
 def _control_class(switch: Switch) -> str:
-    """Return the name of the traffic class in whose queue the switch may send BFD packets."""
+    """Return the name of the traffic class whose queue the switch may use for its own BFD packets."""
     queues = {row.queue: names.class_name(name) for name, row in reversed(switch.qos.classes.items())}
     return queues.get(_CONTROL_QUEUE, "no class")
 
 
 def _control_taken(switch: Switch) -> Text:
-    """Return advice for sending the switch's own packets through the queue of the class ``network-control``."""
+    """Return the advice to send the switch's own packets through the queue of ``network-control``; empty without this class."""
     control = switch.qos.classes.get("network-control")
     statement = "`class-of-service host-outbound-traffic forwarding-class network-control` in `extra:`"
     return Text(f"; {statement} takes them to queue {control.queue} (not tried on a QFX5240)" if control else "")
@@ -333,7 +333,7 @@ def _classes(switch: Switch) -> Iterator[tuple[object, ...]]:
 
 
 def _pools(switch: Switch) -> tuple[str, ...]:
-    """Return the expected sizes of buffer pools: their shares of the shared buffer, and the minimum headroom for the ports."""
+    """Return the expected sizes of buffer pools: the share of each in the shared buffer, and the minimum headroom for the ports."""
     model, buffers = catalog().switches[switch.config.model], switch.qos.buffers
     speeds = {port.name: port.speed_gbps for port in switch.config.interfaces}
     alike = Counter(

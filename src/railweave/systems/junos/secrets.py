@@ -1,8 +1,8 @@
 """Decoder of secrets that Junos obfuscates as ``$9$``. Anyone can decode them, because the alphabet is public.
 
-Such a text is not encrypted (Juniper documentation, Hardening Shared Secrets in Junos OS). Its characters are in four
-families, and the gaps between characters are summed with fixed weights. Two texts of the same secret differ, because
-each starts at random, so texts must be decoded before comparison.
+A ``$9$`` text is not encrypted (Juniper documentation, Hardening Shared Secrets in Junos OS). Its characters are in four
+families. The gaps between successive characters, multiplied by fixed weights, add up to a character of the secret. Each
+text starts with random characters, so two texts of the same secret differ and must be decoded before comparison.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ _FAMILIES = ("QzF3n6/9CAtpu0O", "B1IREhcSyrleKvMW8LXx", "7N-dVbwsY2g4oaJZGUDj", 
 _ALPHABET = "".join(_FAMILIES)
 _PLACE = {letter: place for place, letter in enumerate(_ALPHABET)}
 _EXTRA = {member: len(_FAMILIES) - 1 - family for family, members in enumerate(_FAMILIES) for member in members}
-"""The number of random characters that follow the first character of a text, by first character."""
+"""The number of random characters that follow the first character of a ``$9$`` text, by that first character."""
 _WEIGHTS = ((1, 4, 32), (1, 16, 32), (1, 8, 32), (1, 64), (1, 32), (1, 4, 16, 128), (1, 32, 64))
-"""The weights of the gaps that encode a character, by the character's position in the secret."""
+"""The weights of the gaps that together encode a character, by the character's position in the secret."""
 
 
 def decoded(text: str) -> str | None:
-    """Return the secret of a ``$9$`` text, or None if the text has a different form or is damaged."""
+    """Return the secret in a ``$9$`` text, or None if the text is damaged or does not begin with ``$9$``."""
     if not text.startswith(MAGIC):
         return None
     body = text.removeprefix(MAGIC)

@@ -1,15 +1,17 @@
-"""Statement tables of a tree: the rows of ``model.config.statements``, whose forms are the words of ``set`` lines.
+"""Statement tables of Junos: the rows of ``model.config.statements``, with the words of ``set`` lines as patterns.
 
-Marks in a form control how the statement is printed. The reader ignores them, because ``set`` lines do not have them:
+Marks in the pattern of a statement control how it is printed. The reader ignores them, because ``set`` lines do not have
+them:
 
 - `` / `` ends a block, as in ``system / login / user <name>``. Blocks with the same words are one block.
-- A slot at the end is the statement's value, as in ``class <role>``. In ``version = v2``, the words behind the mark are
-  the value.
-- ``[ <it> ]`` is a list, as in ``authentication-order [ <it> ]``. It holds all elements of the row.
-- `` : `` ends the words that identify a one-line statement, as in ``class <name> : queue-num <queue>``. If a form ends
-  with this mark, the statements below its row are on the same line.
+- A placeholder at the end is the statement's value, as in ``class <role>``. In ``version = v2``, the words after `` = ``
+  are the value.
+- ``[ <it> ]`` is a list, as in ``authentication-order [ <it> ]``. It holds all elements of the field.
+- `` : `` ends the words that identify a one-line statement, as in ``class <name> : queue-num <queue>``. If a pattern
+  ends with this mark, the statements below it are on the same line.
 
-If the header of a part exists, the part exists. An element without statements below it is printed as its words.
+If a configuration has the header of a block, the object that the block describes exists. A block without statements is
+printed as its header only.
 """
 
 from __future__ import annotations
@@ -41,7 +43,7 @@ Words = tuple[str, ...]
 
 @dataclass(frozen=True)
 class Path:
-    """A form as words: the blocks around a statement, the words that identify it, and its values.
+    """The pattern of a statement as words: the blocks around the statement, the words that identify it, and its values.
 
     - ``listed``: True if the values are a list.
     - ``key``: the number of words that identify a one-line statement; 0 for any other statement.
@@ -57,13 +59,13 @@ class Path:
 
     @property
     def every(self) -> Words:
-        """All words of the path. The values of a list are not among them."""
+        """All words of the pattern, except the values of a list."""
         head = tuple(word for block in self.blocks for word in block) + self.words
         return head if self.listed else head + self.values
 
 
 def _slot(word: str) -> str:
-    """Return the name of a slot (``<name>``), or an empty text for a plain word."""
+    """Return the name of a placeholder (``name`` for ``<name>``), or an empty text for any other word."""
     return word[1:-1] if word.startswith("<") and word.endswith(">") else ""
 
 
@@ -85,9 +87,9 @@ def _fits(codec: Codec, word: str) -> bool:
 
 
 def _ends(word: Word, path: Words, codecs: Mapping[str, Codec], *, held: bool) -> Iterator[tuple[Word, dict[str, Any]]]:
-    """Yield each word at the end of a path below ``word``, with the values of the path's slots.
+    """Yield (last word, values by placeholder) for each path below ``word`` that matches the pattern ``path``.
 
-    If the last slot has several values, ``held`` selects what is yielded: True for the value in effect, False for all.
+    If ``held`` is True and the last placeholder matches several words, only the value in effect is yielded.
     """
     if not path:
         yield word, {}
@@ -113,14 +115,14 @@ def _ends(word: Word, path: Words, codecs: Mapping[str, Codec], *, held: bool) -
 
 
 class _There(dict[str, Any]):
-    """The fields of a part of a value. Unlike a dict, it is true even without fields: the part exists."""
+    """The fields of a nested object that exists in the text. Unlike a plain dict, it is true even if it is empty."""
 
     def __bool__(self) -> bool:
         return True
 
 
 class Tree(Statements[T]):
-    """A table of rows that describe values of the class ``made`` as statements in a tree."""
+    """A statement table whose statements form a tree. It converts objects of the class ``made`` to statements and back."""
 
     def _inner(self, row: Row) -> Tree[Any] | None:
         return cast("Tree[Any] | None", self._below(row))
@@ -128,13 +130,13 @@ class Tree(Statements[T]):
     # Printing
 
     def tree(self, value: T) -> list[Statement]:
-        """Return the statements of a value, in the order of the rows."""
+        """Return the statements for the object ``value``, in the order of the table's rows."""
         statements: list[Statement] = []
         self.add(statements, value)
         return statements
 
     def add(self, statements: list[Statement], value: T) -> None:
-        """Append the statements of a value to others. If a block exists already, its statements are added to it."""
+        """Append the statements for ``value`` to ``statements``. If a block exists already, its statements are added to it."""
         for write in self._prints:
             write(value, statements)
 
@@ -143,7 +145,7 @@ class Tree(Statements[T]):
         return [self._print_of(row) for row in self.rows if row.prints]
 
     def _print_of(self, row: Row) -> Callable[[Any, list[Statement]], None]:
-        """Return the function that prints a row's statements about a value."""
+        """Return a function that appends the statements of one table row. Its parameters are the object and the list to extend."""
         inner, when, write = self._inner(row), row.when, self._writer_of(row)
         of = attrgetter(row.field) if row.field else None
 
@@ -166,7 +168,10 @@ class Tree(Statements[T]):
         return write_all if row.several else write_one
 
     def _writer_of(self, row: Row) -> Callable[[Any, object, Any, list[Statement]], None]:
-        """Return the function that prints the statement of a value, or of an element with its key. It uses the first form that fits."""
+        """Return a function that appends one statement of a table row: for the object itself, or for one element of a field.
+
+        The function uses the first pattern of the row whose placeholders all have values.
+        """
         inner, several, constants = self._inner(row), row.several, tuple(row.sets.items())
         fields = self._tables[id(row)].names_of_fields if row.made is not None else frozenset[str]()
         forms = [
@@ -206,7 +211,11 @@ class Tree(Statements[T]):
         return write
 
     def _filler(self, row: Row, words: Words, fields: frozenset[str]) -> Callable[[Any, object, Any], Words | None]:
-        """Return the function that fills values into words. It returns None if a value is None or the default, and the statement is then not printed."""
+        """Return a function that replaces the placeholders in ``words`` by the values of an object.
+
+        The function returns None if a value is None or the default; the statement is then not printed. ``fields`` are the
+        fields of the element's class.
+        """
         if not any(map(_slot, words)):
             return lambda value, key, member: words  # noqa: ARG005 - a value, its key and an element, as below
         places = [(word, _slot(word), self._origin(row, _slot(word), fields)) for word in words]
@@ -235,18 +244,18 @@ class Tree(Statements[T]):
         return fill
 
     def printed(self, value: T) -> list[Section]:
-        """Return the ``set`` lines of a value, without ``set``."""
+        """Return the statements for ``value`` as lines: the words after ``set``."""
         return [Section(" ".join(path)) for statement in self.tree(value) for path in set_paths(statement)]
 
     # Reading
 
     def value(self, top: Word) -> T:
-        """Return the value that the words below ``top`` describe, and mark these words as understood."""
+        """Return the object that the words below ``top`` describe, and mark these words as understood."""
         return self.build(self.of_words(top, {}))
 
     @cached_property
     def _reads(self) -> list[tuple[Row, Path, Tree[Any] | None, frozenset[str]]]:
-        """The forms that are read, each as (row, path, table for the words below, required fields of an element)."""
+        """The patterns to read, each as (row, pattern, table for the words below it, required fields of an element)."""
         needed = {id(entry.row): entry.needed for entries in self._entries.values() for entry in entries}
         return [
             (row, _path(form, row), self._inner(row), needed.get(id(row), frozenset()))
@@ -255,7 +264,7 @@ class Tree(Statements[T]):
         ]
 
     def of_words(self, top: Word, collected: dict[str, Any]) -> dict[str, Any]:
-        """Return ``collected``, extended by the fields that the words below ``top`` describe, in the form that ``build`` accepts."""
+        """Return ``collected``, extended by the fields that the words below ``top`` set. ``build`` makes an object of the result."""
         for row, path, inner, needed in self._reads:
             if not row.forms and inner is not None:
                 below = inner.of_words(top, collected.get(row.field) or {})
@@ -274,7 +283,7 @@ class Tree(Statements[T]):
 
     @cached_property
     def on_line(self) -> dict[str, int]:
-        """The words that begin a one-line statement, with the number of words that follow each."""
+        """The number of values after each word that begins a statement on a shared line, such as 1 for ``queue-num``."""
         return {path.every[0]: len(path.every) - 1 for _, path, _, _ in self._reads}
 
     def _keep(
@@ -286,7 +295,10 @@ class Tree(Statements[T]):
         needed: frozenset[str],
         collected: dict[str, Any],
     ) -> None:
-        """Mark the last word of a statement as understood, and store the statement's values."""
+        """Mark the last word of a statement (``end``) as understood, and store the statement's values in ``collected``.
+
+        If a required field of an element (``needed``) is missing, the word is marked as not understood.
+        """
         if row.reason:
             end.mark("irrelevant")
         elif not row.several:
@@ -325,7 +337,7 @@ class Tree(Statements[T]):
                 collected.setdefault(row.field, []).append(member)
 
     def read(self, sections: Iterable[Section], reader: SectionReader) -> T:
-        """Return the value that lines describe. The header of each section is read like a ``set`` line."""
+        """Return the object that these lines describe. The header of each section is read like a ``set`` line."""
         top = Word("")
         ends: list[tuple[Section, Word]] = []
 
@@ -346,7 +358,7 @@ class Tree(Statements[T]):
 
 
 def _block(into: list[Statement], words: Words) -> list[Statement]:
-    """Return the block with these words, and add it if it does not exist."""
+    """Return the statements in the block with these words. The block is added to ``into`` if it does not exist."""
     for statement in reversed(into):
         if statement.words == words and statement.children is not None:
             return statement.children

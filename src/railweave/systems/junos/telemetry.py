@@ -22,7 +22,10 @@ SNMP = (
     Column(f"{_WATCHDOG}.3", "storms", "JUNIPER-COS-MIB"),
     Column(f"{_WATCHDOG}.4", "storms_over", "JUNIPER-COS-MIB"),
 )
-"""The columns of `jnxCosWatchdogTxQueueTable` that count how often a queue was stuck and how often it recovered, by ifIndex and queue."""
+"""The SNMP columns that count how often a queue was stuck (``storms``) and how often it recovered (``storms_over``).
+
+They are columns of `jnxCosWatchdogTxQueueTable`, whose index is the ifIndex and the queue.
+"""
 SUBSCRIPTIONS = (
     Subscription("/interfaces/interface/state/oper-status", "on_change", of="ports that go down"),
     Subscription("/interfaces/interface/state/counters", least_s=10, of="bytes, errors and drops of ports"),
@@ -55,7 +58,7 @@ _OWN = {
 
 
 def series(elements: Elements) -> Series | None:
-    """Return the time series of a path, or None if the path is not read."""
+    """Return the time series that railweave makes of a gNMI path, or None if it does not read the path."""
     if schema(elements)[0] in _OWN:
         return telemetry.series(elements, _OWN)
     return telemetry.series(elements, LEAVES)

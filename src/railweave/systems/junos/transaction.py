@@ -1,11 +1,11 @@
 """Changes on Junos: NETCONF, the shared candidate configuration under its lock, and confirmed commits.
 
-Times of ``commit-configuration`` are in minutes (Juniper documentation, commit-configuration; those of ``<commit>`` are
-in seconds). A confirmed commit is refused on a private candidate, so the shared candidate is locked. Changes that
-another login left in the candidate are discarded, because the commit would include them.
+Times of ``commit-configuration`` are in minutes, those of ``<commit>`` in seconds (Juniper documentation,
+commit-configuration). Junos refuses a confirmed commit on a private candidate, so the shared candidate is locked. Changes
+that another login left in the candidate are discarded, because the commit would include them.
 
 While a commit waits for confirmation, any other commit confirms it. Therefore a change is confirmed or reverted only if
-the newest entry of the commit history is the change itself.
+it is the newest in the commit history.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _NOW = re.compile(r'<current-time>.*?\bseconds="(\d+)"', re.DOTALL)
 
 
 async def running(session: Session) -> dict[str, str]:
-    """Return the committed configuration as ``set`` lines, by file name."""
+    """Return the committed configuration as ``set`` lines, with its file name as the only key."""
     return {_FILE: await session.execute(_COMMITTED, "text")}
 
 
@@ -58,7 +58,7 @@ async def rehearse(session: Session, given: ChangeRequest) -> str:
 
 
 async def commit(session: Session, given: ChangeRequest, seconds: int) -> None:
-    """Make a confirmed commit with a rollback time of ``seconds``, rounded up to whole minutes.
+    """Make a confirmed commit, which Junos reverts after ``seconds``, rounded up to whole minutes.
 
     Raises ``RefusedError`` if another commit waits for confirmation, or if the device refuses the change.
     """
@@ -99,7 +99,7 @@ async def revert(session: Session, label: str) -> None:
 
 
 async def restore(session: Session, given: ChangeRequest) -> None:
-    """Replace the whole configuration by ``given.before``, and commit it."""
+    """Replace the whole configuration by ``given.before``, the configuration before the change, and commit it."""
     from railweave.systems.junos.read import parsed, printed
 
     text = printed("junos.conf", parsed(_FILE, given.before[_FILE]).nodes)

@@ -1,4 +1,4 @@
-"""Junos configuration as a tree, and its two printed forms: curly braces and ``set`` lines."""
+"""Junos configuration as a tree, and the two ways to print it: curly braces and ``set`` lines."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def wordset(text: str) -> frozenset[str]:
 
 
 def pathset(text: str) -> frozenset[tuple[str, ...]]:
-    """Return the paths in a text as a set. Commas separate paths, and spaces separate the words of a path."""
+    """Return the paths in a text as a set, for example ``{(user, class), (ssl, port)}`` for ``user class, ssl port``."""
     return frozenset(tuple(path.split()) for path in text.split(","))
 
 
@@ -31,8 +31,8 @@ class Statement:
     - ``words``: the words that identify the statement: ``(mtu,)`` for ``mtu``, ``(address, fc00::1/64)`` for an address.
     - ``values``: the values that follow the words.
     - ``children``: the statements in the block; None for a statement that ends with ``;``.
-    - ``several``: True for a leaf that holds a list of values.
-    - ``key``: the number of words that identify an entry whose content is on the same line (2 in
+    - ``several``: True if the values are a list in brackets.
+    - ``key``: the number of words that identify a statement with more content on the same line (2 in
       ``class NO-LOSS queue-num 4``); 0 means all words.
     - ``at``: the line from which the statement was read, counted from 1; 0 means that it was not read.
     """
@@ -56,29 +56,29 @@ class Statement:
 
 @lru_cache(maxsize=4096)
 def _split(words: str) -> tuple[str, ...]:
-    """Return the words of a name. The result is cached, because few different names occur."""
+    """Return the words of a text. The result is cached, because few different texts occur."""
     return tuple(words.split())
 
 
 def leaf(name: str, *values: object) -> Statement:
-    """Return a leaf, ``name value;``. Without values, it is the flag ``name;``."""
+    """Return the statement ``name value;`` or, without values, ``name;``."""
     return Statement(_split(name), tuple(map(str, values)))
 
 
 def choices(name: str, values: Iterable[object]) -> Statement:
-    """Return a leaf that holds a list, ``name [ a b ];``."""
+    """Return the statement ``name [ a b ];``, whose values are a list."""
     return Statement(_split(name), tuple(map(str, values)), several=True)
 
 
 def entry(*words: object, key: int = 0) -> Statement:
-    """Return a list entry on one line, for example ``address fc00::1/64;``. The first ``key`` words identify the entry."""
+    """Return a statement without block, for example ``address fc00::1/64;``. The first ``key`` words identify it; 0 means all."""
     return Statement(tuple(map(str, words)), key=key)
 
 
 def block(
     words: str | tuple[object, ...], *parts: Statement | Iterable[Statement | None] | None, keep: bool = False
 ) -> Statement | None:
-    """Return the block ``words { … }``. If it is empty, return None, unless ``keep`` is True."""
+    """Return the block ``words { … }`` with the statements ``parts``. If it would be empty, return None, unless ``keep`` is True."""
     names = _split(words) if isinstance(words, str) else tuple(map(str, words))
     children: list[Statement] = []
     for part in parts:
@@ -107,7 +107,7 @@ def _line(words: tuple[str, ...]) -> str:
 
 
 def to_curly(statements: Iterable[Statement]) -> str:
-    """Return statements in the curly-brace form of ``show configuration``."""
+    """Return statements as text with curly braces, as ``show configuration`` prints them."""
     lines: list[str] = []
 
     def add(beside: Iterable[Statement], indent: str) -> None:
@@ -127,7 +127,10 @@ def to_curly(statements: Iterable[Statement]) -> str:
 
 
 def set_paths(statement: Statement, above: tuple[str, ...] = ()) -> list[tuple[str, ...]]:
-    """Return every complete path below a statement, with quoted words: the words after ``set`` on each line."""
+    """Return the words after ``set`` for each ``set`` line of a statement, in quotation marks if they need them.
+
+    ``above`` are the words of the surrounding blocks.
+    """
     here = (*above, *(quoted(word) for word in statement.words))
     if statement.children is not None:
         return [path for child in statement.children for path in set_paths(child, here)]
@@ -135,7 +138,7 @@ def set_paths(statement: Statement, above: tuple[str, ...] = ()) -> list[tuple[s
 
 
 def to_set(statements: Iterable[Statement]) -> str:
-    """Return statements in the ``set`` form of ``show configuration | display set``."""
+    """Return statements as ``set`` lines, as ``show configuration | display set`` prints them."""
     lines: list[str] = []
 
     def add(beside: Iterable[Statement], above: str) -> None:

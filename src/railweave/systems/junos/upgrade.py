@@ -1,7 +1,7 @@
 """Upgrades of Junos OS Evolved: ``request system software add``, then ``request system reboot``, by NETCONF.
 
 The device validates the package against the running configuration when it adds the package (Juniper documentation,
-request system software add (Junos OS Evolved)). The result is the number in ``package-result``; 0 means success. The
+request system software add (Junos OS Evolved)). The number in ``package-result`` shows the result; 0 means success. The
 calls are those of Juniper's own client for devices that run on Linux (Juniper/py-junos-eznc, ``utils/sw.py``).
 """
 
@@ -32,7 +32,7 @@ def commands(image: Image) -> list[str]:
 
 
 async def boot(session: Session) -> str:
-    """Return the time of the last boot. Raises ``RefusedError`` if the device does not report it."""
+    """Return the time of the last boot as the device reports it. Raises ``RefusedError`` if the device does not report it."""
     match = _BOOTED.search(await session.execute("<get-system-uptime-information/>"))
     if match is None:
         raise RefusedError("it does not say when it was started")

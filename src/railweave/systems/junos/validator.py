@@ -1,9 +1,9 @@
 """The Junos validator: libyang validates every ``junos.conf`` against Juniper's published models.
 
-It detects unknown words, values outside an enumeration, range or pattern, and mutually exclusive statements. It does
-not check references, values in free text, or ``junos:must`` rules; the rules in ``lint`` do. The models are those of the
-classic QFX, while the QFX5240 runs Junos OS Evolved. Therefore an accepted configuration is probably correct, but this
-is no proof.
+libyang detects unknown words, values outside an enumeration, range or pattern, and mutually exclusive statements. It does
+not check references, values in free text, or ``junos:must`` rules. The rules in ``lint`` check these. The models are those
+of the classic QFX, while the QFX5240 runs Junos OS Evolved. Therefore an accepted configuration is probably correct, but
+this is no proof.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ UNPUBLISHED = (
     ("firewall", "family", "*", "filter", "*", "term", "*", "from", "ip-version", "*", "rdma-opcode"),
     ("firewall", "family", "*", "filter", "*", "term", "*", "then", "dynamic-load-balance"),
 )
-"""The statements that are in no model up to 24.4: those of deterministic path forwarding (25.4R1) and of selective DLB (Evolved, 23.4R2)."""
+"""The statements that no model up to 24.4 has: deterministic path forwarding (25.4R1) and selective DLB (Evolved, 23.4R2)."""
 
 HOW_TO_GET = (
     "give a folder of the public repository Juniper/yang with --yang DIR, such as"
@@ -69,7 +69,7 @@ UNKNOWN = Rule(
 
 @dataclass(frozen=True)
 class _Read:
-    """A file as statements. ``numbered`` is True if their line numbers are those of the printed tree."""
+    """The statements of a file. ``numbered`` is True if their line numbers can be reported."""
 
     device: str
     statements: list[Statement]
@@ -77,7 +77,7 @@ class _Read:
 
 
 def validate(files: Files, yang: Path | None, most: int | None = MOST_VALIDATED) -> ValidatorReport:
-    """Validate the ``junos.conf`` of all devices or, if ``most`` is a number, of that many devices.
+    """Validate the ``junos.conf`` of devices. ``most`` limits the number of devices; None means all.
 
     Without models or libyang, the report is ``skipped``, with the reason.
     """
@@ -118,7 +118,7 @@ def _shape(read: _Read) -> frozenset[str]:
 
 
 def _validate_one(models: Models, read: _Read) -> tuple[list[Finding], list[str]]:
-    """Return mistakes in a file, and the statements in it that no model has."""
+    """Return (findings about mistakes in a file, statements in the file that no published model has)."""
     conversion = Conversion(models.root)
     conversion.add(read.statements)
     findings: list[Finding] = []
@@ -143,10 +143,10 @@ def _begins(unknown: Unknown, words: tuple[str, ...]) -> bool:
 
 
 def _refused(models: Models, conversion: Conversion) -> Iterator[tuple[tuple[str, ...], int, str]]:
-    """Yield the smallest parts of the configuration that libyang rejects, each as (words, line, reason).
+    """Yield (words, line, reason) for the smallest blocks or statements of the configuration that libyang rejects.
 
-    libyang stops at the first fault and does not report its place. So each part is tested on its own, inside its parents.
-    If a part is rejected, although each of its own parts is accepted, the fault is in the part itself.
+    libyang stops at the first fault and does not report where it is. So each XML element is tested separately, inside its
+    parents. If libyang rejects an element but accepts each of its children, the fault is in the element itself.
     """
 
     def within(above: list[Element], element: Element) -> Iterator[tuple[tuple[str, ...], int, str]]:
@@ -162,7 +162,7 @@ def _refused(models: Models, conversion: Conversion) -> Iterator[tuple[tuple[str
 
 
 def _alone(conversion: Conversion, above: list[Element], element: Element) -> str:
-    """Return the XML of an element inside its parents, which contain only their list keys."""
+    """Return the XML of an element inside its parents. The parents contain only their list keys."""
     inner = element
     for ancestor in reversed(above):
         outer = Element(ancestor.tag)

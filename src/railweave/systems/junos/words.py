@@ -1,4 +1,4 @@
-"""A Junos configuration as a trie of the words of its ``set`` form. All forms of a configuration give the same trie.
+"""A Junos configuration as a trie of the words of its ``set`` lines, whatever the format in which it was read.
 
 A statement is a path from the top of the trie to a last word. A reader marks words as understood. The
 statement is understood if its last word is marked.
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 FAMILIES: dict[str, Family] = {"inet": "ipv4", "inet6": "ipv6"}
 
 NO_ADDRESS = Address("0.0.0.0")  # noqa: S104 - nothing is bound
-"""The address that ``DeviceConfig`` gets if the text lacks a required address."""
+"""The placeholder that ``DeviceConfig`` gets if the text lacks a required address."""
 
 _SPEED = re.compile(r"(\d{1,4})g", re.IGNORECASE)
 
@@ -42,7 +42,10 @@ def prefix(text: str) -> Prefix:
 
 @lru_cache(maxsize=1 << 16)
 def interface_address(text: str) -> InterfaceAddress:
-    """Return the interface address in a text. An address without a prefix length gets that of a host. Raises ``ValueError`` for other texts."""
+    """Return the address with its prefix length in a text such as ``10.0.0.1/31``. Without a length, it is 32 or 128.
+
+    Raises ``ValueError`` for other texts.
+    """
     return InterfaceAddress.read(text if "/" in text else str(address(text).prefix))
 
 
@@ -53,7 +56,7 @@ def network(text: InterfaceAddress) -> Prefix:
 
 
 def gbps(text: str) -> int:
-    """Return a speed such as ``400g`` in Gb/s. Raises ``ValueError`` for a speed below 1 Gb/s, and for other texts."""
+    """Return the number of Gb/s in a text such as ``400g``. Raises ``ValueError`` for other texts."""
     match = _SPEED.fullmatch(text)
     if match is None:
         raise ValueError(text)
@@ -61,7 +64,7 @@ def gbps(text: str) -> int:
 
 
 def asn(text: str) -> int:
-    """Return an AS number from ``4200000001`` or ``64086.59905``. Raises ``ValueError`` for other texts."""
+    """Return the AS number in a text such as ``4200000001`` or ``64086.59905``. Raises ``ValueError`` for other texts."""
     high, dot, low = text.partition(".")
     if not dot:
         high, low = "0", text
@@ -74,7 +77,7 @@ def asn(text: str) -> int:
 
 
 def unprinted(field: str) -> int:
-    """Return the default of a numeric field that no statement sets (``reads.defaults`` of ``system.yaml``)."""
+    """Return the default of a numeric field for a configuration that does not set it (``reads.defaults`` of ``system.yaml``)."""
     return int(catalog().systems["junos"].reads.defaults[field].value or 0)
 
 
@@ -82,11 +85,11 @@ T = TypeVar("T")
 
 
 class Word:
-    """A word of a statement, with the words that follow it (``below``), and the place where it first occurs.
+    """A word of a statement, with the words that may follow it (``below``), and the line where it first occurs.
 
     - ``file``, ``at``: the number of the file, and the line number.
-    - ``inherited``: True if the word comes from an applied group. Words that are written at the place itself override
-      inherited words.
+    - ``inherited``: True if the word comes from an applied group. Words that the configuration itself has at the same place
+      override inherited words.
     - ``origin``: the corresponding word in the group, if the word is inherited.
     - ``kind``: ``unknown`` until a reader marks the word.
     """
@@ -103,7 +106,7 @@ class Word:
         self.origin: Word | None = None
 
     def add(self, words: Iterable[str], file: int, at: int) -> Word:
-        """Add words as a path below this word. Return the last word."""
+        """Add words as a path below this word, and return the last of them. ``file`` and ``at`` are the file number and the line."""
         here = self
         for text in words:
             next_one = here.below.get(text)
@@ -149,12 +152,12 @@ class Word:
         return True
 
     def block(self, *words: str) -> Word:
-        """Return the word at the end of a path, and mark it as understood. If the path does not exist, return an empty word."""
+        """Return the word at the end of a path, and mark it as understood. If the path does not exist, return a new word without text."""
         word = self.at_path(*words)
         return word.mark() if word is not None else Word("")
 
     def entries(self, *words: str) -> Iterator[Word]:
-        """Yield every word that follows a path, which is the name of an entry. Each word is marked as understood when it is yielded."""
+        """Yield every word that follows a path, for example the names of all groups. Each word is marked as understood when it is yielded."""
         place = self.at_path(*words)
         for word in list(place.below.values()) if place is not None else ():
             yield word.mark()
@@ -166,8 +169,7 @@ class Word:
     def holds(self, *words: str) -> Word | None:
         """Return the value in effect after a path, or None if no value follows. The value is not marked as understood.
 
-        If several values follow, the last one applies, but a value that is written at the place itself overrides inherited
-        values.
+        If several values follow, the last one applies. Values of the configuration itself override those of applied groups.
         """
         word = self.at_path(*words)
         if word is None or not word.below:
@@ -186,8 +188,8 @@ class Word:
     def read(self, meaning: Callable[[str], T], *words: str) -> T | None:
         """Return the value that follows a path, converted by ``meaning``, and mark it as understood.
 
-        Return None if no value follows, or if ``meaning`` raises ``ValueError``. In the latter case, the value is not
-        understood.
+        Return None if no value follows, or if ``meaning`` raises ``ValueError``. In the second case, the value stays marked as
+        not understood.
         """
         word = self.holds(*words)
         if word is None:
@@ -200,7 +202,7 @@ class Word:
         return value
 
     def spread(self, words: Mapping[str, int]) -> Word:
-        """Separate statements that Junos prints on one line: ``queue-num 4 no-loss`` becomes two statements.
+        """Separate statements that Junos prints on one line: ``queue-num 4 no-loss`` becomes ``queue-num 4`` and ``no-loss``.
 
         ``words`` has the words that begin these statements, each with the number of its values.
         """
@@ -217,7 +219,7 @@ class Word:
         return self
 
     def hang(self, word: Word) -> None:
-        """Attach a word, together with all words below it, below this word."""
+        """Add ``word`` directly below this word, with all words below it. If the same word exists there, the two are merged."""
         there = self.below.get(word.text)
         if there is None:
             self.below[word.text] = word

@@ -58,7 +58,7 @@ class ModelFiles:
     """The files of a model set.
 
     - ``paths``: the file of each module, by module name.
-    - ``prefix``: the text with which all module names begin.
+    - ``prefix``: the common prefix of all module names.
     """
 
     paths: dict[str, Path]
@@ -66,7 +66,10 @@ class ModelFiles:
 
     @property
     def described(self) -> str:
-        """The platform, release and revision of the models, for display. They are derived from folder and file names; unknown parts are left out."""
+        """The platform, release and revision of the models, for display. Unknown parts are left out.
+
+        All three are derived from the names of folders and files.
+        """
         root = self.paths[f"{self.prefix}root"]
         release = next((part for part in reversed(root.resolve().parts[:-1]) if _RELEASE.fullmatch(part)), "")
         revision = _REVISION.search(root.name)
@@ -79,10 +82,10 @@ def _module(path: Path) -> str:
 
 
 def collect(folder: Path) -> ModelFiles:
-    """Return the files of the model set in a folder. Models may be as published, or already repaired (``repaired``).
+    """Return the files of the model set in a folder. Models may be as published, or already corrected by ``repaired``.
 
-    Modules in a folder ``common`` next to the folder or up to three levels higher are included, because the set imports them.
-    Raises ``ModelsError`` if the folder has no set, more than one, or a set without the command-line extensions.
+    The set imports modules from a folder ``common``. It is next to the folder or up to three levels higher. Raises
+    ``ModelsError`` if the folder has no set, more than one, or a set without the command-line extensions.
     """
     paths = {_module(path): path for path in sorted(folder.rglob("*.yang")) if path.stat().st_size}
     prefixes = sorted(name.removesuffix("root") for name in paths if name.endswith("-conf-root"))
@@ -102,13 +105,13 @@ def collect(folder: Path) -> ModelFiles:
 
 @dataclass(eq=False)
 class SchemaNode:
-    """A node of the compiled schema. ``handle`` is libyang's object. Each property is read from libyang once, and then cached."""
+    """A node of the compiled YANG schema. ``handle`` is libyang's object, from which each property is read once and then cached."""
 
     handle: Any
 
     @cached_property
     def name(self) -> str:
-        """The node's name. Unless ``nokeyword`` is True, the same word is entered on the command line."""
+        """The node's name. Operators enter it on the command line, unless ``nokeyword`` is True."""
         return str(self.handle.name())
 
     @cached_property
@@ -124,13 +127,13 @@ class SchemaNode:
 
     @cached_property
     def keys(self) -> tuple[str, ...]:
-        """The names of a list's keys, in order. For other nodes, there are none."""
+        """The names of a list's keys, in order; empty for nodes that are not lists."""
         handles = self.handle.keys() if self.kind == "list" else ()
         return tuple(str(handle.name()) for handle in handles)
 
     @cached_property
     def nokeyword(self) -> bool:
-        """True if the name is not entered on the command line."""
+        """True if operators do not enter the node's name on the command line."""
         return any(
             extension.name() == "cli-feature" and "nokeyword" in (extension.argument() or "")
             for extension in self.handle.extensions()
@@ -150,7 +153,7 @@ class SchemaNode:
 
     @cached_property
     def children(self) -> dict[str, SchemaNode]:
-        """The data nodes directly below the node, by name. Choices and cases are skipped: their data nodes are included instead."""
+        """The data nodes directly below the node, by name. YANG choices and cases are replaced by the data nodes in them."""
         if self.kind not in {"container", "list"}:
             return {}
         nodes = [SchemaNode(handle) for handle in self.handle.children()]
@@ -158,7 +161,7 @@ class SchemaNode:
 
     @cached_property
     def unnamed(self) -> list[SchemaNode]:
-        """The children whose names are not entered on the command line, in the order of the model. Keys of lists are left out."""
+        """The children whose names operators do not enter on the command line, in the order of the model. List keys are left out."""
         return [child for child in reversed(self.children.values()) if child.nokeyword and child.name not in self.keys]
 
 
@@ -169,7 +172,7 @@ class Models:
     - ``root``: the node ``configuration``.
     - ``context``: libyang's context.
     - ``failure``: the class of libyang's errors.
-    - ``described``: the models and libyang's version, for display.
+    - ``described``: the names of the models and libyang's version, for display.
     """
 
     root: SchemaNode
@@ -178,7 +181,7 @@ class Models:
     described: str
 
     def refusal(self, xml: str) -> str:
-        """Return libyang's error message about a configuration; empty if libyang accepts the configuration."""
+        """Return libyang's error message about a configuration in XML; empty if libyang accepts the configuration."""
         try:
             data = self.context.parse_data_mem(xml, "xml", strict=True, no_state=True, validate_present=True)
         except self.failure as error:
@@ -214,7 +217,7 @@ def load(folder: Path, hierarchies: Iterable[str]) -> Models:
 
 
 def _wanted(files: ModelFiles, hierarchies: Iterable[str]) -> Iterator[str]:
-    """Yield the root module, then the modules of those hierarchies that the set contains."""
+    """Yield the name of the root module, then those of the modules for ``hierarchies``. Hierarchies without a module are ignored."""
     yield f"{files.prefix}root"
     for name in sorted(set(hierarchies)):
         if name != "root" and f"{files.prefix}{name}" in files.paths:
@@ -234,20 +237,29 @@ UNMARKED = {
     "routing-instances": "instance",
     "vlans": "vlan",
 }
-"""The lists whose element names are not entered on the command line, although the models of some releases do not mark them (release 23.4: the first five)."""
+"""By list: the child element whose name is not entered on the command line, although some models do not mark it.
+
+In release 23.4, the models do not mark the first five.
+"""
 
 _NAMED_BY_USER = frozenset({"interfaces", "routing-instances", "vlans"})
 _RENAMED = {("snmp", "name"): "system-name"}
-"""Words of the command line that have a different name in the models."""
+"""By (parent, word on the command line): the name of the node in the models, where it differs from the word."""
 
 _ANNOTATIONS = frozenset({"inactive:", "protect:", "replace:"})
 _WITHOUT_VALUE = frozenset({"exact", "longer", "orlonger"})
-"""Kinds of prefix match that are not followed by a value."""
+"""Keywords for the kind of prefix match that no value follows."""
 
 
 @dataclass(frozen=True)
 class Unknown:
-    """A statement that is not in the schema: its words, the unknown word, the reason (``what``), and its line in the printed tree."""
+    """A statement that is not in the schema.
+
+    - ``words``: the whole statement.
+    - ``word``: the first word that is not in the schema.
+    - ``what``: the reason.
+    - ``line``: the line in the printed configuration.
+    """
 
     words: tuple[str, ...]
     word: str
@@ -263,7 +275,10 @@ class _UnknownError(Exception):
 
 @dataclass(frozen=True, eq=False)
 class _Place:
-    """The place in the XML to which statements are added. Within ``drop-profiles { … }``, each statement is an entry of the list ``entries_of``."""
+    """The XML element to which statements are added, with its schema node and the words that lead to it.
+
+    If ``entries_of`` is set, as within ``drop-profiles { … }``, each statement is an entry of that list.
+    """
 
     node: SchemaNode
     element: Element
@@ -276,7 +291,7 @@ class Conversion:
     """The conversion of a configuration to XML.
 
     - ``unknown``: the statements that are not in the schema. The XML does not contain them.
-    - ``origins``: the words of each XML element, and its line in the printed tree.
+    - ``origins``: the (words, line in the printed configuration) of each XML element.
     """
 
     root: SchemaNode
@@ -311,7 +326,10 @@ class Conversion:
             self._line += 1
 
     def _descend(self, statement: Statement, above: _Place) -> _Place | None:
-        """Return the place in the XML for a statement's block, or None if the statement is not in the schema."""
+        """Return the place in the XML for a statement's block. ``above`` is the place of the surrounding block.
+
+        If the statement is not in the schema, add it to ``unknown`` and return None.
+        """
         tokens: deque[Token] = deque(statement.words)
         if statement.several:
             tokens.append(statement.values)
@@ -334,7 +352,7 @@ class Conversion:
         return place
 
     def _child(self, place: _Place, tokens: deque[Token]) -> SchemaNode:
-        """Return the schema node for the next word. If the word is the node's name, it is removed from ``tokens``."""
+        """Return the schema node for the next word. If the word is the node's name, it is removed from ``tokens``, the remaining words."""
         node, word = place.node, tokens[0]
         name = _RENAMED.get((node.name, word), word) if isinstance(word, str) else ""
         hidden = node.children.get(UNMARKED.get(node.name, ""))
@@ -391,7 +409,7 @@ class Conversion:
         return last
 
     def _element(self, parent: Element, node: SchemaNode, keys: tuple[str, ...], words: tuple[str, ...]) -> Element:
-        """Return the container or list entry with this name and these keys, and create it if it does not exist."""
+        """Return the XML element with this name and these list keys inside ``parent``, and create it if it does not exist."""
         element = self._entries.get((parent, node.tag, keys))
         if element is None:
             element = SubElement(parent, node.tag)
@@ -404,9 +422,9 @@ class Conversion:
 
 
 def _unnamed(node: SchemaNode, word: Token) -> SchemaNode | None:
-    """Return a child of a node that accepts a word as its content, because the child's name is not entered on the command line.
+    """Return a child of a node that accepts a word as its content, without the child's name before it. None if no child does.
 
-    If several children accept it, the order is: an enumeration that contains the word, a list, a leaf-list, a leaf, a
+    If several children accept the word, the order is: an enumeration that contains it, a list, a leaf-list, a leaf, a
     container.
     """
     for child in node.unnamed:
@@ -420,7 +438,10 @@ def _unnamed(node: SchemaNode, word: Token) -> SchemaNode | None:
 
 
 def _alternatives(value: Token, tokens: deque[Token]) -> tuple[str, ...]:
-    """Return the values of a leaf-list. A policy expression in parentheses is one value."""
+    """Return the values of a leaf-list. ``value`` is the next word, or several values in brackets.
+
+    A policy expression in parentheses is one value; its other words are removed from ``tokens``.
+    """
     if value != "(":
         return (value,) if isinstance(value, str) else value
     words = ["("]
@@ -433,9 +454,9 @@ def _alternatives(value: Token, tokens: deque[Token]) -> tuple[str, ...]:
 def _key_values(node: SchemaNode, tokens: deque[Token]) -> Iterator[tuple[tuple[str, ...], tuple[str, ...]]]:
     """Yield (key values, words as typed) for each list entry that the words describe.
 
-    The keys ``choice-ident`` and ``choice-value`` hold a word and the word after it. In ``community add NAME``,
+    The keys ``choice-ident`` and ``choice-value`` contain a word and the word after it. In ``community add NAME``,
     ``choice-value`` is empty and the name is the third key. In ``prefix-list-filter NAME orlonger``, no value follows.
-    If a list has several further keys, their names are typed (``loss-priority any protocol any``).
+    If a list has several further keys, operators type their names (``loss-priority any protocol any``).
     """
     values: list[Token] = []
     typed: list[str] = []

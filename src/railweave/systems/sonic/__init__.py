@@ -1,4 +1,4 @@
-"""SONiC. The class ``systems.loader.System`` explains what each part is for."""
+"""SONiC. The class ``systems.loader.System`` explains the functions of this module."""
 
 from __future__ import annotations
 
@@ -17,10 +17,11 @@ outage = Commands(
     "docker exec bgp pkill -KILL -x {}",
     in_shell=True,
 )
-"""The outages by command. The restart begins one second later, so that the command that orders it is still answered.
+"""The commands that restart the switch or end a process.
 
-If a critical process ends, ``supervisord`` ends the container (sonic-buildimage, ``supervisor-proc-exit-listener``),
-and systemd starts it again.
+The restart begins one second later, so that the switch can still answer the command. If a critical process ends,
+``supervisord`` ends the container (sonic-buildimage, ``supervisor-proc-exit-listener``), and systemd starts the container
+again.
 """
 
 
@@ -34,14 +35,14 @@ def trees(config: DeviceConfig) -> dict[str, ConfigTree]:
 
 
 def started_daemons(config: DeviceConfig) -> frozenset[str]:
-    """Return the FRRouting daemons that SONiC starts. Its tables decide this, with the operator's own rows included."""
+    """Return the FRRouting daemons that SONiC starts, as its tables determine, including the operator's own rows."""
     from railweave.systems.sonic.daemons import started
 
     return started(config)
 
 
 def mistakes(config: DeviceConfig) -> list[Finding]:
-    """Return findings about mistakes in tables and routing that the published models do not detect."""
+    """Return findings about mistakes in tables and routing that SONiC's published models do not detect."""
     from railweave.systems.sonic.lint import lint
     from railweave.systems.sonic.render import frr, tables
 

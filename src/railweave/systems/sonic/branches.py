@@ -1,4 +1,4 @@
-"""The release branches of SONiC. A row of ``statements`` names the first branch that supports it (``since``).
+"""The release branches of SONiC. In the statement tables, ``since`` is the first branch that supports a statement.
 
 The source is ``src/sonic-yang-models`` of sonic-net/sonic-buildimage on every branch listed here (branch heads of June
 to August 2026). If the daemon that reads a table appeared later than its model, the source is the daemon:
@@ -20,14 +20,14 @@ _BRANCH_DIGITS = 6
 
 
 def known(release: str) -> bool:
-    """Return True if a release belongs to a branch that is listed here."""
+    """Return True if a release, such as ``202411.0``, belongs to a branch in this module."""
     return release[:_BRANCH_DIGITS] in NUMBERED
 
 
 def branch(release: str) -> str:
     """Return the branch whose statements are rendered for a release.
 
-    This is the release's own branch. For an unknown release, it is the newest branch before the release, or ``master``
+    If this module does not list the release's own branch, the result is the newest branch before the release, or ``master``
     if the release is newer than all branches.
     """
     number = release[:_BRANCH_DIGITS]

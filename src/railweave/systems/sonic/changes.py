@@ -30,7 +30,7 @@ LISTED = (
     *("Nokia-IXR7220-H5-64D", "Arista-7060X6-64DE", "Arista-7060X6-64PE", "Nokia-IXR7220-H5-64O"),
     *("Nokia-IXR7220-H5-32D", "Arista-7060X6-16PE", "Nokia-IXR7220-D4-36D"),
 )
-"""The prefixes of the hardware SKUs with a Tomahawk or Trident 4 that ``config apply-patch`` knows.
+"""The prefixes of hardware SKUs that ``config apply-patch`` knows. All have a Tomahawk or Trident 4 chip.
 
 For any other SKU, the tool refuses every change to the tables in ``_TABLES``.
 """
@@ -38,12 +38,18 @@ For any other SKU, the tool refuses every change to the tables in ``_TABLES``.
 
 @dataclass(frozen=True)
 class _Table:
-    """The restrictions of a table: the operations and fields that a patch may use. Fields are written as in the path of the patch."""
+    """The restrictions of a table: the operations that a patch may use, and the fields that it may change.
+
+    Fields are written as in the path of the patch.
+    """
 
     operations: frozenset[str]
     fields: frozenset[str]
     any_row: bool = False
-    """True if the fields may change in any row. If False, they may change only in rows whose name contains a digit, and the tool ignores the digits."""
+    """True if the fields may change in any row. If False, they may change only in rows whose name contains a digit.
+
+    In that case, the patch tool ignores the digits.
+    """
     whole_rows: bool = False
     """True if a patch may add or remove whole rows, and the table itself."""
 
@@ -78,12 +84,13 @@ _TABLES: dict[str, dict[str, _Table]] = {
         "BUFFER_PROFILE": _Table(_REPLACE, _PROFILE, any_row=True, whole_rows=True),
     },
 }
-"""The restricted tables, by the release in which the restriction appeared. A patch may change all other tables freely."""
+"""By release: the tables that are restricted from this release on. A patch may change all other tables freely."""
 
 
 def refusal(operation: str, path: tuple[str, ...], fields: tuple[str, ...], release: str, sku: str) -> str:
     """Return the reason why ``config apply-patch`` refuses an operation; empty if the tool accepts it.
 
+    - ``operation``: ``add``, ``remove`` or ``replace``.
     - ``path``: the table, followed by the row and the field if the operation concerns only these.
     - ``fields``: the names in the object that the operation adds.
     - ``release``: the release of SONiC. If it is empty, the oldest release is assumed.
@@ -117,7 +124,10 @@ def _allowed(table: _Table) -> str:
 _METADATA = ("DEVICE_METADATA", "localhost")
 
 AT_START = frozenset({"docker_routing_config_mode", "frr_mgmt_framework_config"})
-"""The fields that take effect only when the container of FRRouting starts: they decide which daemons run and which program writes their configuration."""
+"""The fields that take effect only when the container of FRRouting starts.
+
+They determine which daemons run, and which program writes the configuration of the daemons.
+"""
 
 _AT_START_WHY = "the container of FRRouting reads it only when it starts"
 AT_START_SOURCE = "sonic-net/sonic-buildimage dockers/docker-fpm-frr/docker_init.sh"
@@ -210,7 +220,7 @@ class TableTree:
         return [_operation(step) for step in steps]
 
     def refused(self, steps: Sequence[Step]) -> list[Refusal]:
-        """Return the steps that ``config apply-patch`` refuses."""
+        """Return the steps that ``config apply-patch`` refuses, and those that would have no effect, each with the reason."""
         refusals: list[Refusal] = []
         for step in steps:
             path = tuple(name[0] for name in (*step.above, step.node.name))
@@ -255,7 +265,7 @@ def _operation(step: Step) -> Command:
 
 
 def _json(node: Node, depth: int) -> object:
-    """Return the JSON value of a node. A table (``depth`` 1) gives its rows, a row (2) gives its fields, and a field gives its value."""
+    """Return the JSON value of a tree node: a table's rows (``depth`` 1), a row's fields (2), or the value of a field (3)."""
     if depth == 1:
         return {child.name[0]: _json(child, 2) for child in node.children or ()}
     if depth == 2:

@@ -1,4 +1,4 @@
-"""The daemons and containers that SONiC starts with given tables, and the statements that need one of them.
+"""The daemons and containers that SONiC starts with given tables, and the statements that need one of these daemons.
 
 FRRouting's daemons are listed in ``supervisord.conf.j2`` (sonic-buildimage, ``dockers/docker-fpm-frr/frr/supervisord``;
 ``supervisord.conf.common.j2`` on master). The list is the same on the branches 202405 to 202605 and on master, except
@@ -39,7 +39,7 @@ STATEMENTS = {
     "router babel": "babeld",
     "router openfabric": "fabricd",
 }
-"""The daemon that runs each section of ``frr.conf``, by the first words of the section. The longest match decides."""
+"""The daemon that runs each section of ``frr.conf``, by the first words of the section. The longest match applies."""
 
 FEATURES = {
     "SNMP": "snmp",
@@ -63,12 +63,12 @@ FEATURES = {
     "REST_SERVER": "mgmt-framework",
     "MCLAG_DOMAIN": "iccpd",
 }
-"""The container that reads each table, by table. The container's name is its key in ``FEATURE``."""
+"""The container that reads each table. Containers are named as in the table ``FEATURE``."""
 
 ENABLED = frozenset({"bgp", "lldp", "snmp", "gnmi", "radv", "teamd", "mgmt-framework"})
 """The containers of the public image that run without a row in ``FEATURE``.
 
-They are from ``init_cfg.json.j2`` with ``rules/config``, for a switch that is not a ToR. Other containers are off, or
+The source is ``init_cfg.json.j2`` with ``rules/config``, for a switch that is not a ToR. Other containers are off, or
 not in the image.
 """
 
@@ -80,7 +80,7 @@ def running(tables: Tables) -> frozenset[str]:
 
 
 def started(config: DeviceConfig) -> frozenset[str]:
-    """Return the FRRouting daemons that SONiC starts for a device. Its tables decide this, with the operator's own rows included.
+    """Return the FRRouting daemons that SONiC starts for a device, as its tables determine, including the operator's own rows.
 
     Raises ``RenderError`` if these rows cannot be read.
     """
@@ -90,7 +90,7 @@ def started(config: DeviceConfig) -> frozenset[str]:
 
 
 def idle_sections(tables: Tables, routing: Sequence[Section]) -> Iterator[tuple[str, str]]:
-    """Yield (section, daemon) for each section of ``frr.conf`` whose daemon does not run."""
+    """Yield (header of the section, daemon) for each section of ``frr.conf`` whose daemon does not run."""
     started = running(tables)
     for section in routing:
         daemon = next((STATEMENTS[head] for head in _heads(section.line) if head in STATEMENTS), "")

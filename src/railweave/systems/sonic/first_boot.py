@@ -33,7 +33,7 @@ def section(place: Place, script: str) -> dict[str, Any]:
 
 
 def with_image(place: Place) -> tuple[dict[str, Any], dict[str, str]]:
-    """Return (sections of ``ztp.json``, scripts by file name) that check and install the image. Both are empty if there is no image."""
+    """Return (sections of ``ztp.json``, scripts by file name) that install the image and check its checksum. Both are empty without an image."""
     if place.image is None:
         return {}, {}
     file = "/tmp/railweave-image.bin"  # noqa: S108 - on the switch, which has no other users yet
@@ -66,5 +66,5 @@ def files(config: DeviceConfig, rendered: Mapping[str, str], place: Place) -> di
 
 
 def options(place: Place) -> Options:
-    """Return the DHCP options with the address of ``ztp.json``."""
+    """Return the DHCP options, with the URL of ``ztp.json`` as boot file."""
     return Options(f"{place.url}/ztp.json")

@@ -1,4 +1,4 @@
-"""SONiC's names for objects that have different names in the design."""
+"""SONiC's names of things that have different names in the design."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ LOOPBACK = "Loopback0"
 MANAGEMENT_PORT = "eth0"
 MANAGEMENT_VRF = "mgmt"
 VRF = "Vrf-"
-"""The beginning of the name of a tenant's VRF; the tenant's name follows it (sonic-vrf.yang requires ``Vrf``)."""
+"""The prefix of the name of a tenant's VRF; the tenant's name follows it (sonic-vrf.yang requires ``Vrf``)."""
 
 _MOST_CHARACTERS = 15
 """The largest number of characters in the name of a Linux interface (IFNAMSIZ of linux/if.h, less the final zero). A VRF is such an interface."""
 
 
 def vrf_names(config: DeviceConfig) -> dict[str, str]:
-    """Return the VRF names on the switch, by tenant. A name that would be too long is replaced by the VNI."""
+    """Return the VRF name on the switch for each tenant: a prefix and the tenant's name or, if this would be too long, the VNI."""
     vrf_texts = {vrf.name: f"{VRF}{vrf.name}" for vrf in config.vrfs}
     # A configuration that was read may put an interface into a VRF that it does not define.
     used = {user.vrf for user in (*config.gateways, *(part for port in config.interfaces for part in port.parts()))}
@@ -30,9 +30,10 @@ def vrf_names(config: DeviceConfig) -> dict[str, str]:
 
 
 def routed_name(port: Interface) -> str:
-    """Return the name of the routed interface to an external router: the port, or its sub-interface if the link has a VLAN tag.
+    """Return the name of the routed interface to an external router.
 
-    A name that would be too long is shortened (sonic-vlan-sub-interface.yang: `Eth504.4000`).
+    This is the port, or its sub-interface if the link has a VLAN tag. A name that would be too long is shortened
+    (sonic-vlan-sub-interface.yang: `Eth504.4000`).
     """
     if port.unit_vlan is None:
         return port.name
@@ -41,9 +42,9 @@ def routed_name(port: Interface) -> str:
 
 
 def transit_vlan(config: DeviceConfig, vrf: str) -> int:
-    """Return the VLAN of a VRF's VNI. SONiC routes between tunnels through a VLAN without ports.
+    """Return the number of the VLAN for a VRF's VNI. SONiC routes between tunnels through this VLAN, which has no ports.
 
-    Numbers are assigned from 4094 downwards, in the order of the VNIs. VLANs of servers are skipped.
+    Numbers are assigned from 4094 downwards, in the order of the VNIs. Numbers of servers' VLANs are skipped.
     """
     taken = {*(gateway.vlan for gateway in config.gateways), *config.bare_vlans()}
     free = (vlan for vlan in range(4094, 1, -1) if vlan not in taken)

@@ -142,7 +142,7 @@ def _mtu(switch: runbook.Switch) -> str:
 
 
 def _vlan_ports(switch: runbook.Switch) -> str:
-    """Return the number of ports in VLANs with a gateway; empty if no gateway has a VLAN."""
+    """Return the number of ports in VLANs as a phrase such as "4 ports"; empty if no gateway has a VLAN."""
     members = counted(sum(1 for port in switch.config.interfaces if port.vlan), "port")
     return members if any(gateway.vlan for gateway in switch.config.gateways) else ""
 

@@ -1,4 +1,4 @@
-"""The state of a SONiC switch: the queries to its databases, Linux and FRRouting, and the conversion of the answers.
+"""The state of a SONiC switch: the queries to its databases, Linux and FRRouting, and the conversion of their answers.
 
 Tables and fields are those in SONiC's public test data (sonic-utilities, ``tests/mock_tables``). Every value of a
 database is a text.
@@ -77,12 +77,12 @@ ASKED = (
 
 
 def _fields(row: Value) -> Value:
-    """Return the fields of a row in a database dump. A dump has them under ``value`` next to the row's type, or directly in the row."""
+    """Return the fields of a row in a database dump. They are under the key ``value`` of the row, or directly in the row."""
     return row.get("value") if "value" in row.keys and row.get("value").keys else row
 
 
 def _under(answer: Value, prefix: str) -> dict[str, Value]:
-    """Return the rows of one table by key. ``prefix`` is the part of the key with the table's name, which is removed."""
+    """Return the rows whose key begins with ``prefix``, the name of a table. In the result, keys have no prefix."""
     return {key[len(prefix) :]: _fields(row) for key, row in answer.entries() if key.startswith(prefix)}
 
 
@@ -127,7 +127,10 @@ _GROUP_PEAK = Fields(
 
 
 def _queues(names: Value, counters: Value, watermarks: Value) -> dict[str, PortQueues]:
-    """Return the counters and peak fill levels of queues and priority groups, by port. A peak is the highest level since the watermarks were cleared."""
+    """Return the counters and peak lengths of queues and priority groups, by port.
+
+    A peak is the highest level since the operator cleared the watermarks.
+    """
 
     def counted(kind: str, plain: T, counts: Fields[T], peaks: Fields[T]) -> dict[str, dict[int, T]]:
         made: dict[str, dict[int, T]] = {}
@@ -150,7 +153,7 @@ _POOL = Fields(Pool, "peak_bytes=SAI_BUFFER_POOL_STAT_WATERMARK_BYTES")
 
 
 def _pools(names: Value, watermarks: Value) -> dict[str, Pool] | None:
-    """Return the peak use of each pool of the packet buffer, by pool, or None if the switch has no names of pools."""
+    """Return the peak use of each pool of the packet buffer, by the pool's name, or None if the switch does not list its pools."""
     if "COUNTERS_BUFFER_POOL_NAME_MAP" not in names.keys:
         return None
     return {name: _POOL(row) for name, row in _objects(names, "BUFFER_POOL", watermarks, "USER_WATERMARKS")}
@@ -196,9 +199,9 @@ _FEC = Fields(
 def _interfaces(
     ports: Value, state: Value, names: Value, counters: Value, addresses: Value
 ) -> dict[str, InterfaceState]:
-    """Return the state of interfaces by name: ports in ``PORT_TABLE``, with their counters, and the kernel's other interfaces, such as VLANs.
+    """Return the state of interfaces, by name. All addresses are those in the kernel.
 
-    The addresses of all interfaces are those of the kernel.
+    The interfaces are the ports in ``PORT_TABLE``, with their counters, and the kernel's other interfaces, such as VLANs.
     """
     counts, negotiated = dict(_objects(names, "PORT", counters)), _under(state, "PORT_TABLE|")
     made: dict[str, InterfaceState] = {}
@@ -226,11 +229,14 @@ def _reading(sensor: Value) -> float | None:
 
 _ASSEMBLY = "length cable assembly(m)"
 _LONGEST_M = 255
-"""The length in metres that modules of SFF-8636 report if the real length does not fit into one byte."""
+"""The cable length in metres that modules of SFF-8636 report if the real length does not fit into one byte."""
 
 
 def _cable(module: Value) -> float | None:
-    """Return the cable length in metres of a module that is fixed to its cable, or None. In other modules, the same field is the reach, not a length."""
+    """Return the cable length in metres if the module is fixed to its cable, otherwise None.
+
+    Other modules report their reach in the same field.
+    """
     length = _reading(module.get("cable_length")) if module.get("cable_type").lower() == _ASSEMBLY else None
     return length if length is not None and 0 < length < _LONGEST_M else None
 
@@ -285,7 +291,7 @@ def _identity(answers: Answers) -> Identity | None:
 
 
 def _alarms(health: Value) -> tuple[Alarm, ...]:
-    """Return an alarm for each part of the system that reports a state other than ready."""
+    """Return an alarm for each component of the system that reports a state other than ready."""
     states = [(key, row.get("Status").text()) for key, row in _under(health, "").items()]
     return tuple(Alarm(None, f"{key}: {state}") for key, state in states if state not in {None, "UP"})
 

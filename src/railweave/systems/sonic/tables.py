@@ -1,4 +1,7 @@
-"""Tables of ``config_db.json``, and their printing and parsing. A table has rows by key (``A|B`` if the key has several parts), and a row has fields."""
+"""Tables of ``config_db.json``, with functions to print, parse and merge them.
+
+A table has rows by key (``A|B`` if the key has several parts), and a row has fields.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +26,7 @@ _INDENT = " " * 4
 def to_text(tables: Tables) -> str:
     """Return tables as the text of a JSON file. As in ``config save``, tables are in alphabetical order; rows stay in the given order.
 
-    This does not use the standard library's printer, which is several times slower for the thousands of rows of a switch.
+    The standard library's JSON printer is not used: it is several times slower for the thousands of rows of a switch.
     """
     return "{\n" + ",\n".join(_table(name, tables[name]) for name in sorted(tables) if tables[name]) + "\n}\n"
 
@@ -48,7 +51,10 @@ def _value(value: Value) -> str:
 
 
 def parse(text: str) -> Tables:
-    """Return the tables of a file. Raises ``RenderError`` if the text is not JSON, repeats a key, or does not consist of tables of rows."""
+    """Return the tables of a file.
+
+    Raises ``RenderError`` if the text is not JSON, repeats a key, or has a value that is not a table of rows.
+    """
     if not text.strip():
         return {}
     try:
@@ -61,7 +67,7 @@ def parse(text: str) -> Tables:
 
 
 def merge(into: Tables, extra: Tables) -> None:
-    """Merge the rows of ``extra`` into those of ``into``, field by field. If both have a field, the value in ``extra`` applies."""
+    """Merge the rows of ``extra`` into ``into``, field by field. If both have a field, the value in ``extra`` applies."""
     for name, rows in extra.items():
         table = into.setdefault(name, {})
         for key, row in rows.items():
@@ -73,7 +79,7 @@ LISTED = frozenset({("DNS_OPTIONS", "search"), ("NTP", "src_intf"), ("SWITCH_HAS
 
 
 def of_sections(sections: Iterable[Section]) -> Tables:
-    """Return the rows that sections describe. A section is a row in the form of a statement (``statements``)."""
+    """Return the tables that sections describe. Each section is a row, as ``to_section`` returns it."""
     tables: Tables = {}
     for section in sections:
         table, _, key = section.line.partition(" ")
@@ -91,7 +97,10 @@ def _ordered(rows: dict[str, Row]) -> dict[str, Row]:
 
 
 def to_section(table: str, key: str, row: Row) -> Section:
-    """Return a row as a statement: a header with a line for each field. If the key contains spaces, no statement matches the header."""
+    """Return a row as a section: a header with the table and the key, and a line for each field.
+
+    If the key contains spaces, no statement of the tables matches the header.
+    """
     fields = [Section(f"{name} {value if isinstance(value, str) else ','.join(value)}") for name, value in row.items()]
     return Section(f"{table} {key if ' ' in key else key.replace('|', ' ')}", fields or None)
 

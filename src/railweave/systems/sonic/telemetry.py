@@ -1,6 +1,7 @@
-"""gNMI telemetry of SONiC. The virtual paths of sonic-gnmi return rows of COUNTERS_DB, each as one JSON text.
+"""gNMI telemetry of SONiC. The virtual paths of sonic-gnmi return rows of COUNTERS_DB, each as a JSON object.
 
-SONiC refuses intervals of less than a second. Values are texts. The fields are those that `counterpoll` collects.
+SONiC refuses intervals of less than a second. All values in the rows are texts. The fields are those that `counterpoll`
+collects.
 """
 
 from __future__ import annotations
@@ -51,7 +52,10 @@ _NAME = re.compile(r"(Ethernet\d+(?:/\d+)*)(?::(\d{1,2}))?")
 
 
 def series(elements: Elements) -> Series | None:
-    """Return the time series of a field, or None if the field is not read. The path ``elements`` contains the port or queue, then the field."""
+    """Return the time series that railweave makes of a field, or None if it does not read the field.
+
+    The path ``elements`` contains the port or queue, then the field.
+    """
     if len(elements) < 2:
         return None
     field = elements[-1][0]

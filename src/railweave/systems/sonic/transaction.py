@@ -1,11 +1,14 @@
-"""Changes on SONiC. Tables change by a JSON patch, or by ``config reload`` if the patch tool refuses the patch; routing changes by lines of ``vtysh``.
+"""Changes on SONiC.
+
+Tables change by a JSON patch, or by ``config reload`` if the patch tool refuses the patch. Routing changes by lines of
+``vtysh``.
 
 SONiC has no commit that reverts itself, its patch tool applies one step after another, and nothing connects changes of
 tables and of routing (sonic-utilities, ``generic_config_updater``). Therefore a timer on the switch is started first.
 When the timer ends, the switch rolls back to a checkpoint and undoes the lines of FRRouting.
 
-Long operations (a patch may take minutes) run in the background on the switch, so that a lost login leaves nothing half
-done. Until the change is confirmed, ``config_db.json`` and ``frr.conf`` on the disk are unchanged, so a restart of the
+Long operations (a patch may take minutes) run in the background on the switch, so that a lost login does not interrupt
+them. Until the change is confirmed, ``config_db.json`` and ``frr.conf`` on the disk are unchanged, so a restart of the
 switch also restores the earlier configuration.
 
 The container of FRRouting has no ``frr-reload.py`` (sonic-buildimage, ``rules/docker-fpm-frr.mk``). If undoing the
@@ -84,7 +87,7 @@ routed_back() {
 )
 """Shell functions for the scripts below.
 
-``lines FILE [--dryrun]`` enters FRRouting lines and prints those that FRRouting rejects. ``anew FILE COMMAND…`` runs
+``lines FILE [--dryrun]`` enters FRRouting lines and prints the lines that FRRouting rejects. ``anew FILE COMMAND…`` runs
 a command that starts FRRouting with the content of a file. ``frr.conf`` on the disk stays the same.
 """
 
@@ -157,7 +160,7 @@ async def _put_script(session: Session, label: str, name: str, text: str) -> Non
 
 
 async def _done(session: Session, label: str, name: str, text: str, seconds: int) -> None:
-    """Run a script in the background on the switch, and wait until it ends. It is the file ``name`` with the content ``text``.
+    """Run a script in the background on the switch, and wait until it ends. ``name`` is its file name, ``text`` its content.
 
     Raises ``RefusedError`` with the script's output if the script fails or does not end within ``seconds``.
     """
@@ -206,7 +209,7 @@ def _mode(text: str) -> str:
 
 
 def _must_last(given: ChangeRequest) -> None:
-    """Raise ``RefusedError`` if FRRouting would not read ``frr.conf`` at its next start, so that changes to its lines would be lost.
+    """Raise ``RefusedError`` if FRRouting would not read ``frr.conf`` at its next start, because the change would then be lost.
 
     Source: sonic-buildimage, ``dockers/docker-fpm-frr/docker_init.sh``.
     """
@@ -225,7 +228,7 @@ async def running(session: Session) -> dict[str, str]:
 
 
 async def rehearse(session: Session, given: ChangeRequest) -> str:
-    """Let the patch tool and ``vtysh`` check the change without applying it, and return its operations and lines.
+    """Let the patch tool and ``vtysh`` check the change without applying it. Return the patch operations and FRRouting lines.
 
     Raises ``RefusedError`` if the patch tool or ``vtysh`` refuses the change.
     """
@@ -245,13 +248,13 @@ async def rehearse(session: Session, given: ChangeRequest) -> str:
 
 
 async def commit(session: Session, given: ChangeRequest, seconds: int) -> None:
-    """Make a checkpoint, start the rollback timer, then change tables and routing.
+    """Make a checkpoint, start the rollback timer of ``seconds``, then change tables and routing.
 
-    If a part of the change is refused, the whole change is reverted. Raises ``RefusedError``:
+    If the switch refuses a part of the change, the whole change is reverted. Raises ``RefusedError`` in three cases:
 
-    - if a part was refused,
-    - if another change waits for confirmation,
-    - if the lines of FRRouting would not survive a restart.
+    - The switch refused a part of the change.
+    - Another change waits for confirmation.
+    - The lines of FRRouting would not survive a restart.
     """
     _must_last(given)
     if (waiting := await pending(session)) is not None:
@@ -283,7 +286,7 @@ async def revert(session: Session, label: str) -> None:
 
 
 async def restore(session: Session, given: ChangeRequest) -> None:
-    """Restore the configuration from before the change by ``config replace`` or, if that is refused, by ``config reload``, and save it.
+    """Restore the configuration from before the change, and save it. ``config replace`` is tried first, then ``config reload``.
 
     Raises ``RefusedError`` if both fail.
     """

@@ -1,6 +1,7 @@
-"""Upgrades of SONiC: ``sonic-installer install`` makes the image the default, then ``reboot`` starts it (sonic-utilities, Command-Reference, Software Installation and Management).
+"""Upgrades of SONiC: ``sonic-installer install`` makes the image the default, then ``reboot`` starts it.
 
-The image that runs now stays on the disk; ``sonic-installer set-default`` makes it the default again.
+The previous image stays on the disk; ``sonic-installer set-default`` makes it the default again. Source: sonic-utilities,
+Command-Reference, Software Installation and Management.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ async def boot(session: Session) -> str:
 
 
 async def install(session: Session, image: Image) -> None:
-    """Check the checksum of the copied image, install the image, and verify that the next start will run it."""
+    """Check the checksum of the copied image, install the image, and check that the next start will run it."""
     await _script(session, _INSTALL, image.source, image.release, image.sha256)
 
 

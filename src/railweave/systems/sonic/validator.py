@@ -1,8 +1,8 @@
 """The SONiC validator: libyang validates every ``config_db.json`` against SONiC's published models.
 
-It detects unknown tables and fields, values outside a range or pattern, references to missing rows, and violations of
+libyang detects unknown tables and fields, values outside a range or pattern, references to missing rows, and violations of
 the models' own conditions between tables. It does not detect lanes that are used twice, or queues that a chip does not
-have; the rules in ``systems.sonic.lint`` do.
+have. The rules in ``systems.sonic.lint`` detect these.
 """
 
 from __future__ import annotations
@@ -46,7 +46,12 @@ class ModelsError(RailweaveError):
 
 @dataclass(frozen=True, eq=False)
 class SonicModels:
-    """A loaded set of models. ``tables`` has (the module, the container) for every table of ``config_db.json``."""
+    """A loaded set of YANG models. ``tables`` has (module, container) for every table of ``config_db.json``.
+
+    - ``context``: libyang's context.
+    - ``failure``: the class of libyang's errors.
+    - ``described``: the models and libyang's version, for display.
+    """
 
     context: Any
     tables: dict[str, tuple[str, Any]]
@@ -54,7 +59,7 @@ class SonicModels:
     described: str
 
     def refusal(self, text: str) -> str:
-        """Return libyang's error message about a configuration in libyang's JSON form; empty if libyang accepts the configuration."""
+        """Return libyang's error message about a configuration, given as JSON of the models; empty if libyang accepts it."""
         try:
             data = self.context.parse_data_mem(text, "json", strict=True, no_state=True, validate_present=True)
         except self.failure as error:
@@ -65,9 +70,9 @@ class SonicModels:
 
 
 def sources(folder: Path) -> dict[str, str]:
-    """Return the text of every model, by module name. Templates are filled in so that they check a whole file.
+    """Return the text of every model, by module name. The build templates in the models are filled in for a whole file.
 
-    ``folder`` is ``src/sonic-yang-models`` of the repository, or a folder with its models in which templates are already filled in.
+    ``folder`` is ``src/sonic-yang-models`` of the repository, or a folder with models in which templates are already filled in.
     """
     texts = {path.stem: path.read_text(encoding="utf-8") for path in sorted(folder.rglob("sonic-*.yang"))}
     for path in sorted(folder.rglob("sonic-*.yang.j2")):
@@ -77,7 +82,7 @@ def sources(folder: Path) -> dict[str, str]:
 
 
 def by_branch(folder: Path) -> dict[str, Path]:
-    """Return the folders of models by the branch in their names. The result is empty if ``folder`` itself is one set of models."""
+    """Return the folder of the models for each SONiC branch, such as ``202505``. The result is empty if ``folder`` itself has the models."""
     return {name: folder / name for name in (*NUMBERED, MASTER) if (folder / name).is_dir()}
 
 
@@ -125,7 +130,10 @@ KEY_DIGITS = 130
 """The number of digits that the models require for a 256-bit MACsec key."""
 
 STAND_IN = "stand-in-"
-"""The beginning of the value that replaces a secret during validation. The models have rules for passwords, which a reference to a secret does not follow."""
+"""The prefix of the value that replaces a secret during validation.
+
+The models have rules for passwords, and a placeholder such as ``<secret:NAME>`` would violate them.
+"""
 
 
 REFUSED = Rule(
@@ -141,13 +149,11 @@ REFUSED = Rule(
 def validate(
     files: Files, yang: Path | None, most: int | None = MOST_VALIDATED, releases: Mapping[str, str] | None = None
 ) -> ValidatorReport:
-    """Validate the ``config_db.json`` of all devices or, if ``most`` is a number, of that many devices.
+    """Validate the ``config_db.json`` of devices. ``most`` limits the number of devices; None means all.
 
-    Without models or libyang, the report is ``skipped``, with the reason.
-
-    If the folder ``yang`` has models for each branch (``202505``, ``202511``, …, ``master``), the models of each device's
-    release are used, according to ``releases``. A device without models for its branch is not validated, and the report
-    gives this reason.
+    Without models or libyang, the report is ``skipped``, with the reason. The folder ``yang`` may have models for each branch
+    (``202505``, ``202511``, …, ``master``). Each device is then validated with the models of its release in ``releases``. A
+    device without models for its branch is not validated, and the report gives this reason.
     """
     texts = {device: named[FILE] for device, named in sorted(files.items()) if FILE in named}
     if not texts:
@@ -211,9 +217,9 @@ def _validate_one(models: SonicModels, device: str, text: str) -> list[Finding]:
 
 
 def _line(text: str, *words: str) -> int:
-    """Return the number of the first line that contains the last word, after lines that contain the other words in order; 0 if there is none.
+    """Return the number of the line where a value is: the first line that contains the last of ``words``; 0 if there is none.
 
-    A word is a value, a key or a part of a key.
+    The line must come after lines that contain the other words, in order. A word is a value, a key or a part of a key.
     """
     wanted = [re.compile(rf'["|]{re.escape(word)}["|]') for word in words]
     for number, line in enumerate(text.splitlines(), 1):
@@ -229,7 +235,7 @@ def _finding(device: str, problem: str, line: int) -> Finding:
 
 
 class Conversion:
-    """The conversion of ``config_db.json`` to JSON in the form of the models.
+    """The conversion of ``config_db.json`` to the JSON that libyang reads with the models.
 
     - ``found``: the converted JSON.
     - ``unknown``: the names that the models do not have, each with a reason.
@@ -291,7 +297,7 @@ class Conversion:
 
 
 def _value(leaf: Any, text: str) -> object:  # noqa: ANN401 - libyang has no types
-    """Return a value in the JSON form of the models: a number or a truth value if the type has such values, or else text."""
+    """Return a value as JSON for its YANG type: a number, True or False, or a text. ``leaf`` is libyang's object of the field."""
     kind = leaf.type()
     union = kind.basename() == "union"
     kinds = {str(kind_type.basename()) for kind_type in (kind.union_types() if union else [kind])}

@@ -1,4 +1,4 @@
-"""Readers of a server's files, and the comparison of each file with the designed file."""
+"""Readers of the files of a server, one reader per file type, and the comparison of each file with the designed file."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _KEPT = ("addresses", "routes", "routing-policy")
 
 
 def read_netplan(text: str) -> list[entries.Entry]:
-    """Return the entries of a netplan file: its general settings, interfaces, addresses, routes and rules.
+    """Return the settings of a netplan file as entries: one each for general settings, interfaces, addresses, routes and rules.
 
     Raises ``RenderError``, with the line, if the file cannot be read.
     """
@@ -75,7 +75,7 @@ _DEVICE = re.compile(r"(?<=^rdma_rename %k NAME_FIXED )\S+$")
 
 
 def rules(text: str) -> list[entries.Entry]:
-    """Return the entries of a udev rules file: the interface names that rules set, with their conditions, and all other rules."""
+    """Return the rules of a udev file as entries. A rule that sets an interface name has the name as its key; other rules are kept as text."""
     made: list[entries.Entry] = []
     for number, line in _udev_lines(text):
         words = [(name + operator, value.strip('"')) for name, operator, value in _WORD.findall(line)]
@@ -110,12 +110,15 @@ def _udev_lines(text: str) -> Iterator[tuple[int, str]]:
 SETTING = entries.Kind("setting", entries.SERVICE)
 MTU_SETTING = entries.Kind("setting", entries.MTU)
 _SAID_ONLY = frozenset({"Description", "Documentation"})
-"""Unit settings that have no effect, because they only describe the unit."""
+"""Settings of a systemd unit that have no effect, because they only describe the unit."""
 _SECTION = re.compile(r"\[(.+)\]")
 
 
 def unit(text: str) -> list[entries.Entry]:
-    """Return the settings of a unit file. A repeated setting is a list; an empty value clears the list (systemd.syntax(7))."""
+    """Return the settings of a systemd unit file as entries.
+
+    A repeated setting is a list; an empty value clears the list (systemd.syntax(7)).
+    """
     values_of: dict[tuple[str, str], list[tuple[int, str]]] = {}
     section = ""
     for number, line in _unit_lines(text):
@@ -142,7 +145,7 @@ def unit(text: str) -> list[entries.Entry]:
 
 
 def _unit_lines(text: str) -> list[tuple[int, str]]:
-    """Return the lines of a unit file as (line number, text), without comments. Continued lines are joined.
+    """Return the lines of a systemd unit file as (line number, text), without comments. Continued lines are joined.
 
     A line is continued if it ends in a backslash.
     """
@@ -170,7 +173,10 @@ DRIVER_SETTING = entries.Kind("setting", entries.QOS)
 
 
 def sysctl(text: str) -> list[entries.Entry]:
-    """Return the entries of ``sysctl.conf``: ``name = value``. A dash before the name means that errors are ignored (sysctl.conf(5))."""
+    """Return the settings of a ``sysctl.conf`` as entries: ``name = value``.
+
+    A dash before the name means that errors are ignored (sysctl.conf(5)).
+    """
     parameters: dict[str, entries.Entry] = {}
     for number, line in _lines(text, "#;"):
         name, equals, value = line.partition("=")
@@ -183,7 +189,7 @@ def sysctl(text: str) -> list[entries.Entry]:
 
 
 def limits(text: str) -> list[entries.Entry]:
-    """Return the entries of ``limits.conf``: user or group, soft or hard, resource, and value (limits.conf(5))."""
+    """Return the lines of a ``limits.conf`` as entries: user or group, soft or hard, resource, and value (limits.conf(5))."""
     limit_entries: dict[str, entries.Entry] = {}
     for number, line in _lines(text, "#"):
         *words, value = line.split()
@@ -193,7 +199,7 @@ def limits(text: str) -> list[entries.Entry]:
 
 
 def rt_tables(text: str) -> list[entries.Entry]:
-    """Return the entries of ``rt_tables.conf``: a number and a name on each line."""
+    """Return the routing tables in ``rt_tables.conf`` as entries: a number and a name on each line."""
     tables: list[entries.Entry] = []
     for number, line in _lines(text, "#"):
         table, _, name = line.partition("#")[0].strip().replace("\t", " ").partition(" ")
@@ -202,7 +208,10 @@ def rt_tables(text: str) -> list[entries.Entry]:
 
 
 def hostfile(text: str) -> list[entries.Entry]:
-    """Return the entries of ``hostfile``: a server with its slots on each line. The order of lines determines the ranks."""
+    """Return the servers in an MPI ``hostfile`` as entries, each with settings such as ``slots=8``.
+
+    The order of lines matters, because it determines the MPI ranks.
+    """
     members: list[entries.Entry] = []
     for number, line in _lines(text, "#"):
         name, *words = line.split()
@@ -212,7 +221,7 @@ def hostfile(text: str) -> list[entries.Entry]:
 
 
 def settings(text: str) -> list[entries.Entry]:
-    """Return the entries of a file of ``NAME=value`` lines for a NIC's driver. If a name is repeated, the last value applies."""
+    """Return the ``NAME=value`` lines of a file for a NIC's driver as entries. If a name is repeated, the last value applies."""
     setting_entries: dict[str, entries.Entry] = {}
     for number, line in _lines(text, "#"):
         name, equals, value = line.partition("=")
@@ -249,7 +258,10 @@ _OWN = ("fabrics", "nics", "routes", "rules", "sysctl", "job")
 
 
 def read_host_document(text: str) -> list[entries.Entry]:
-    """Return the entries of a host or tuner file. Raises ``RenderError``, with the line, if the file cannot be read."""
+    """Return the values of a server's ``host.json`` or ``tuner.json`` as entries.
+
+    Raises ``RenderError``, with the line, if the file cannot be read.
+    """
     document = read_json(text)
     return list(_tuner(document) if "rows" in document.named() else _host(document))
 
@@ -339,17 +351,20 @@ _ASSIGNED = re.compile(r"(?:export\s+)?([A-Za-z_]\w*)=(.*)", re.DOTALL)
 
 
 def nccl_env(text: str) -> list[entries.Entry]:
-    """Return the environment variables of ``nccl.env``."""
+    """Return the environment variables of ``nccl.env`` as entries."""
     return _variables(text, VARIABLE)
 
 
 def grub(text: str) -> list[entries.Entry]:
-    """Return the variables of a configuration fragment that ``update-grub`` reads."""
+    """Return the variables of a configuration fragment that ``update-grub`` reads, as entries."""
     return _variables(text, COMMAND_LINE)
 
 
 def _variables(text: str, kind: entries.Kind) -> list[entries.Entry]:
-    """Return each variable with its final value. Lines that are not an assignment become entries for commands."""
+    """Return each variable with its final value, as an entry of kind ``kind``.
+
+    A line that is not an assignment becomes an entry for a command.
+    """
     variables: dict[str, entries.Entry] = {}
     for number, line in code_lines(text):
         match = _ASSIGNED.fullmatch(line)
@@ -364,7 +379,7 @@ def _variables(text: str, kind: entries.Kind) -> list[entries.Entry]:
 def _value(text: str) -> str | None:
     """Return the value of an assignment as a shell reads it. A text with ``$`` is returned unchanged, including quotes.
 
-    Return None if the text contains more than a value, such as a command.
+    ``text`` is the part after the equals sign. Return None if it contains more than a value, such as a command.
     """
     try:
         words = shlex.split(text, comments=False)
@@ -388,7 +403,7 @@ FORMS: tuple[tuple[str, Callable[[str], list[entries.Entry]]], ...] = (
     (r".*\.rules", rules),
     (r".*\.conf", settings),  # those of NIC vendors
 )
-"""The readers of files, each with a pattern of file names. The first match applies."""
+"""The readers of server files as (pattern of file names, reader). The first match applies."""
 
 
 def compared(name: str, designed: str, actual: str) -> list[entries.Difference] | None:

@@ -1,4 +1,4 @@
-"""Entries of a server's file in any form, the comparison of two lists of entries, and the rules for differences.
+"""Entries of a server's files in a common form, the comparison of two lists of entries, and the rules for differences.
 
 An entry is, for example, a route, a variable or a NIC: its fields by name, each with its line. Entries with the same
 key are compared with each other. A route, rule or address has no key. Such an entry is compared with the entry that
@@ -105,9 +105,9 @@ SERVICE = Rule(
 
 
 MOST_PAIRED = 300
-"""The largest number of entries without a key that are compared pairwise.
+"""The largest number of entries without a key (such as routes) for which the most similar entry is searched.
 
-If there are more, they are not paired. Each is then reported as missing or as not designed.
+If there are more, each entry without an equal one is reported as missing or as not designed.
 """
 
 MOST_ALIGNED = 5000
@@ -116,10 +116,10 @@ MOST_ALIGNED = 5000
 
 @dataclass(frozen=True, eq=False)
 class Kind:
-    """A kind of entry.
+    """A kind of entry, for example routes or environment variables.
 
     - ``called``: the kind's name in findings.
-    - ``rule``: the rule for differences in its fields.
+    - ``rule``: the rule for differences in fields of such entries.
     - ``rules``: the rules for single fields, if they differ from ``rule``.
     - ``names``: the names of fields in findings.
     - ``ordered``: True if the order of entries matters.
@@ -132,13 +132,13 @@ class Kind:
     ordered: bool = False
 
     def of(self, name: str) -> Rule:
-        """Return the rule for differences in a field."""
+        """Return the rule (kind of finding) for differences in a field of such an entry."""
         return self.rules.get(name, self.rule)
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """An entry of a file.
+    """An entry of a server's file, for example a route or a variable.
 
     ``whose`` is the entry's owner, such as an interface or a section. ``lines`` holds the line of each field.
     """
@@ -157,15 +157,15 @@ class Entry:
         return f"{self.kind.called} {words}" + (f" of {self.whose}" if self.whose else "")
 
     def line_of(self, name: str) -> int:
-        """Return the line of a field."""
+        """Return the line of a field, or of the entry if the field has no line."""
         return self.lines.get(name, self.line)
 
 
 class Difference(NamedTuple):
-    """A difference from the design: the rule that it breaks, a description, and the line.
+    """A difference from the design: the rule that it violates, a description, and the line.
 
-    ``gone`` is the line of a missing entry in the designed text, or 0. If ``gone`` is not 0, ``line`` is a guess that
-    ``placed`` corrects.
+    For a missing entry, ``gone`` is its line in the designed text, and ``line`` is an estimate that ``placed`` corrects.
+    Otherwise ``gone`` is 0.
     """
 
     rule: Rule
@@ -175,7 +175,7 @@ class Difference(NamedTuple):
 
 
 def differences(designed: Sequence[Entry], actual: Sequence[Entry]) -> list[Difference]:
-    """Return the differences between the designed entries and the actual entries."""
+    """Return the differences between designed and actual entries (routes, variables and other values of a server's file)."""
     there: dict[tuple[Kind, str], list[Entry]] = {}
     for entry in actual:
         there.setdefault((entry.kind, entry.whose), []).append(entry)
@@ -206,7 +206,7 @@ def differences(designed: Sequence[Entry], actual: Sequence[Entry]) -> list[Diff
 
 
 def placed(made: Sequence[Difference], designed: str, actual: str) -> list[Difference]:
-    """Return the differences sorted by line. A missing entry gets the line that is now at its designed position."""
+    """Return the differences sorted by line. A missing entry gets the line in the actual text where the entry should be."""
     if not any(difference.gone for difference in made):
         return sorted(made, key=lambda difference: difference.line)
     old, new = designed.splitlines(), actual.splitlines()
@@ -228,7 +228,7 @@ def in_sequence(
 ) -> Iterator[Difference]:
     """Yield the differences between two ordered lists of commands, each given as (line number, text).
 
-    ``rule`` returns the rule for the text of differing commands.
+    ``rule`` returns the rule of a difference, from the text of the commands that differ.
     """
     if max(len(designed), len(actual)) > MOST_ALIGNED:
         message = f"{len(actual)} commands stand in place of {len(designed)}"
@@ -255,14 +255,14 @@ def _short(texts: Sequence[str]) -> str:
 
 
 def shown(text: str, most: int = 120) -> str:
-    """Return a value for use in a sentence, shortened if it is long."""
+    """Return a value for use in a message, shortened to ``most`` characters."""
     return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
 def _paired(designed: Sequence[Entry], actual: Sequence[Entry]) -> dict[int, Entry]:
-    """Return the matching actual entry of each designed entry, by ``id`` of the designed entry.
+    """Return the matching actual entry of each designed entry, by ``id()`` of the designed entry.
 
-    All entries are of one kind.
+    All entries are of one kind. Equal entries match first, then entries with the same key, then similar entries.
     """
     pairs: dict[int, Entry] = {}
     for same in (_whole, _by_key):
@@ -322,7 +322,7 @@ def _of_fields(entry: Entry, other: Entry) -> Iterator[Difference]:
 
 
 def _with(entry: Entry) -> str:
-    """Return " (VALUE)" for an entry that has only a key and a value, and "" for other entries."""
+    """Return the value in parentheses, after a space, for an entry that has only a key and a value. Return "" for other entries."""
     return f" ({shown(entry.fields['value'])})" if entry.key is not None and set(entry.fields) == {"value"} else ""
 
 

@@ -1,4 +1,4 @@
-"""Shell scripts of a server: their values as entries, by row and variable, and their commands in order.
+"""Reader of a server's shell scripts: the values in their arrays and variables, and their commands in order.
 
 A script of railweave begins with arrays and variables that hold the design. The commands that follow are the same on
 every server. Everything except these arrays and variables is treated as a command.
@@ -61,9 +61,9 @@ def code_lines(text: str) -> list[tuple[int, str]]:
 
 
 def _scan(line: str, open_: list[str]) -> int:
-    """Return the index at which the code of a line ends.
+    """Return the index at which the code of a line ends, before a comment.
 
-    ``open_`` holds the open quotes and substitutions, and is updated.
+    ``open_`` holds the quotes and substitutions that are open from earlier lines, and is updated.
     """
     at = 0
     while at < len(line):
@@ -93,9 +93,10 @@ def _scan(line: str, open_: list[str]) -> int:
 
 
 class Columns(NamedTuple):
-    """The columns of an array's rows.
+    """The columns of a shell array whose elements are rows.
 
-    The fields are the kind of entry, the function that splits a row, and the column that identifies the row.
+    ``kind`` is the kind of entry that a row becomes. ``split`` returns the fields of a row. ``key`` is the field that identifies
+    the row.
     """
 
     kind: Kind
@@ -105,7 +106,7 @@ class Columns(NamedTuple):
 
 @dataclass(frozen=True)
 class Form:
-    """The form of a script: its ``arrays`` by name, the kind of its variables, and the rule for its commands."""
+    """The expected content of a script: its ``arrays`` by name, the kind of its variables, and the rule for its commands."""
 
     command: Rule
     arrays: Mapping[str, Columns] = field(default_factory=dict[str, Columns])
@@ -114,7 +115,7 @@ class Form:
 
 @dataclass(frozen=True)
 class Script:
-    """The content of a script: its values as entries, and its commands."""
+    """The content of a script: the values of its arrays and variables as entries, and its commands as (line number, text)."""
 
     entries: list[Entry]
     commands: list[tuple[int, str]]
@@ -139,7 +140,7 @@ def _address(row: str) -> dict[str, str]:
 
 
 def _words(row: str) -> dict[str, str]:
-    """Return the fields of a row ``family|to via … dev … table …|more``.
+    """Return the fields of an array row ``family|to via … dev … table …|more`` by name.
 
     The middle part has pairs of words, as in ``ip route``.
     """
@@ -225,10 +226,9 @@ _DESIGN = "design"
 
 
 def form_of(file: str) -> Form:
-    """Return the form of a script by its file name: its arrays, the kind of its variables, and the rules of its findings.
+    """Return the expected content of a script by its file name: its arrays, the kind of its variables, and the rule for its commands.
 
-    A script with an unknown name has the form ``OTHER``: it has no arrays, and all findings about it have the same
-    rule.
+    For an unknown name, return ``OTHER``, which has no arrays.
     """
     return MPIRUN if file.startswith("mpirun") else FORMS.get(file, OTHER)
 
@@ -236,14 +236,14 @@ def form_of(file: str) -> Form:
 def about(form: Form, text: str) -> Rule:
     """Return the rule for commands that differ from the design. ``text`` is the text of these commands.
 
-    The first subject that the text mentions (MTU, rules, addresses, routes, QoS) determines the rule. Without a
-    subject, it is the rule of the form.
+    The first topic that the text mentions (MTU, rules, addresses, routes, QoS) determines the rule. If the text mentions
+    none, it is the rule ``form.command``.
     """
     return next((rule for pattern, rule in _SUBJECTS if re.search(pattern, text)), form.command)
 
 
 def read(text: str, form: Form) -> Script:
-    """Return the values and the commands of a script."""
+    """Return the values and the commands of a script. ``form`` tells which arrays hold values."""
     script = Script([], [])
     array: str | None = None
     function = fabric = ""
@@ -306,9 +306,9 @@ _PRIORITY = Kind("priority of", QOS)
 
 
 def _values(line: str) -> dict[str, str] | None:
-    """Return the variables that a line assigns, with their values.
+    """Return the variables that a line assigns, by name.
 
-    Return None if the line has other content or a value is not plain.
+    Return None if the line also has other content, or if a value is not a literal.
     """
     filled = _FILLED.fullmatch(line)
     if filled and not re.search(r"[$`;|&<>'\"]", filled[2]):

@@ -1,6 +1,6 @@
-"""Files in a server's folder that no build writes, but that the server would read together with a designed file.
+"""Additional files in a server's folder, which no build writes and which the server would read together with a designed file.
 
-netplan merges all its files. sysctl and udev read their files in the order of names. A drop-in overrides its unit.
+netplan merges all its files. sysctl and udev read their files in the order of names. A systemd drop-in overrides its unit.
 """
 
 from __future__ import annotations
@@ -40,9 +40,9 @@ INSTALLED = {NETPLAN: "60-railweave.yaml", SYSCTL: "70-railweave.conf", NAMES: N
 
 
 def changed_by(name: str, text: str, designed: Mapping[str, str]) -> list[Difference]:
-    """Return the changes that an additional file makes to the designed files of its server, by line. The result is empty if there are none.
+    """Return the changes that an additional file makes to the designed files of its server, sorted by line.
 
-    ``name`` is the path of the file in the server's folder. ``designed`` maps such paths to the designed files.
+    ``name`` is the path of the file in the server's folder. ``designed`` holds the designed files by their path there.
     """
     file = name.rpartition("/")[2]
     above = name.rpartition("/")[0].removesuffix(".d")
@@ -65,7 +65,7 @@ def changed_by(name: str, text: str, designed: Mapping[str, str]) -> list[Differ
 
 
 def drop_in_folder(name: str, designed: Mapping[str, str]) -> bool:
-    """Return True if a folder holds the drop-ins of a designed unit."""
+    """Return True if a folder, such as ``NAME.service.d``, holds the systemd drop-ins of a designed unit."""
     return name.endswith(".d") and name.removesuffix(".d") in designed
 
 
@@ -96,7 +96,7 @@ def _netplan(file: str, text: str, designed: Mapping[str, str]) -> Iterator[Diff
 
 
 def _named(entry: Entry, interfaces: Mapping[str, object]) -> list[str]:
-    """Return the designed interfaces to which a netplan definition applies, by its name or by its match."""
+    """Return the designed interfaces to which a netplan definition applies, by its own name or by the name pattern in its ``match``."""
     pattern = re.search(r"name: ([^,}]+)", entry.fields.get("match", ""))
     if pattern:
         return [name for name in interfaces if fnmatchcase(name, pattern[1])]

@@ -22,9 +22,9 @@ SHOWN = 20
 AGAIN_S = 1.0
 
 LOOKS = 2
-"""The smallest number of attempts before an assertion counts as failed, if ``retry_s`` is above zero.
+"""The smallest number of attempts before an assertion counts as failed, unless ``retry_s`` is zero.
 
-The first attempt alone may take longer than ``retry_s`` seconds.
+The first attempt may take longer than ``retry_s`` seconds, so the time limit is not enough.
 """
 
 
@@ -32,7 +32,8 @@ The first attempt alone may take longer than ``retry_s`` seconds.
 class Outcome(JsonObject):
     """The outcome of an assertion.
 
-    ``checked`` is the number of subjects that were checked. ``applies`` is False if there was nothing to check.
+    ``checked`` is the number of objects that were checked, for example sessions. ``evidence`` says in a sentence what was
+    compared. ``applies`` is False if there was nothing to check.
     """
 
     id: str
@@ -48,7 +49,7 @@ class Outcome(JsonObject):
 
 @dataclass(frozen=True)
 class Observation:
-    """The result of one check of an assertion: the number of subjects, a description, and the failures."""
+    """The result of one attempt at an assertion: the number of objects checked, a description, and the failures."""
 
     checked: int
     evidence: str
@@ -56,7 +57,7 @@ class Observation:
 
 
 class Assertion(Protocol):
-    """A check that a lab forwards as ``routes`` describe. ``routes`` may be computed with links or devices down."""
+    """A check that a lab forwards packets as ``routes`` describe. ``routes`` may be computed with links or devices down."""
 
     def __call__(self, lab: Running, routes: Routes) -> Observation:
         """Check the lab once."""
@@ -73,7 +74,7 @@ class Registered:
 
 
 def every() -> list[Registered]:
-    """Return all assertions, with basic ones first, so that the first failure is likely to explain later failures."""
+    """Return all assertions, the basic ones first. So the first failure probably explains later failures."""
     from railweave.live.lab.assertions import routing, sessions, tenants, traffic
 
     return [

@@ -78,7 +78,7 @@ def fib(lab: Running, routes: Routes) -> Observation:
 
 
 def _backups(lab: Running, routes: Routes) -> tuple[int, list[str]]:
-    """Return the number of backup paths that were compared, and a text for each that differs.
+    """Return the number of backup paths that were compared with ``routes``, and a sentence for each that differs.
 
     A backup is the path that BGP would choose next, computed from its attributes.
     """
@@ -120,10 +120,10 @@ def _second_best(paths: object, links: dict[str, str]) -> set[str]:
 
 
 def path_colors(lab: Running, routes: Routes) -> Observation:
-    """Check that each device forwards prefixes of a path color on all its links of that color towards the prefix, and on no other links.
+    """Check that devices forward prefixes of a path color on all their links of that color towards the prefix, and on no others.
 
     Drained links do not count, and a device without such a link is not checked. The check uses only the design. So it
-    also detects mistakes in the configurations, and thus in ``routes``, which are computed from them.
+    also detects mistakes in the configurations, and thus in ``routes``, which are computed from the configurations.
     """
     network = lab.plan.network
     owner = {
@@ -169,7 +169,10 @@ def path_colors(lab: Running, routes: Routes) -> Observation:
 
 
 def _with_servers(network: Network) -> list[Segment]:
-    """Return the segments (subnets behind a gateway) that have a server. The gateway of any other segment is down, and no leaf advertises its prefix."""
+    """Return the segments (subnets behind a gateway) that have a server or an edge port.
+
+    The gateway of any other segment is down, and no leaf advertises its prefix.
+    """
     live = {network.segment_of(server.name, nic).key for server in network.servers for nic in server.nics}
     return [segment for segment in network.segments if segment.key in live or segment.edge]
 
@@ -184,13 +187,13 @@ def _above(network: Network) -> dict[tuple[str, int], set[str]]:
 
 
 def _alike(network: Network, leaf: str, other: str) -> bool:
-    """Return whether two leaves have the same fabric, site, pod and plane, and therefore the same spines."""
+    """Return True if two leaves have the same fabric, site, pod and plane, and therefore the same spines."""
     near, far = network.switch(leaf), network.switch(other)
     return (near.fabric, near.site, near.pod, near.plane) == (far.fabric, far.site, far.pod, far.plane)
 
 
 def _apart(network: Network, leaf: str, device: str) -> bool:
-    """Return whether a leaf is in a plane, and a device is outside this plane."""
+    """Return True if a leaf is in a plane, and a device is outside this plane."""
     plane = network.switch(leaf).plane if leaf else ""
     return bool(plane) and plane != network.switch(device).plane
 

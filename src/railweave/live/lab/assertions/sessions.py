@@ -49,7 +49,7 @@ def tables(lab: Running, routes: Routes) -> Observation:  # noqa: ARG001
 
 _BGP = {"bgp": "show bgp vrf all summary json", "bgp-neighbors": "show bgp vrf all neighbors json"}
 _BFD = {"bfd": "show bfd peers json"}
-"""The queries about BFD in the reader of FRRouting, with the command for each."""
+"""The query about BFD that the reader of FRRouting sends, by name, with its command."""
 
 
 def bgp_sessions(lab: Running, routes: Routes) -> Observation:
@@ -92,7 +92,7 @@ def _failures(
 ) -> list[str]:
     """Return the failures that the rules in ``which`` find in the answers of one daemon of each router.
 
-    ``wanted`` has the expected state of each router. ``asked`` has the command for each query.
+    ``wanted`` has the expected state of each router. ``asked`` has the commands by the name of the query.
     """
     absent = {name: why for name in wanted if (why := not_started(lab.frr, lab.plan.configs[name], daemon))}
     started = {name: router for name, router in wanted.items() if name not in absent}
@@ -106,5 +106,5 @@ def _failures(
 
 
 def _to(description: str) -> str:
-    """Return a description without the word session, so that it can follow a device's name. For example, ``session with spine1: idle`` becomes ``to spine1: idle``."""
+    """Return a description with ``to`` in place of ``session with``, so that it can follow a device's name."""
     return description.replace("session with", "to", 1)

@@ -1,4 +1,4 @@
-"""Assertions that tenants are connected by type-5 routes over VXLAN, and isolated. They use the design, not the configurations."""
+"""Assertions that tenants are connected by type-5 routes over VXLAN, and isolated. They use only the design, not the configurations."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class _Owner(NamedTuple):
 
 
 def connected(lab: Running, routes: Routes) -> Observation:
-    """Check that each leaf reaches its tenants' prefixes on other leaves through tunnels, in its tables and with packets."""
+    """Check that each leaf reaches its tenants' prefixes on other leaves through tunnels, both by its tables and by test packets."""
     owners = _owners(lab)
     if not owners:
         return Observation(0, "no tenants")
@@ -69,8 +69,8 @@ def connected(lab: Running, routes: Routes) -> Observation:
 def isolated(lab: Running, routes: Routes) -> Observation:  # noqa: ARG001 - as every assertion
     """Check that no VRF has a prefix of a tenant that is isolated from it, and that no packet arrives between such tenants.
 
-    This checks BGP as well as the kernel. FRR accepts routes with a different VNI into a VRF, but keeps them out of
-    the kernel as "inactive".
+    The assertion checks both BGP and the kernel, because FRR accepts routes with a different VNI into a VRF, but keeps them out
+    of the kernel as "inactive".
     """
     owners = _owners(lab)
     if not owners:
@@ -133,7 +133,10 @@ def _vrfs(lab: Running) -> Iterator[tuple[DeviceConfig, Vrf]]:
 
 
 def _wrong_targets(lab: Running, owners: dict[str, _Owner]) -> list[str]:
-    """Return the type-5 routes that a leaf sends with route targets that differ from the design's."""
+    """Return a sentence for each type-5 route that a leaf sends with route targets that differ from the design's.
+
+    ``owners`` has the designed owner of each prefix.
+    """
     targets = {
         tenant.name: target_value(tenant.route_target)
         for fabric in lab.plan.network.fabrics
@@ -156,7 +159,10 @@ def _wrong_targets(lab: Running, owners: dict[str, _Owner]) -> list[str]:
 
 
 def _own_targets(listed: dict[str, Any]) -> Iterator[tuple[str, set[str]]]:
-    """Yield the type-5 routes that a leaf originates (those with an empty AS path), with their route targets."""
+    """Yield (prefix, route targets) for each type-5 route that a leaf originates (empty AS path).
+
+    ``listed`` is the JSON that bgpd prints for type-5 routes.
+    """
     by_router = [
         cast("dict[str, Any]", router_routes) for router_routes in listed.values() if isinstance(router_routes, dict)
     ]
@@ -172,7 +178,7 @@ def _lists(value: object) -> list[list[dict[str, Any]]]:
 
 
 def _through_tunnels(lab: Running, pairs: Sequence[QueuePair]) -> list[str]:
-    """Send one packet for each queue pair. Return a text for each VRF whose VXLAN devices did not send all its packets."""
+    """Send one packet for each queue pair. Return a sentence for each VRF whose VXLAN devices did not send all its packets."""
     where = {
         f"{server.name}:{nic.name}": (nic.leaf, nic.tenant)
         for server in lab.plan.network.servers
@@ -194,7 +200,7 @@ def _through_tunnels(lab: Running, pairs: Sequence[QueuePair]) -> list[str]:
 
 
 def _tunneled(lab: Running) -> dict[tuple[str, str], int]:
-    """Return the number of packets that each VRF's VXLAN devices have sent, including those of its layer-2 networks."""
+    """Return, by (leaf, VRF), the number of packets that the VRF's VXLAN devices have sent, including its layer-2 networks."""
     sent: dict[tuple[str, str], int] = {}
     for config in lab.plan.configs.values():
         names = {(tunnel.vrf, tunnel.device) for tunnel in tunnels.tunnels(config)}

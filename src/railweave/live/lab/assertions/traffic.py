@@ -1,4 +1,4 @@
-"""Assertions about packets between servers that have the headers of queue pairs' packets."""
+"""Assertions about test packets between servers. The packets have the same headers as those of RoCE queue pairs."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 BATCH = 256
 """The largest number of queue pairs whose packets are counted together.
 
-A batch is so short that, on every link, daemons send fewer bytes than half a test packet.
+A batch ends so soon that the daemons meanwhile send less than half a test packet's bytes on any link.
 
 On a slow machine, a batch with wrong counts is sent again in halves, down to ``LEAST_BATCH``.
 """
@@ -34,10 +34,13 @@ Several tries are needed because a session that is opened again during a test al
 """
 
 MOST_APART = 1024
-"""The largest number of pairs of NICs in different planes that are tested. If there are more pairs, the tested ones are selected evenly."""
+"""The largest number of pairs of NICs in different planes that are tested. If there are more, a uniform selection is tested."""
 
 MOST_SHARED = 64
-"""The largest number of queue pairs with several possible links that are tested, one at a time. If there are more, the tested ones are selected evenly."""
+"""The largest number of queue pairs with several possible links that are tested, one at a time.
+
+If there are more, a uniform selection is tested.
+"""
 
 MOST_CULPRITS = 8
 """The largest number of queue pairs on wrong links that are reported. The search ends at this number."""
@@ -98,7 +101,7 @@ def planes_apart(lab: Running, routes: Routes) -> Observation:
 
 
 def mtu(lab: Running, routes: Routes) -> Observation:
-    """Check that a packet of the NIC's full size arrives unfragmented, and that a packet one byte larger is not sent."""
+    """Check that a packet of the NIC's full size arrives unfragmented, and that a NIC does not send a packet one byte larger."""
     pairs, every = queue_pairs(lab, routes)
     failures: list[str] = []
     with Traffic(lab) as traffic:
@@ -113,7 +116,7 @@ def mtu(lab: Running, routes: Routes) -> Observation:
 
 
 def links(lab: Running, routes: Routes) -> Observation:
-    """Check by link counters that the packets of queue pairs cross the links that ``paths`` computes, and no others."""
+    """Check by link counters that the packets of queue pairs cross the links that ``railweave paths`` computes, and no others."""
     pairs, every = queue_pairs(lab, routes)
     pinned = [pair for pair in pairs if pair.pinned]
     shared = spread([pair for pair in pairs if pair.hops and not pair.pinned], MOST_SHARED)
@@ -149,7 +152,7 @@ def links(lab: Running, routes: Routes) -> Observation:
 
 
 def _directions(lab: Running, pair: QueuePair) -> list[set[Direction]]:
-    """Return, for each hop of a queue pair, the links of the hop. Each link has the device that receives the packets."""
+    """Return, for each hop of a queue pair, the possible (link, receiving device) pairs."""
     at = {pair.src.partition(":")[0]}
     directions: list[set[Direction]] = []
     for hop in pair.hops:
@@ -168,14 +171,20 @@ def _frame_bytes(traffic: Traffic, pair: QueuePair) -> int:
 
 
 def _sent(lab: Running, traffic: Traffic, flows: Sequence[tuple[QueuePair, int]]) -> dict[Direction, int]:
-    """Send flows and wait until they arrive. Return the bytes that each link carried in this time."""
+    """Send packets and wait until they arrive. Return the bytes that each link carried in this time, by direction.
+
+    ``flows`` are queue pairs with their numbers of packets.
+    """
     before = snapshot(lab)
     traffic.deliver(flows, None)
     return snapshot(lab).since(before)
 
 
 def _wrong(lab: Running, traffic: Traffic, batch: Sequence[QueuePair], counts: Sequence[int]) -> set[Direction]:
-    """Return the links on which the bytes of a batch differ by more than half a packet from those expected by ``paths``."""
+    """Return the links, with direction, on which the bytes of a batch differ by more than half a packet from the computed bytes.
+
+    ``counts`` has the number of packets of each queue pair.
+    """
     seen = _sent(lab, traffic, list(zip(batch, counts, strict=True)))
     expected: dict[Direction, int] = {}
     for pair, count in zip(batch, counts, strict=True):
@@ -189,9 +198,9 @@ def _wrong(lab: Running, traffic: Traffic, batch: Sequence[QueuePair], counts: S
 
 
 def _culprits(lab: Running, traffic: Traffic, batch: Sequence[QueuePair], wrong: set[Direction]) -> list[str]:
-    """Return a text for each queue pair that causes wrong counters, or for each wrong link if no queue pair does.
+    """Return a sentence for each queue pair that causes wrong counters, or for each wrong link if no queue pair does.
 
-    Each queue pair is sent separately. Those that should cross the wrong links are sent first.
+    Each queue pair is sent separately, first those that should cross the links in ``wrong``.
     """
     likely = sorted(batch, key=lambda pair: not any(hop & wrong for hop in _directions(lab, pair)))
     culprits: list[str] = []
@@ -205,9 +214,9 @@ def _culprits(lab: Running, traffic: Traffic, batch: Sequence[QueuePair], wrong:
 
 
 def _strays(lab: Running, traffic: Traffic, pair: QueuePair) -> list[str]:
-    """Return how the packets of a queue pair that is sent separately deviate from ``paths``, as a list with one text.
+    """Send a queue pair's packets separately, and return how they deviate from the computed links.
 
-    The list is empty unless the packets deviate in each of ``TRIES`` tries.
+    The list is empty if one of ``TRIES`` tries has no deviation.
     """
     strays: list[str] = []
     for _ in range(TRIES):

@@ -37,7 +37,9 @@ class Effect:
     - ``down``: the links or devices that the computed routes treat as down during the fault; None if the computation
       cannot predict the fault's effect.
     - ``begin``, ``end``: the functions that start and end the fault.
-    - ``prepare``: the function that does beforehand what loses packets and is not part of the fault. ``end`` undoes it.
+    - ``prepare``: a function that is called before the measurement, for preparations that lose packets but are not part of
+      the fault. ``end`` undoes them.
+    - ``note``: a remark for the table of measurements.
     """
 
     target: FaultTarget
@@ -50,7 +52,7 @@ class Effect:
 
     @property
     def name(self) -> str:
-        """The target of the fault as readable text."""
+        """The target of the fault, written for users."""
         fault = self.target.fault
         words = [fault.link, fault.nic, fault.plane, fault.device, fault.daemon, fault.port]
         text = " ".join(word for word in words if word)
@@ -103,9 +105,9 @@ def _links_down(lab: Running, target: FaultTarget, links: tuple[str, ...], down:
 
 
 def _flapping(lab: Running, target: FaultTarget, period_s: float, count: int) -> Effect:
-    """Return the effect of a link or device that breaks repeatedly, for half of each period.
+    """Return the effect of a link that goes down ``count`` times, for half of each period.
 
-    Assertions are checked after the last break.
+    Assertions are checked after the last outage.
     """
 
     def begin() -> None:
@@ -126,9 +128,9 @@ def _shaped(lab: Running, target: FaultTarget, begin: Callable[[], None], down: 
 
 
 def _blackhole(lab: Running, target: FaultTarget, device: str) -> Effect:
-    """Return the effect of a switch that drops packets.
+    """Return the effect of a switch that drops the packets it should forward. The switch's own packets are not dropped.
 
-    A rule drops routed packets; isolated ports drop bridged ones. The switch's own packets are not dropped.
+    A routing rule drops routed packets. Isolation of the bridge's ports drops bridged packets.
     """
     config = lab.plan.configs[device]
     entries = [port.name for port in config.interfaces if port.kind == "fabric"]

@@ -124,7 +124,7 @@ def _take(traffic: Traffic, pairs: list[QueuePair], rows: list[bytearray], wait_
 
 
 TOUCHED, OTHERS = 64, 16
-"""The largest numbers of queue pairs that send continuously: first of those that cross the fault, then of the others."""
+"""The largest numbers of queue pairs that send continuously: of those that cross the fault, and of those that do not."""
 
 CHECKED = 1024
 """The largest number of queue pairs that are tested for a path during a fault. Up to three quarters of them cross the fault."""
@@ -145,13 +145,15 @@ BEFORE_S = 0.3
 class FaultMeasurement(JsonObject):
     """The measured effects of a fault.
 
-    - ``sent``, ``lost``: packets of ``watched`` queue pairs sent and lost during the fault; ``lost_on_return``: lost
-      afterwards.
+    - ``watched``: the number of queue pairs that sent packets continuously.
+    - ``sent``, ``lost``: their packets sent and lost during the fault; ``lost_on_return``: lost afterwards.
     - ``switch_s``: time from the start of the fault to the last packet lost by a queue pair that should keep a path.
       None if packets are still lost at the end of the fault.
+    - ``routes_s``: time from the start until all kernels forwarded as computed; None if they did not, or if unknown.
     - ``return_s``: time from the end of the fault until all kernels forward as before and servers have their addresses.
       None if that took longer than ``SETTLE_S``.
     - ``asked``, ``kept``: the numbers of queue pairs that were tested during the fault, and of those that had a path.
+    - ``should_keep``: the number of tested queue pairs that should have had a path.
     - ``unexpected``: names of queue pairs without a path that should have had one.
     - ``interval_s``: the precision of times, in seconds.
     """
@@ -260,7 +262,11 @@ def _watched(lab: Running, whole: Routes, effect: Effect) -> tuple[list[QueuePai
 
 
 def _should_keep(lab: Running, effect: Effect, pairs: Sequence[QueuePair], expected: Routes) -> set[QueuePair]:
-    """Return the queue pairs that should have a path during the fault: by ``routes``, or because they do not cross the fault."""
+    """Return the queue pairs that should have a path during the fault.
+
+    The routes ``expected`` decide if they can predict the fault. Otherwise these are the queue pairs that do not cross the
+    fault.
+    """
     kind = effect.target.fault.kind
     if effect.down:
         known, _ = queue_pairs(lab, expected)
@@ -273,9 +279,10 @@ def _should_keep(lab: Running, effect: Effect, pairs: Sequence[QueuePair], expec
 
 
 def _last(lab: Running, effect: Effect, expected: Routes, begun: float, lasts_s: float | None) -> float | None:
-    """Wait until the fault should end. Return the seconds from its start until kernels forwarded as expected; None if they did not.
+    """Wait until the fault should end. Return the seconds from its start until kernels forwarded as expected.
 
-    The result is also None if the expected forwarding is unknown. ``begun`` is the start, by ``time.monotonic``.
+    Return None if they did not forward as expected in time, or if the expected forwarding is unknown. ``begun`` is the start,
+    by ``time.monotonic``. ``lasts_s`` is the duration of the fault in seconds; None ends it soon after routers have converged.
     """
     settled: float | None = None
     if effect.down is not None:
@@ -292,7 +299,10 @@ def _released(sessions: Sequence[str]) -> str:
 
 
 def _until_last_loss(during: ProbeCounts, flows: Sequence[int], begun: float, interval_s: float) -> float | None:
-    """Return the seconds from the start of the fault to the last packet lost; None if a flow still loses packets at the end."""
+    """Return the seconds from the start of the fault to the last lost packet; None if packets are still lost at the end.
+
+    ``during`` has the packets during the fault. ``flows`` are the rows of the queue pairs to look at.
+    """
     lost = ~during.arrived[list(flows)]
     rounds = np.flatnonzero(lost.any(axis=0))
     if not rounds.size:

@@ -91,7 +91,7 @@ class InjectedFaults:
 
     @property
     def good(self) -> bool:
-        """Return whether the effect of every fault was as designed."""
+        """Return True if the effect of every fault was as designed."""
         return self.passed == len(self.measured)
 
     @property
@@ -155,7 +155,7 @@ class InjectedFaults:
 
 
 def _reading(measured: Sequence[FaultMeasurement]) -> str:
-    """Return text that explains the numbers of the table."""
+    """Return the paragraph that explains the columns of the table."""
     interval = max((measurement.interval_s for measurement in measured), default=0.0)
     return (
         f"Packets lost are those of the queue pairs that were watched, one every {interval * 1000:.0f} ms each; times are "
@@ -184,7 +184,7 @@ def _tiles(measured: Sequence[FaultMeasurement]) -> list[str]:
 
 
 def _cards(measured: Sequence[FaultMeasurement]) -> list[str]:
-    """Return a chart for each kind of fault: the time until traffic was on other paths, the longest first."""
+    """Return the HTML of a bar chart for each kind of fault, with the time until traffic was on other paths, the longest first."""
     most = max((measurement.switch_s or 0.0 for measurement in measured), default=0.0)
     cards: list[str] = []
     for kind in dict.fromkeys(measurement.kind for measurement in measured):

@@ -26,7 +26,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class _Span:
-    """A fault with its start and end, in seconds from the start of the scenario. If the end is None, the fault ends when routers have converged."""
+    """A fault with its start and end, in seconds from the start of the scenario.
+
+    If the end is None, the fault ends when routers have converged.
+    """
 
     effect: Effect
     begin_s: float
@@ -34,9 +37,9 @@ class _Span:
 
 
 def of_file(lab: Running, file: Path, *, announce: Callable[[str], None]) -> list[FaultTarget]:
-    """Return the faults of a scenario file. Raises ``InputError`` if it has none.
+    """Return the faults of a scenario file. Raises ``InputError`` if the file has no faults.
 
-    ``announce`` is called if the file also has traffic, which the lab ignores.
+    ``announce`` is called with a sentence if the file also has traffic, which the lab ignores.
     """
     read = read_scenario(file, "lab")
     if not read.scenario.faults:
@@ -58,9 +61,9 @@ def injected(
 ) -> InjectedFaults:
     """Inject faults into a fabric file's running lab, and return the measurements.
 
-    The faults are those of a scenario file, those written as ``words``, or ``every`` single fault. Overlapping faults
-    are measured together. Raises ``InputError`` unless exactly one of the three is given, and ``LabError`` if the lab
-    is not running or without root rights.
+    The faults are those of a scenario file, those written as ``words`` such as ``link-down link=A--B``, or ``every`` single
+    fault. Overlapping faults are measured together. Raises ``InputError`` unless exactly one of the three is given, and
+    ``LabError`` if the lab is not running or the user is not root.
     """
     life.need_root("lab fault", fabric)
     if (scenario is not None) + bool(words) + every != 1:
@@ -113,8 +116,8 @@ def _overlapping(spans: Sequence[_Span]) -> list[list[_Span]]:
 def _several(lab: Running, group: Sequence[_Span]) -> FaultMeasurement:
     """Measure overlapping faults together.
 
-    Each fault starts at its time. A fault that should end before the last fault starts ends at that time. The effects
-    of all others are measured from the start of the last fault.
+    Each fault starts at its time. A fault whose end comes before the start of the last fault ends at its time. The effects
+    of the remaining faults are measured from the start of the last fault.
     """
     first, last = group[0].begin_s, group[-1].begin_s
     to_end: list[Effect] = []

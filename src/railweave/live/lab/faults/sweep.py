@@ -29,7 +29,7 @@ SLOW = "100M"
 
 
 def written(text: str) -> Words:
-    """Return a fault from its text on a command line: ``link-down link=A--B for=2s``. Raises ``InputError`` if a part is invalid."""
+    """Return the fields of a fault written on a command line, such as ``link-down link=A--B for=2s``. Raises ``InputError`` if invalid."""
     kind, *rest = text.split()
     words: Words = {"at": "0s", "kind": kind}
     for part in rest:
@@ -43,7 +43,7 @@ def written(text: str) -> Words:
 
 
 def targets(lab: Running, faults: Iterable[Words]) -> list[FaultTarget]:
-    """Return the targets of faults in the network. Raises ``SpecError`` if a fault is invalid or its target does not exist."""
+    """Return the faults with the links and devices that they affect. Raises ``SpecError`` if a fault is invalid or its target does not exist."""
     document = Document("--fault", {"faults": list(faults)})
     try:
         return fault_targets(lab.plan.network, ScenarioFile(validate(Scenario, document), document))
@@ -52,7 +52,7 @@ def targets(lab: Running, faults: Iterable[Words]) -> list[FaultTarget]:
 
 
 def of_words(lab: Running, texts: Iterable[str], *, every: bool) -> list[FaultTarget]:
-    """Return the faults that texts on a command line describe, or all single faults if ``every`` is True.
+    """Return the faults that are written on a command line, or all single faults if ``every`` is True.
 
     Raises ``InputError`` for an invalid text, and ``SpecError`` if a target does not exist.
     """
@@ -60,9 +60,9 @@ def of_words(lab: Running, texts: Iterable[str], *, every: bool) -> list[FaultTa
 
 
 def every_single(lab: Running) -> list[Words]:
-    """Return a fault for each link, NIC, switch and plane, and one fault of each other kind.
+    """Return a fault for each link, NIC, switch and plane, and one fault of each further kind.
 
-    Each fault of another kind is at a leaf, a spine or a link between them.
+    The faults of further kinds are at a leaf, a spine or a link between them.
     """
     return [{"at": "0s", **words} for words in _all(lab)]
 
@@ -109,6 +109,7 @@ LIMIT_S = 20
 class LinkOutage(JsonObject):
     """The result of taking one link down.
 
+    - ``entries``: the number of compared table entries.
     - ``settled_s``: the seconds from the link going down until the kernels' routes matched the computed ones; None if
       ``LIMIT_S`` was exceeded.
     - ``returned_s``: the seconds from the link's return until the routes matched again; None if ``LIMIT_S`` was

@@ -1,4 +1,4 @@
-"""Packets of queue pairs between servers: UDP to the RoCEv2 port, from the source GID to the destination GID."""
+"""Test packets like those of RoCE queue pairs: UDP to the RoCEv2 port, from the source GID to the destination GID."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ MOST_QUEUE_PAIRS = 8192
 """The largest number of queue pairs that are tested. Queue pairs between NICs of the same rail come first."""
 
 CHECKING = 4792
-"""The UDP port of packets that test for a path while other packets measure the loss."""
+"""The UDP port of packets that test if a path exists, while packets to ``PORT`` measure the loss."""
 
 DSCP = 26
 """The DSCP of packets, which is the usual DSCP of RoCEv2 data. Tunnels copy it to the outer header."""
@@ -48,10 +48,10 @@ _NO_WAY = {
     errno.ENETUNREACH,
     errno.ENOBUFS,
 }
-"""Errors which mean that a server has no path for a packet. They are results of a test, not failures of the lab."""
+"""Socket errors which mean that a server has no path for a packet. They are results of a test, not failures of the lab."""
 
 _NEARLY_ALL = 1 - 1e-6
-"""The smallest sum of the shares of a hop's links with which every packet counts as crossing one of these links."""
+"""The smallest sum of traffic shares for which every packet counts as crossing a hop. A hop can have several links."""
 
 _HEADER = struct.Struct("!II")
 _HEADERS = {socket.AF_INET: 20 + 8, socket.AF_INET6: 40 + 8}
@@ -88,9 +88,9 @@ _DO_NOT_FRAGMENT = {
 class QueuePair:
     """One direction of a queue pair between two NICs (``SERVER:NIC``).
 
-    - ``hops``: the links that its packets should cross, hop by hop.
+    - ``hops``: the links that its packets should cross: for each hop, the possible links.
     - ``tunnel_bytes``: the bytes that a tunnel adds to each packet between leaves; 0 without tenants.
-    - ``certain``: for each hop, True if every packet crosses one of its links. Paths to a layer-2 network may differ in
+    - ``certain``: for each hop, True if every packet crosses one of the hop's links. Paths to a layer-2 network may differ in
       length; only some packets then cross the extra hops of the longer path.
     """
 
@@ -148,7 +148,7 @@ def queue_pairs(lab: Running, routes: Routes, most: int = MOST_QUEUE_PAIRS) -> t
 
 
 def _families(nic: Nic, far: Nic) -> list[tuple[Family | None, int]]:
-    """Return the address families that both NICs have, each with the number of the first NIC's addresses."""
+    """Return (address family, number of the first NIC's addresses) for each family that both NICs have."""
     here: set[Family] = {address.family for address in nic.addresses}
     shared = here.intersection(address.family for address in far.addresses)
     return [(family, len(nic.addresses_of(family))) for family in sorted(shared)]
@@ -174,7 +174,7 @@ def forbidden_pairs(lab: Running) -> list[QueuePair]:
 def pairs_apart(lab: Running) -> list[QueuePair]:
     """Return queue pairs between NICs in different planes of a fabric, on different servers.
 
-    There is one queue pair for each two addresses of the same path color and address family.
+    Each pair of addresses with the same path color and address family gives one queue pair.
     """
     network = lab.plan.network
     nics = [(server.name, nic) for server in network.servers for nic in server.nics if network.plane_of(nic)]
@@ -241,7 +241,7 @@ class Traffic:
         return self._mtu[pair.src_gid]
 
     def send(self, flow: int, sequence: int, pair: QueuePair, ip_bytes: int = 0) -> bool:
-        """Send a packet of a flow. Return False if the server has no path for the packet.
+        """Send a packet, which carries the numbers ``flow`` and ``sequence``. Return False if the server has no path for the packet.
 
         ``ip_bytes`` is the size of the packet with its headers; 0 sends no padding.
         """
@@ -320,7 +320,10 @@ class Traffic:
 
 
 def reached(traffic: Traffic, pairs: Sequence[QueuePair], tries: int = 3, ip_bytes: int | None = 0) -> list[QueuePair]:
-    """Return the queue pairs of which no packet arrived in ``tries`` attempts. ``ip_bytes`` is explained at ``Traffic.deliver``."""
+    """Return the queue pairs from which no packet arrived in ``tries`` attempts.
+
+    ``ip_bytes`` is the size of packets; None means the largest size that the NIC sends.
+    """
     left = list(pairs)
     traffic.flush()
     for _ in range(tries):
@@ -331,11 +334,11 @@ def reached(traffic: Traffic, pairs: Sequence[QueuePair], tries: int = 3, ip_byt
 
 
 def spread(pairs: Sequence[QueuePair], most: int) -> list[QueuePair]:
-    """Return at most ``most`` queue pairs, evenly selected from all."""
+    """Return at most ``most`` queue pairs, selected at equal distances from the list."""
     step = max(len(pairs) / most, 1.0) if most else 1.0
     return [pairs[int(place * step)] for place in range(min(most, len(pairs)))]
 
 
 def named(pairs: Iterable[QueuePair], most: int = 8) -> tuple[str, ...]:
-    """Return the texts of the first ``most`` queue pairs."""
+    """Return the names of the first ``most`` queue pairs."""
     return tuple(str(pair) for _, pair in zip(range(most), pairs, strict=False))

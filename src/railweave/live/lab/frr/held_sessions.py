@@ -1,8 +1,8 @@
 """Sessions with FRR's daemons, and the recovery of BGP sessions that BFD holds down, which FRR 10.3 does not restore by itself.
 
-If BFD went down at both ends of a session, the bgpd at each end keeps the state "BFD down". Each bgpd then refuses the
-connections of the other ("incoming conn rejected - no AF activated for peer"), so that the session does not come up.
-BFD follows the session, so BFD never comes up either. FRR's pull request 18562, by its title, fixes this. Configuring
+If BFD went down at both ends of a session, the bgpd at each end keeps the state "BFD down". Each bgpd then refuses
+connections from the other end ("incoming conn rejected - no AF activated for peer"), so the session stays down.
+BFD waits for the session, so BFD stays down too. FRR's pull request 18562, by its title, fixes this. Configuring
 BFD again at one end clears the state.
 """
 
@@ -33,7 +33,7 @@ _SUCCESS, _WARNING = 0, 1  # lib/command.h
 
 
 class Vty:
-    """A privileged session with one daemon of a router. ``run`` is the folder that the daemon sees as /run/frr."""
+    """A privileged command session with one daemon of a router. ``run`` is the folder that the daemon sees as /run/frr."""
 
     def __init__(self, run: Path, daemon: str) -> None:
         self._name = daemon
@@ -95,13 +95,13 @@ class Vty:
 
 
 PATIENCE_S = 7
-"""The seconds to wait before sessions are released. This is more than the 5 s after which sessions try to connect again by themselves."""
+"""The seconds to wait before sessions are released; sessions try to connect again by themselves after 5 s."""
 
 
 def release(lab: Running) -> list[str]:
     """Release BGP sessions that BFD holds down, by configuring BFD again for groups of leaves.
 
-    Return the released sessions as ``leaf interface``, and add them to ``lab``. Do nothing within ``PATIENCE_S``
+    Return the released sessions, each as ``leaf interface``, and add them to ``lab``. Do nothing within ``PATIENCE_S``
     seconds of the last release: configuring BFD resets sessions, so more frequent releases would keep them down.
     """
     released: list[str] = []
@@ -141,7 +141,10 @@ def _is_held(vty: Vty, name: str, state: str | None) -> bool:
 def wait_and_release(
     lab: Running, expected: Routes, limit_s: float, poll_s: float = fib.POLL_S
 ) -> tuple[float | None, list[Difference]]:
-    """Wait as ``fib.wait`` does, and meanwhile release sessions that BFD holds down. The network must have no faults."""
+    """Wait until the kernels forward as expected, and meanwhile release sessions that BFD holds down.
+
+    Return (seconds, remaining differences) as ``fib.wait`` does. The network must have no faults.
+    """
     took, left = fib.wait(lab, expected, min(PATIENCE_S, limit_s), poll_s)
     spent = 0.0
     while took is None and spent < limit_s:

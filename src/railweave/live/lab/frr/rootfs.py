@@ -1,4 +1,7 @@
-"""The FRR that a lab runs: the system's FRR, or FRR in a root folder. The root folder is created once, and the vtysh validator uses it too."""
+"""The FRR that a lab runs: the system's FRR, or FRR in a root folder.
+
+The root folder is created once. The validator that checks ``frr.conf`` with vtysh uses it, too.
+"""
 
 from __future__ import annotations
 
@@ -28,9 +31,9 @@ CACHE = Path("/var/cache/railweave")
 
 @dataclass(frozen=True)
 class FrrRequirement:
-    """The FRR release that a network requires: the oldest suitable release, and the reason as text.
+    """The FRR release that a network requires: the oldest suitable release, and the reason in a sentence.
 
-    ``suite`` is the Debian suite that has this release. ``folder`` is the name of its root folder.
+    ``suite`` is the Debian suite that has this release. ``folder`` is the name of the root folder for it.
     """
 
     oldest: tuple[int, int]
@@ -49,7 +52,7 @@ AIGP = FrrRequirement(OLDEST, "the fabric file has `emulation: aigp`")
 """The requirement of a network with emulated AIGP. FRR has ``bgp bestpath aigp`` since release 10.0."""
 
 TENANTS = FrrRequirement(OLDEST, "tenants' VRFs are network namespaces")
-"""The requirement of a network with tenants: the release in which their VRFs were tested."""
+"""The requirement of a network with tenants. Their VRFs were tested with this release."""
 
 IPV6_TUNNELS = FrrRequirement((10, 6), "tunnels end on IPv6 addresses", "forky", "frr-forky")
 """The requirement of tunnels over IPv6.
@@ -90,7 +93,7 @@ class Frr:
 
     @property
     def origin(self) -> str:
-        """The version of FRR as text, with its root folder if that is not `/`."""
+        """The version of FRR as ``FRR 10.3``, followed by its root folder if that is not `/`."""
         return f"FRR {self.version}" + ("" if self.root == Path("/") else f" in {self.root}")
 
 
@@ -154,7 +157,7 @@ def find(given: Path | None, wanted: FrrRequirement, announce: Callable[[str], N
 
 
 def given(root: Path) -> Frr:
-    """Return the FRR in a root folder, of any release that a lab accepts. Raises ``LabError`` if the folder does not contain such a release."""
+    """Return the FRR in a root folder. Raises ``LabError`` if the folder has no FRR, or a release that a lab does not accept."""
     if not (root / _DAEMONS / "zebra").exists():
         raise LabError(f"there is no FRR in {root}: run `sudo make validators`, then give .validators/frr-forky")
     anything = FrrRequirement(OLDEST, suite="any")
@@ -162,7 +165,7 @@ def given(root: Path) -> Frr:
 
 
 def known(root: Path, version: str) -> Frr:
-    """Return the FRR that a lab was started with. Raises ``LabError`` if its root folder has no user ``frr``."""
+    """Return the FRR with which a lab was started. Raises ``LabError`` if its root folder has no user ``frr``."""
     return Frr(root, version, *_ids(root))
 
 
@@ -192,7 +195,7 @@ def _checked(
 def _reported_version(root: Path) -> str:
     """Return the version that zebra reports; empty if it reports none.
 
-    The result is also empty for a root folder other than the system's, because no program of such a folder is run here.
+    No program from a root folder is run here. For any folder other than `/`, the result is therefore empty.
     """
     if root != Path("/"):
         return ""

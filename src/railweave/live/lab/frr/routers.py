@@ -1,4 +1,4 @@
-"""The routers of a lab: FRR's daemons and ``nftables.conf`` of each switch, in its network namespace and with its own folders."""
+"""The routers of a lab: each switch's FRR daemons and ``nftables.conf``, in its network namespace and with its own folders."""
 
 from __future__ import annotations
 
@@ -58,16 +58,16 @@ def load(place: Place, configs: Iterable[DeviceConfig], progress: Callable[[str]
 
 
 FOLDERS = ("etc/frr", "run/frr", "var/lib/frr", "var/tmp/frr")
-"""The folders that daemons write to.
+"""The folders to which daemons write.
 
-Each router has its own copies, which are mounted over the folders of the root folder so that only its processes see
-them.
+Each router has its own copies. They are mounted over the folders of the root folder, so that only the router's processes
+see them.
 """
 
 LOAD_LIMIT_S = 120
 
 _ROOT = "root"
-"""The name of the file that has a router's root folder and release, if they differ from the lab's."""
+"""The name of the file that records a router's root folder and FRR release, if they differ from the lab's."""
 
 # FRR prints its machine's name as that of the router: each router has a machine of its own name.
 _ENTER = """
@@ -199,13 +199,16 @@ def add_vrfs(place: Place, config: DeviceConfig) -> None:
 
 
 def daemons_of(frr: Frr, config: DeviceConfig) -> tuple[str, ...]:
-    """Return the daemons that a router runs: those of the lab's routers that the switch's own operating system would start too."""
+    """Return the daemons that a router runs.
+
+    They are the daemons of the lab's FRR that the switch's designed operating system would start, too.
+    """
     started = system(config.nos).daemons(config)
     return tuple(daemon for daemon in frr.daemons if started is None or daemon in started)
 
 
 def not_started(frr: Frr, config: DeviceConfig, daemon: str) -> str:
-    """Return a sentence if the switch's own operating system does not start a daemon; empty if it does."""
+    """Return a sentence if the switch's designed operating system does not start a daemon; empty if it does."""
     return "" if daemon in daemons_of(frr, config) else f"{config.name} runs no {daemon}: {config.nos} starts none"
 
 
@@ -216,8 +219,7 @@ def _options(config: DeviceConfig) -> str:
 def solicit(place: Place, configs: Iterable[DeviceConfig]) -> None:
     """Send router solicitations (RFC 4861, section 4.1) from all routers, so that sessions start early.
 
-    Otherwise a router that started late waits up to 10 s for the next unsolicited advertisement of a router that
-    started before.
+    Without them, a router that starts late waits up to 10 s for the next unsolicited advertisement of an earlier router.
     """
     message = struct.pack("!BBHI", 133, 0, 0, 0)  # router solicitation; the kernel fills in the checksum
     for config in configs:
@@ -267,7 +269,7 @@ def restart(place: Place, frr: Frr, config: DeviceConfig, daemon: str) -> None:
 
 
 def _graceful(config: DeviceConfig, daemon: str) -> str:
-    """Return the option for a graceful restart of bgpd if the router uses it; empty otherwise and for other daemons.
+    """Return the option that starts bgpd with a graceful restart, if the router uses it; otherwise and for other daemons, empty.
 
     With this option, bgpd waits for all neighbors before it chooses paths.
     """
@@ -293,7 +295,7 @@ def _load(place: Place, name: str, command: list[str], environment: dict[str, st
 
 
 def write_root(place: Place, name: str, frr: Frr) -> None:
-    """Record the root folder from which a router's daemons are started, in place of the lab's root folder."""
+    """Record the root folder and FRR release from which a router's daemons are started, if they are not the lab's."""
     write_file(place.router(name) / _ROOT, f"{frr.root}\n{frr.version}\n")
 
 

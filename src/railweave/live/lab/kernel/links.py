@@ -63,7 +63,7 @@ def probe(lab: str) -> None:
 
 
 ROOM = 65_536
-"""The smallest number of entries to which the limits of the IPv6 and IPv4 neighbor tables are raised.
+"""The smallest limit of IPv6 and IPv4 neighbor entries that a lab needs. Lower limits are raised to this number.
 
 The default is 1,024 (Linux, Documentation/networking/ip-sysctl: neigh/default/gc_thresh3). A full table drops packets
 of queue pairs and of BFD.
@@ -74,7 +74,7 @@ OF_A_LINK = 10
 
 
 def make_room(links: int) -> None:
-    """Raise the limits of the neighbor tables to the number of entries that ``links`` links need, and at least to ``ROOM``. Higher limits stay.
+    """Raise the limits of the neighbor tables to what ``links`` links need, at least to ``ROOM`` entries. Higher limits stay.
 
     The limits are not lowered afterwards. If the limits cannot be read, as in a container, nothing is changed. Raises
     ``LabError`` if a limit cannot be set.
@@ -110,7 +110,7 @@ SERVER = {
 
 
 def make(lab: str, plan: Plan) -> None:
-    """Create namespaces, cables and bridges, and bring up the interfaces of routers. Servers bring up their NICs themselves.
+    """Create namespaces, cables and bridges, and bring up the interfaces of routers. ``hosts.prepare`` brings up the servers' NICs.
 
     Raises ``LabError`` with the message of ``ip`` if the kernel refuses a command.
     """
@@ -135,9 +135,9 @@ def _end(lab: str, plan: Plan, plug: Plug) -> str:
 
 
 def router_lines(config: DeviceConfig, vrf: str = "") -> Iterator[str]:
-    """Yield the commands of ``ip`` that set up a router's main namespace or one VRF: bridges of server VLANs, ports and MTUs.
+    """Yield the commands of ``ip`` that set up a router's main namespace, or the namespace of ``vrf``.
 
-    The interfaces are brought up.
+    They create bridges for server VLANs, set MTUs, and bring up ports and bridges.
     """
     of_vrf = vrf_by_interface(config)
     gateways = [gateway for gateway in config.gateways if gateway.vrf == vrf]
@@ -182,7 +182,7 @@ def _shared(gateway: Gateway) -> str:
 
 
 def _addresses(config: DeviceConfig) -> Iterator[str]:
-    """Yield the lines for ``ip`` that add addresses which a switch's operating system sets itself, outside ``frr.conf``."""
+    """Yield the commands of ``ip`` that add addresses which a switch's operating system sets itself, outside ``frr.conf``."""
     for address in config.loopbacks():
         yield f"address add {address} dev lo"
     for interface in (*config.fabric_interfaces(), *config.gateways):

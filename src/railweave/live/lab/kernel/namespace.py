@@ -1,4 +1,4 @@
-"""Network namespaces: functions to enter them, run commands, set parameters, read counters, and find an interface's namespace."""
+"""Network namespaces: functions to enter them, run commands, set kernel parameters, and read link counters."""
 
 from __future__ import annotations
 

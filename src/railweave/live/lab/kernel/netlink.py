@@ -43,9 +43,11 @@ TENTATIVE, DEPRECATED = 0x40, 0x20
 
 @dataclass(frozen=True, slots=True)
 class KernelRoute:
-    """A route of the main table: its prefix, its origin, and the indexes of the interfaces over which it can send now.
+    """A route of the main table.
 
-    ``gateways`` has an address for each interface, possibly of the other address family (RFC 8950), or "" if there is none.
+    - ``protocol``: the origin of the route, such as ``BGP``.
+    - ``interfaces``: the indexes of the interfaces over which the route can send now.
+    - ``gateways``: the next hop on each interface, possibly of the other address family (RFC 8950); "" if there is none.
     """
 
     prefix: str
@@ -66,7 +68,7 @@ class Counters:
 
 @dataclass(frozen=True, slots=True)
 class KernelAddress:
-    """An address of an interface."""
+    """An address of an interface. ``interface`` is the index of the interface; ``scope`` and ``flags`` are as in rtnetlink(7)."""
 
     interface: int
     address: str
@@ -76,7 +78,7 @@ class KernelAddress:
 
 
 class Netlink:
-    """A netlink socket in a namespace, to query its kernel."""
+    """A netlink socket in a network namespace, which queries the kernel about this namespace."""
 
     def __init__(self, namespace: str) -> None:
         with entered(namespace):
@@ -90,7 +92,7 @@ class Netlink:
         self._socket.close()
 
     def routes(self, family: int) -> list[KernelRoute]:
-        """Return the unicast routes of the main table, with the members of their next-hop groups that are up."""
+        """Return the unicast routes of the main table. Next hops that are down are left out. ``family`` is the socket address family."""
         routes: list[KernelRoute] = []
         for body in self._dump(_GET_ROUTE, _NEW_ROUTE, struct.pack("=BBBBBBBBI", family, *[0] * 8)):
             length, _, _, table, protocol, _, kind = struct.unpack_from("=xBBBBBBB", body)
@@ -137,7 +139,7 @@ class Netlink:
     def _dump(self, ask: int, expect: int, request: bytes) -> Iterator[bytes]:
         """Yield the message bodies of a netlink dump. If the kernel's state changed meanwhile, the dump is requested again.
 
-        ``ask`` and ``expect`` are the message types of request and answer.
+        ``ask`` and ``expect`` are the message types of request and answer; ``request`` is the body of the request.
         """
         while True:
             bodies = self._dump_once(ask, expect, request)

@@ -19,7 +19,7 @@ PROC = Path("/proc")
 
 
 def of_lab(lab: str) -> list[int]:
-    """Return the process ids with a lab's mark: the processes that the lab started, and their children."""
+    """Return the process ids that have a lab's mark: the processes that the lab started, and their descendants."""
     mark = f"{MARK}={lab}".encode()
     pids: list[int] = []
     for path in PROC.iterdir():

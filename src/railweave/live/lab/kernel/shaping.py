@@ -1,6 +1,6 @@
 """Slow and lossy links, by queueing disciplines at their interfaces (tc(8)), and links that are down.
 
-The disciplines need htb, tbf and cls_bpf of the kernel. netem is not used, because many kernels lack it.
+The kernel must have the disciplines htb and tbf, and cls_bpf. netem is not used, because many kernels lack it.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ It is larger than a packet of the largest MTU, because the link would otherwise 
 _QUEUE = "50ms"
 
 FULL_BITS_PER_S = 400_000_000_000
-"""The rate of a link that is not slow yet.
+"""The rate in bit/s of a link that will be slow, but is not yet.
 
 A kernel drops the packets that it sends while it exchanges the queueing discipline of an interface, but none while it
 changes the rate of the discipline (tc-tbf(8)). A link that will be slow therefore gets this rate first.

@@ -1,11 +1,11 @@
-"""The VXLAN tunnels of tenants.
+"""The VXLAN tunnels of tenants in a lab.
 
 Each VRF has a bridge with the VXLAN device of its VNI. Outer packets use the switch's main namespace.
 
-The VNI of a layer-2 network also has a VXLAN device, which is a port of the VLAN's bridge and leads to the leaves with
+The VNI of a layer-2 network also has a VXLAN device. It is a port of the VLAN's bridge and leads to the other leaves with
 this VLAN.
 
-FRR's zebra finds a VXLAN device only if it appears after the VRF, and sometimes not even then (FRR's issue 19403).
+FRR's zebra finds a VXLAN device only if the device appears after the VRF, and sometimes not even then (FRR's issue 19403).
 Therefore tunnels are created after the daemons start, and devices that zebra did not find are created again.
 """
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from railweave.model.device.model import DeviceConfig
 
 PATIENCE_S, LIMIT_S = 3, 30
-"""Two times in seconds: the time after which a device that zebra has not found is created again, and the longest time to wait in total."""
+"""Two times in seconds: the wait before a device that zebra has not found is created again, and the longest wait in total."""
 
 HEADER_BYTES = {"ipv4": 20 + 8 + 8 + 14, "ipv6": 40 + 8 + 8 + 14}
 """The bytes that a tunnel adds before an IP packet: outer IP, UDP, VXLAN and the inner frame's Ethernet header."""

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 FABRIC_START = "use a file that `railweave init` writes as a start"
-"""The fix of a fabric file that is empty or no map."""
+"""The suggested correction for an empty or malformed fabric file."""
 
 _KINDS = {
     "model_type": "a map",
@@ -46,14 +46,14 @@ _KINDS = {
     "bool_type": "true or false",
     "bool_parsing": "true or false",
 }
-"""The expected kind of value in words, by the type of the pydantic error for a value of the wrong kind."""
+"""The expected kind of value, in words, by pydantic's type of error."""
 
 
 @dataclass(frozen=True, slots=True)
 class Mistake:
-    """A mistake in a document: the faulty part, the fault, and the correction.
+    """A mistake in a document: the faulty part (``at``), the fault, and the correction.
 
-    - ``places``: alternatives to ``at``. The error points at the first of them that is present in the document.
+    - ``places``: alternatives to ``at``. The error points at the first that the document contains.
     - ``earlier``: an earlier part whose value this part repeats.
     """
 
@@ -65,10 +65,10 @@ class Mistake:
 
 
 def mistakes(model: type[BaseModel], value: Any, errors: Iterable[ErrorDetails]) -> list[Mistake]:  # noqa: ANN401 - plain YAML
-    """Return the mistakes in ``value``, from pydantic's errors for ``model``, in words for the file's author.
+    """Return the mistakes in ``value`` from pydantic's errors for ``model``, in words for the file's author.
 
-    If a value matches none of several permitted types, pydantic reports one error for each type. These errors become
-    one mistake. If the value has one of these types and the real mistake is inside the value, they are dropped.
+    If a value fits none of several permitted types, pydantic reports one error for each type. These become one mistake. If
+    the value has one of these types and the real mistake is inside the value, they are dropped.
     """
     located = [(_present(value, detail["loc"]), detail) for detail in errors]
     inside = {path[:depth] for path, _ in located for depth in range(len(path))}
@@ -116,8 +116,8 @@ def _mistake(model: type[BaseModel], value: Any, path: Location, detail: ErrorDe
 def _meant(value: object, expected: str) -> str:
     """Return "did you mean ...?" with the permitted word closest to ``value``, or an empty string if none is close.
 
-    If ``value`` is the beginning of several permitted words, such as ``dlb`` of two modes, all of them are returned.
-    ``expected`` lists the permitted words in quotes, such as ``'all', 'server' or 'fabric'``.
+    If ``value`` is the beginning of several permitted words, the phrase contains all of them. ``expected`` lists the
+    permitted words in quotes, such as ``'all', 'server' or 'fabric'``.
     """
     permitted, given = re.findall(r"'([^']*)'", expected), str(value).casefold()
     longer = [word for word in permitted if len(given) > 1 and word.casefold().startswith(f"{given}-")]
@@ -133,7 +133,7 @@ _BOUNDS = {
     "greater_than": ("gt", "more than"),
     "greater_than_equal": ("ge", "at least"),
 }
-"""Pydantic's errors for numbers out of bounds: for each error type, the key of the bound and its wording in messages."""
+"""For each pydantic error about a number out of bounds: the bound's key and its wording in messages."""
 
 
 def _plain_words(detail: ErrorDetails) -> str:
@@ -148,10 +148,9 @@ def _plain_words(detail: ErrorDetails) -> str:
 
 
 def wrong_value(detail: ErrorDetails) -> WrongValueError:
-    """Return the error that a validator raised.
+    """Return a pydantic error as a ``WrongValueError``. If a validator raised such an error, return that one.
 
-    Any other pydantic error is converted to such an error, with railweave's plain message if there is one, or else with
-    pydantic's message.
+    Any other error gets railweave's plain message or, without one, pydantic's message.
     """
     error = detail.get("ctx", {}).get("error")
     if isinstance(error, WrongValueError):
@@ -171,7 +170,7 @@ def _unknown_key(model: type[BaseModel], value: Any, path: Location) -> Mistake:
 
 
 def _wrong_kind(model: type[BaseModel], path: Location, value: Any, wanted: Sequence[str]) -> Mistake:  # noqa: ANN401
-    """Return the mistake for a value of the wrong kind, such as a list in place of a map or a number in place of text."""
+    """Return the mistake for a value of the wrong kind, such as a list in place of a map."""
     name = _name(path)
     not_wanted = f"neither {' nor '.join(wanted)}" if len(wanted) > 1 else f"not {wanted[0]}"
     if not path:
@@ -189,7 +188,7 @@ def _wrong_kind(model: type[BaseModel], path: Location, value: Any, wanted: Sequ
 
 
 def _remedy(model: type[BaseModel], path: Location, value: Any, wanted: str) -> str:  # noqa: ANN401
-    """Return advice on how to write a value as the expected kind, or an empty string without advice."""
+    """Return advice on writing a value as the expected kind ``wanted``, or "" without advice."""
     if wanted == "a list":
         return "begin each entry with a dash" if isinstance(value, dict) else f"write it as [{value}]"
     if wanted != "a map":
@@ -228,7 +227,7 @@ def _at(value: Any, path: Location) -> Any:  # noqa: ANN401 - walks plain YAML
 def _present(value: Any, location: Location) -> Location:  # noqa: ANN401 - walks plain YAML
     """Return the part of a pydantic location that exists in the file.
 
-    Names of union branches and absent parts are left out.
+    Names of alternative types and absent parts are left out.
     """
     path: list[Key] = []
     for part in location:
@@ -245,7 +244,7 @@ def _present(value: Any, location: Location) -> Location:  # noqa: ANN401 - walk
 def models_at(model: type[BaseModel], path: Location) -> list[type[BaseModel]]:
     """Return the models that a value at a path can have.
 
-    Starting at ``model``, the path leads through fields, lists, maps and unions.
+    The path leads from ``model`` through fields, lists, maps and unions.
     """
     frontier: list[Any] = [model]
     for part in path:
@@ -288,35 +287,35 @@ _WORDS: dict[str, Any] = {"": None, "~": None, "null": None, "true": True, "fals
 
 @dataclass
 class Document:
-    """A YAML file: its plain value, and the line of each part."""
+    """A YAML file: its content as Python values, and each part's line."""
 
     file: str
     value: Any
     lines: dict[Location, int] = field(default_factory=dict[Location, int])
     values: int = 0
-    """The number of values in the document, after aliases and host lists are expanded."""
+    """The number of values after the expansion of aliases and host lists."""
     as_text: bool = False
-    """True if every value keeps its written text."""
+    """True if every value is kept as text."""
     start: str = FABRIC_START
-    """The fix of a file that is empty or no map: the place that shows such a file."""
+    """The suggested correction if the file is empty or not a map."""
 
     def line(self, location: Iterable[Key]) -> int:
-        """Return the line of a part, counted from 1. If the file does not contain the part, return the line of its nearest parent."""
+        """Return the line of a part, counted from 1. If the file lacks the part, return the line of its nearest parent."""
         path = tuple(location)
         while path and path not in self.lines:
             path = path[:-1]
         return self.lines.get(path, 1)
 
     def problem(self, location: Iterable[Key], message: str, fix: str = "") -> Problem:
-        """Return a problem with the file and line of a part."""
+        """Return a problem with the file and line of ``location``."""
         return Problem(FileLine(self.file, self.line(location)), message, fix)
 
 
 def read_document(path: Path, *, as_text: bool = False, start: str = FABRIC_START) -> Document:
-    """Read one YAML file. With ``as_text``, keep the written text of every value.
+    """Read one YAML file. With ``as_text``, every value is kept as text.
 
-    ``start`` is the fix of a file that is empty or no map. If it is not that of a fabric file, it is also the fix of a missing file.
-    Raises ``SpecError`` if the file is missing, unreadable, malformed or too large.
+    ``start`` is the suggested correction for a file that is empty or not a map. Unless it is the default, it is also used
+    for a missing file. Raises ``SpecError`` if the file is missing, unreadable, malformed or too large.
     """
     try:
         text = read_text(path, MOST_BYTES)
@@ -339,7 +338,7 @@ def _nearby(path: Path) -> str:
 
 
 def _construct(node: Any, path: Location, document: Document, around: tuple[int, ...]) -> Any:  # noqa: ANN401 - YAML
-    """Return the plain value of a YAML node. ``around`` holds the ids of the enclosing nodes, to detect circular aliases."""
+    """Return the plain value of a YAML node. ``around`` holds the enclosing nodes' ids, to detect circular aliases."""
     document.lines.setdefault(path, node.start_mark.line + 1)
     document.values += 1 if not isinstance(node, yaml.ScalarNode) else _names_in(node.value)
     if document.values > MOST_VALUES:

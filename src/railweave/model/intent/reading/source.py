@@ -1,6 +1,6 @@
-"""The three input files of a network, read together. Fields of the fabric file can be changed on reading.
+"""The three input files of a network, read together. Callers can change fields of the fabric file on reading.
 
-``Fields`` finds the field of these files that requires a value, or the field's default.
+``Fields`` finds the field of these files that requires a value, or its default.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ if TYPE_CHECKING:
 
 
 def changed(value: Any, changes: Mapping[str, str]) -> None:  # noqa: ANN401 - what a file holds
-    """Set fields in the plain value of a file. Keys of ``changes`` are paths such as ``topology.spines`` or ``servers.0.stripe``.
+    """Set fields in ``value``, a file's plain content. Keys of ``changes`` are paths such as ``topology.spines`` or ``servers.0.stripe``.
 
-    Values are YAML text. Missing maps on a path are created. If a path cannot be followed, nothing is changed, and
-    validation reports the fault.
+    Their values are YAML text. Missing maps on a path are created. If a path cannot be followed, nothing is changed, and
+    validation reports it.
     """
     for path, text in changes.items():
         *names, last = path.split(".")
@@ -61,11 +61,11 @@ class Source:
     inventory: Inventory
     lock: Lock
     own_lock: bool = True
-    """False if the lock is that of a different fabric file or build folder."""
+    """False if the lock belongs to a different fabric file or build folder."""
     as_written: Mapping[tuple[str, str], Role] = field(default_factory=dict[tuple[str, str], "Role"])
     """The roles as the fabric file defines them, by (fabric, role).
 
-    Only roles whose switches ``--device`` has replaced in this source are included.
+    Only roles whose switches the option ``--device`` has replaced are included.
     """
 
 
@@ -101,9 +101,8 @@ def read_source(
 class Field(NamedTuple):
     """A field of the fabric file that may require a value.
 
-    - ``keys``: the path of the field. A key that is a switch or a server also selects the host list that contains it,
-      and the entry of ``servers`` with this name. ``("inventory", COLUMN, DEVICE, INTERFACE)`` is a cell of the
-      inventory.
+    - ``keys``: the path of the field. The name of a switch or server also selects the host list that contains it, and the
+      entry of ``servers`` with this name. ``("inventory", COLUMN, DEVICE, INTERFACE)`` is a cell of the inventory.
     - ``when``: a path that must be in the file. If it is absent, the next field in the list is used.
     """
 
@@ -151,7 +150,7 @@ class Fields:
         return FieldSource(companion(self._path, "inventory.csv").name, item.line, f"{column}: {getattr(item, column)}")
 
     def _found(self, keys: Sequence[str]) -> tuple[tuple[str | int, ...], int]:
-        """Return (the part of a path that the file has, as the file's own keys; its length)."""
+        """Return (part of a path that the file contains, with the file's keys; number of keys)."""
         at, path = self._document.value, list[str | int]()
         for key in keys:
             part = _own_key(at, key)
@@ -184,7 +183,7 @@ def _at(value: Any, path: Sequence[str | int]) -> Any:  # noqa: ANN401 - what a 
 
 
 def _own_key(at: object, key: str) -> str | int | None:
-    """Return the key of a part of a file: ``key`` itself, the host list that contains it, or the index of its entry in a list."""
+    """Return the key by which ``at`` contains ``key``: the same key, a host list, or an index in a list."""
     if isinstance(at, dict):
         names = cast("dict[str, object]", at)
         if key in names:
@@ -225,7 +224,7 @@ def _text(value: object) -> str:
 def _default(path: tuple[str | int, ...], rest: tuple[str, ...]) -> str:
     """Return the default of a field as a phrase.
 
-    ``path`` is the part of its path that the file has; ``rest`` is the remaining keys.
+    ``path`` is the part of the field's path that exists in the file, ``rest`` the rest.
     """
     models, value, words = models_at(FabricFile, path), cast("object", None), ""
     for key in rest:

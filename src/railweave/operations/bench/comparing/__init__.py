@@ -1,1 +1,1 @@
-"""Comparisons of results with other results and with predictions: pairs, regressions, verdicts and likely causes."""
+"""Comparisons of benchmark results with other results and with predictions: slow pairs, regressions, verdicts and likely causes."""

@@ -1,4 +1,4 @@
-"""Bandwidth by message size: from the latest run, from earlier runs, and as predicted."""
+"""Curves of bandwidth by message size, from the latest run, from earlier runs and from predictions, and comparison with predictions."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ def against_prediction(
 ) -> list[Row]:
     """Return a row for each number that was both predicted and measured, and a row for each failed run, sorted by key.
 
-    A number is worse if it is below the band of its prediction by more than ``tolerance``. If ``tolerance`` is None,
-    the tolerance of the run's plan is used or, without a plan, ``TOLERANCE``. Plans have a larger tolerance if the
-    error of predictions is unknown.
+    A number is worse if it is below the band of its prediction by more than ``tolerance``, a fraction. If ``tolerance`` is
+    None, the fraction in the run's plan is used or, without a plan, ``TOLERANCE``. Plans have a larger fraction if the error of
+    predictions is unknown.
 
     - Several runs of the same test share one row, with their median and the prediction of the latest run.
     - ``more``: settings that follow from the network (``located``), by run id.
@@ -55,7 +55,7 @@ def allowed_of(run: Run) -> float:
 def _of(key: Key, runs: Sequence[Run], accounts: Mapping[str, RunPrediction]) -> Prediction | None:
     """Return the prediction for a key, from the latest run that has one; None if no run has one.
 
-    A prediction without a place applies to both in-place and out-of-place results.
+    A prediction that does not say in-place or out-of-place applies to both. ``accounts`` has new predictions by run id.
     """
     for run in reversed(runs):
         for prediction in sound(run.predictions):
@@ -72,7 +72,7 @@ def _of(key: Key, runs: Sequence[Run], accounts: Mapping[str, RunPrediction]) ->
 
 
 def sound(predictions: Iterable[Prediction]) -> list[Prediction]:
-    """Return the predictions whose value and band are finite and above 0. Other predictions come from damaged files."""
+    """Return the predictions whose value and band are finite and above 0. Damaged files may contain other predictions."""
     return [
         prediction
         for prediction in predictions
@@ -128,7 +128,7 @@ MOST_EARLIER = 4
 """The largest number of earlier runs that a curve shows. The latest of them are chosen."""
 
 Group = tuple[str, str, str, str, tuple[tuple[str, str], ...]]
-"""The key of a curve: the place of the run, the operation, in-place or out-of-place, the quantity, and all labels except the row's name.
+"""The key of a curve: (place of the run, operation, in-place or out-of-place, quantity, all labels except the row's name).
 
 Table rows that differ only in size belong to the same curve.
 """
@@ -139,7 +139,7 @@ class Curve:
     """A curve of bandwidth over message size. ``unit`` is the unit of its numbers.
 
     - ``now``: the number of the latest run for each of ``sizes``; None if that run has no number for a size.
-    - ``earlier``: for each earlier run, its title and its numbers in the same form.
+    - ``earlier``: (title, numbers) of each earlier run; the numbers are for the same sizes as in ``now``.
     - ``predicted``: for each of ``sizes``, the predicted value and the low and high ends of its band; None without a
       prediction.
     """
@@ -157,7 +157,7 @@ class Curve:
 
     @property
     def title(self) -> str:
-        """Return the title of the curve: the operation, the place, the run and the first labels."""
+        """Return the title of the curve: the operation, in-place or out-of-place, the run and the first labels."""
         details = ", ".join(filter(None, (self.where, *(f"{name} {text}" for name, text in self.labels[:4]))))
         return " ".join(filter(None, (self.operation, self.place, details and f"({details})")))
 
@@ -168,10 +168,11 @@ def curves(
     more: Mapping[str, Mapping[str, str]] | None = None,
     accounts: Mapping[str, RunPrediction] | None = None,
 ) -> list[Curve]:
-    """Return a curve for each operation, place and set of GPUs for which a run has several sizes.
+    """Return a curve for each operation, place (in-place or out-of-place) and set of GPUs for which a run has several sizes.
 
-    ``before`` has runs that are earlier than all of ``runs``. ``more`` and ``accounts`` are explained at
-    ``against_prediction``.
+    - ``before``: runs that are earlier than all of ``runs``.
+    - ``more``: settings that follow from the network, by run id.
+    - ``accounts``: new predictions, by run id, for runs that were stored without a prediction.
     """
     by_group: dict[Group, dict[str, dict[int, float]]] = {}
     ordered = {run.id: run for run in (*before, *runs)}

@@ -1,10 +1,10 @@
-"""An estimate of which NIC, server, cable or switch best explains the slow pairs of a mesh.
+"""An estimate of which NIC, server, cable or switch best explains the slow pairs among many measured pairs of servers.
 
-Every pair of a mesh crosses parts: two NICs, their servers, leaves, cables, spines. A collective crosses its servers
-(two or more) and their leaves. The estimate assumes one faulty part at a time: all or some of the pairs that cross the
-part are slow, and all other pairs are not. Only some are slow if, for example, a hash places each pair on one of eight
-parallel cables, and the choice is unknown. The part that makes the measured rates most likely is named first, and the
-second most likely part is named as its runner-up.
+A part is a component that can be faulty. Every pair crosses parts: two NICs, their servers, leaves, cables, spines. A
+collective crosses its servers (two or more) and their leaves. The estimate assumes one faulty part at a time: all or
+some of the pairs that cross the part are slow, and all other pairs are not. Only some are slow if, for example, a hash
+places each pair on one of eight parallel cables, and the choice is unknown. The part that makes the measured rates most
+likely is named first, and the second most likely part is named as its runner-up.
 
 If a switch or cable fails, its traffic takes other paths and slows the traffic there. So pairs that ran in the same
 round over the same leaf as a slow pair may be slow because of the same part. Such pairs are fitted separately, with a
@@ -33,15 +33,19 @@ if TYPE_CHECKING:
 
 
 KINDS = ("NIC", "link", "cables", "server", "leaf", "switch", "color", "rail")
-"""The kinds of parts, in order of preference. If the same pairs cross several parts, the part whose kind comes first is named.
+"""The kinds of parts of the network, in order of preference.
 
-``cables`` are the parallel cables between two switches; a hash selects one of them. A ``rail`` is all NICs of one name.
+If the same pairs cross several parts, the part whose kind comes first is named. ``cables`` are the parallel cables
+between two switches; a hash selects one of them. A ``rail`` is all NICs of one name.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class Part(JsonObject):
-    """A part of the network. ``also`` names other parts that the same pairs cross, so that the rates do not show which of these parts is faulty."""
+    """A part of the network, such as a NIC or a cable.
+
+    ``also`` names other parts that exactly the same pairs cross. The rates do not show which of all these parts is faulty.
+    """
 
     kind: str
     name: str
@@ -55,13 +59,13 @@ class Part(JsonObject):
 
 @dataclass(frozen=True, eq=False)
 class Parts:
-    """All parts of the network (NICs, servers, leaves, cables, spines), and the measured pairs that cross them.
+    """The parts of the network (NICs, servers, leaves, cables, spines) that measured pairs cross, and these pairs.
 
     A crossing is a part together with one pair that crosses it.
 
     - ``part``, ``pair``: for each crossing, the index of the part and the index of the pair.
-    - ``meeting``: for each pair, a number for each of its two leaves. Pairs with the same number ran over the same leaf
-      in the same round. The number is -1 if the leaf or the round is unknown.
+    - ``meeting``: for each pair, two numbers, one for each of its leaves. The number stands for a leaf in a round, so pairs
+      with the same number ran over the same leaf in the same round. It is -1 if the leaf or the round is unknown.
     """
 
     parts: tuple[Part, ...]
@@ -75,7 +79,7 @@ class Parts:
 
 
 def leaves_of(pair: Pair) -> set[str]:
-    """Return the known leaves of a pair."""
+    """Return the leaves that a pair crosses, as far as they are known from its leaves and links."""
     servers = set(pair.hosts)
     leaves = set(pair.leaves)
     for link in pair.links:
@@ -86,7 +90,7 @@ def leaves_of(pair: Pair) -> set[str]:
 
 
 def crossed(pair: Pair) -> Iterator[tuple[str, str]]:
-    """Yield the kind and name of every known part of the network that a pair crosses. A part may be yielded twice."""
+    """Yield (kind, name) of every known part of the network that a pair crosses, such as ("leaf", "leaf1"). A part may be yielded twice."""
     servers = set(pair.hosts)
     ends = [end for end in (pair.src, pair.dst) if ":" in end]
     for end in ends:
@@ -110,7 +114,7 @@ def crossed(pair: Pair) -> Iterator[tuple[str, str]]:
 
 
 def crossings(pairs: Sequence[Pair]) -> Parts:
-    """Return the parts that pairs cross. Parts that every pair crosses are left out, because they cannot explain a difference between pairs."""
+    """Return the parts that pairs cross. Parts that every pair crosses are left out, because they explain no difference between pairs."""
     by_part: dict[tuple[str, str], list[int]] = {}
     meetings: dict[tuple[str, str], int] = {}
     meeting = np.full((len(pairs), 2), -1, np.int64)
@@ -137,17 +141,17 @@ def crossings(pairs: Sequence[Pair]) -> Parts:
 
 
 FEWEST = 2
-"""The smallest number of pairs of which a median is computed."""
+"""The smallest number of pairs of which ``slowest`` computes a median."""
 MOST_PARTS = 3
-"""The largest number of parts of each kind to report."""
+"""The largest number of slow parts of each kind that ``slowest`` reports."""
 
 
 @dataclass(frozen=True, slots=True)
 class Slowest(JsonObject):
-    """A part and the rates of its pairs.
+    """A part of the network, and the rates of the pairs that cross the part.
 
-    ``level`` is the median rate of its pairs. ``others`` is the median over all parts of its kind. Both are fractions
-    of the expected rate.
+    ``level`` is the median rate of these pairs. ``others`` is the median of ``level`` over all parts of the same kind. Both
+    are fractions of the expected rate.
     """
 
     JSON = ("kind", "name", "level:4", "others:4", "pairs")
@@ -160,7 +164,7 @@ class Slowest(JsonObject):
 
 
 def slowest_table(parts: Iterable[Slowest]) -> Table:
-    """Return a table of the slowest parts of each kind."""
+    """Return a table of the slowest parts of the network, with the rates of their pairs."""
     return Table(
         (
             Column("kind", "text", "kind"),
@@ -183,9 +187,9 @@ def slowest_table(parts: Iterable[Slowest]) -> Table:
 
 
 def slowest(pairs: Sequence[Pair], most: int = MOST_PARTS) -> list[Slowest]:
-    """Return the slowest ``most`` parts of each kind that has several parts, slowest first.
+    """Return the slowest parts (NICs, servers, cables, …), at most ``most`` of each kind that has several parts, slowest first.
 
-    Parts are ranked by the median of their pairs, so one bad peer does not make a NIC slow.
+    Parts are ranked by the median rate of their pairs, so one bad peer does not make a NIC slow.
     """
     levels: dict[str, dict[str, list[float]]] = {}
     for pair in pairs:
@@ -219,31 +223,32 @@ Without this minimum, pairs in a simulator would have a deviation of 0.
 STRAY = 0.01
 """The fraction of the pairs that may be slow for unrelated reasons."""
 LEAST = 0.05
-"""The smallest slowdown, as a fraction, for which a part is named."""
+"""The smallest slowdown, as a fraction of the rate, for which a part of the network is named."""
 NEAR = 20
-"""The number of most likely parts for which the pairs that met their slow pairs (same round, same leaf) are examined too."""
+"""The number of most likely parts for which other pairs are examined too: those that ran over the same leaf and round as a slow pair."""
 MET = 0.8
-"""The weight of pairs that met a part's slow pairs (same leaf, same round), relative to pairs that cross the part.
+"""The weight of pairs that only ran over the same leaf and round as slow pairs of a part. Pairs that cross the part have a weight of 1.
 
-With a weight of 1, a failed spine and the spine that takes over its traffic would explain the same pairs equally
-well.
+With a weight of 1 for both, a failed spine and the spine that takes over its traffic would explain the same pairs
+equally well.
 """
 STEPS = 40
 """The number of expectation-maximization steps. The fit converges in about ten steps."""
 ENOUGH = 8.0
-"""The smallest rise of the log-likelihood, beyond the logarithm of the number of parts, for which a part is named.
+"""The smallest ``score`` of a part that is named, after the logarithm of the number of parts is subtracted.
 
-This rise corresponds to odds of about 3,000 to 1.
+This value corresponds to odds of about 3,000 to 1.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class Suspect(JsonObject):
-    """A part, and how well it explains the slow pairs.
+    """A part of the network, and how well it explains the slow pairs.
 
     - ``level``: the rate of the pairs that the part slows, as a fraction of their expected rate.
-    - ``share``: the fraction of the ``pairs`` crossing the part that are slow.
-    - ``score``: the rise of the log-likelihood, minus a penalty for the fitted parameters.
+    - ``pairs``: the number of pairs that cross the part.
+    - ``share``: the fraction of these pairs that are slow.
+    - ``score``: the rise of the log-likelihood if the part is faulty, minus a penalty for the fitted parameters.
     """
 
     JSON = ("*part", "level:4", "share:4", "pairs", "score:2")
@@ -255,7 +260,7 @@ class Suspect(JsonObject):
     score: float
 
     def to_text(self) -> str:
-        """Return the text to print after the part's name: how many pairs cross the part, and the rate of these pairs."""
+        """Return a clause about the pairs that cross the part: their number, the fraction that is slow, and the rate of the slow pairs."""
         slow = "" if self.share > 0.9 else f", {self.share:.0%} of them"
         return f"the {self.pairs} pairs that cross it{slow} get {self.level:.0%} of the usual"
 
@@ -264,7 +269,7 @@ class Suspect(JsonObject):
 class Estimate:
     """The result of the estimate over all pairs. Rates are fractions of the prediction, or of the median of comparable pairs.
 
-    - ``usual``: the median rate of the pairs; ``noise``: the standard deviation of the rates. Both are fractions, not
+    - ``usual``: the rate of healthy pairs. ``noise``: the standard deviation of the rates. Both are fractions, not
       Gbit/s.
     - ``suspects``: the suspected parts, in order. A slow pair that one suspect explains is not used for later suspects.
     - ``runners_up``: for each suspect, the second-best explanation of the same pairs; None if no other part explains
@@ -287,7 +292,7 @@ class Estimate:
 
 
 def estimate(pairs: Sequence[Pair], most: int = 5) -> Estimate:
-    """Return the suspected parts, at most ``most``, with the other results of the estimate. Pairs without a comparable rate are left out."""
+    """Return the estimate, with at most ``most`` suspected parts of the network. Pairs without an expected rate are left out."""
     given = [(pair, pair.relative) for pair in pairs if pair.relative is not None]
     if not given:
         return Estimate(0, 1.0, 0.0)
@@ -322,7 +327,7 @@ def estimate(pairs: Sequence[Pair], most: int = 5) -> Estimate:
 
 
 WIDEST = 0.15
-"""The largest distance from the usual rate, as a logarithm, at which a collective still counts toward the usual rate of collectives."""
+"""The largest distance from the usual rate, as a difference of logarithms, at which a collective counts toward the usual rate."""
 
 
 def _upper(logs: Numbers) -> float:
@@ -346,11 +351,13 @@ def _met(
     noise: float,
     weight: Numbers,
 ) -> tuple[NDArray[np.int64], Numbers, float]:
-    """Find pairs that may be slow because they met the slow pairs of a part.
+    """Return (indexes of pairs, probability of each that the part slowed it, contribution of the pairs to the part's score).
 
-    Such a pair does not cross the part, but ran in the same round over the same leaf as a slow pair that does. Return
-    the indexes of these pairs, the probability of each that the part slowed it, and their contribution to the part's
-    score.
+    These pairs do not cross the part, but ran in the same round over the same leaf as a slow pair that crosses it.
+
+    - ``meeting``: the leaf and round of each pair, as in ``Parts``.
+    - ``slow`` and ``crossing``: the indexes of the slow pairs and of all pairs that cross the part.
+    - ``rates``, ``noise``, ``weight``: the logarithms of the rates, their standard deviation, and the weight of each pair.
     """
     keys = np.unique(meeting[slow])
     met = np.setdiff1d(np.flatnonzero(np.isin(meeting, keys[keys >= 0]).any(axis=1)), crossing)
@@ -424,7 +431,10 @@ class _Fit:
         return cls(level, share, score, slow)
 
     def suspect(self, parts: Parts, place: int, more: float) -> Suspect:
-        """Return a part with its fitted values. ``more`` is added to the score, for pairs that only met the part's slow pairs (``_met``)."""
+        """Return the part with index ``place`` as a suspect. ``more`` is added to its score.
+
+        ``more`` comes from the pairs that do not cross the part but ran over the same leaf and round as slow pairs (``_met``).
+        """
         score = float(self.score[place]) + more
         return Suspect(
             parts.parts[place], exp(self.level[place]), float(self.share[place]), len(parts.of(place)), score
@@ -439,15 +449,15 @@ def _normal(x: Numbers, mean: Numbers | float, deviation: Numbers | float) -> Nu
 
 WORDS = {2: "half", 3: "a third", 4: "a quarter"}
 NEAR_FRACTION = 0.08
-"""The largest relative deviation from a fraction in ``WORDS`` at which a ratio is still called that fraction."""
+"""The largest relative deviation at which a ratio is still called a half, a third or a quarter (``WORDS``)."""
 MOST_SENTENCES = 4
-"""The largest number of sentences about one row."""
+"""The largest number of sentences about the causes of one row."""
 
 
 def with_causes(
     rows: Iterable[Row], pairs: Sequence[Pair], estimate: Estimate, accounts: Mapping[str, RunPrediction]
 ) -> list[Row]:
-    """Return the rows with their likely causes added. ``accounts`` has the new predictions of runs, by run id."""
+    """Return the rows of a comparison with sentences about likely causes added. ``accounts`` has the new predictions of runs, by run id."""
     by_run = {pair.run: pair for pair in pairs}
     explained: list[Row] = []
     for row in rows:
@@ -466,7 +476,7 @@ def with_causes(
 
 
 def _suspects(pairs: Sequence[Pair], estimate: Estimate) -> list[str]:
-    """Return a sentence for each suspected part that these pairs cross."""
+    """Return a sentence for each suspected part of the network that these pairs cross."""
     here = {part for pair in pairs for part in crossed(pair)}
     return [
         f"It crosses {suspect.part.to_text()}: {suspect.to_text()}."

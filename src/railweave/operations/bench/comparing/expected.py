@@ -1,4 +1,4 @@
-"""Comparison of results in benchmark outputs with the results that are expected of the servers, without a fabric file.
+"""Comparison of benchmark results with the results that are expected of the servers, without a fabric file.
 
 The prediction assumes a network without oversubscription. A result below the prediction therefore has its cause in the
 servers, or in a network that is slower than the assumed one.
@@ -44,7 +44,7 @@ PAIR_SERVERS = 2
 class CheckedNumber(JsonObject):
     """A measured number, and the number that is expected of the servers.
 
-    - ``of``: the run and the number. ``measured``: the number in ``unit``.
+    - ``of``: the run and the quantity, as text. ``measured``: the number in ``unit``.
     - ``expected``, ``low``, ``high``: the prediction and its band; None if nothing is predicted.
     - ``outcome``: ``right`` inside the band, ``wrong`` below it or after a failure, and ``not-seen`` above it or
       without a prediction.
@@ -75,7 +75,7 @@ class CheckedNumber(JsonObject):
 
 @dataclass(frozen=True, slots=True)
 class NumberCheck(JsonObject):
-    """The check of all numbers in an output. ``servers`` is a sentence about the assumed servers."""
+    """The check of all numbers in a benchmark's output. ``servers`` is a sentence about the assumed servers."""
 
     JSON = ("good", "verdict", "servers", "numbers", "notes")
 
@@ -108,7 +108,7 @@ class NumberCheck(JsonObject):
 
     @property
     def table(self) -> Table:
-        """The numbers as a table."""
+        """The numbers as a table, one row per number with its prediction and outcome."""
         return Table(
             (
                 Column("number", "text", "of"),
@@ -136,7 +136,7 @@ class AssumedServers:
     network: Callable[[int], Network]
 
     def to_text(self, servers: int = 1) -> str:
-        """Return a phrase that names the model of the servers, their NICs and GPU links, and the network of this number of servers."""
+        """Return a phrase that names the model of the servers, their NICs and GPU links, and the network that joins ``servers`` of them."""
         network = self.network(servers)
         server = network.servers[0]
         model = network.catalog.servers[server.model]
@@ -146,7 +146,10 @@ class AssumedServers:
 
 
 def _shape(network: Network) -> str:
-    """Return a suffix with the switches and the load balancing that a prediction assumes: a network with a static hash gets less than one switch."""
+    """Return a suffix with the switches and the load balancing that a prediction assumes.
+
+    It matters because a network with a static hash gets less than a single switch.
+    """
     roles = [switch.role for switch in network.switches]
     spines = len(roles) - roles.count("leaf")
     if not spines:
@@ -248,7 +251,7 @@ def _collective(run: Run, assumed: AssumedServers) -> Iterator[CheckedNumber]:
 
 
 def _servers(run: Run, assumed: AssumedServers, operation: str, size: int) -> tuple[str, int]:
-    """Return the reason why a collective cannot be checked (empty if it can), and the number of its servers."""
+    """Return (reason why a collective cannot be checked, empty if it can; number of its servers)."""
     hosts = len(set(run.hosts))
     if operation not in COLLECTIVES:
         named = operation or "The operation is not named: give it by --operation"

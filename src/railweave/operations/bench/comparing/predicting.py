@@ -23,17 +23,17 @@ if TYPE_CHECKING:
 
 QUANTITIES = ("busbw_gbytes_per_s", "average_busbw_gbytes_per_s", "time_us")
 UNSTATED = {"all-reduce": 1 << 30, "all-to-all": 256 << 20}
-"""The size in bytes that is simulated for a table's average over unstated sizes, by collective (docs/validation.md)."""
+"""The message size in bytes to simulate, by collective, if a table gives an average without its sizes (docs/validation.md)."""
 UNEVEN = 1.5
-"""The ratio of an uplink's traffic to the mean traffic of its switch's uplinks above which the uplink is reported as shared."""
+"""The smallest ratio of an uplink's traffic to the mean traffic of the switch's uplinks at which the uplink is reported as shared."""
 
 Asked = tuple[str, int, tuple[tuple[str, Any], ...]]
-"""A request for a prediction: collective, size in bytes, and options of ``railweave sim``."""
+"""A request for a prediction: (collective, size in bytes, options of ``railweave sim`` as pairs of name and value)."""
 
 
 @dataclass(frozen=True, slots=True)
 class RunPrediction:
-    """The predictions of a run: for each key, the prediction and sentences about the bottleneck."""
+    """The predictions of a run: by the key of each number, (prediction, sentences about the bottleneck)."""
 
     rows: dict[Key, tuple[Prediction, tuple[str, ...]]]
 
@@ -41,7 +41,7 @@ class RunPrediction:
 def predictions(
     runs: Iterable[Run], network: Network, progress: Callable[[str], None] = silent
 ) -> tuple[dict[str, RunPrediction], list[str]]:
-    """Return predictions by run id, and notes on the runs that were left out.
+    """Return (predictions by run id, notes on the runs that were left out).
 
     Runs of collectives (nccl-tests, rccl-tests, tables) on servers of this network are predicted. The rows of a table
     must have the number of queue pairs (``qps_per_connection`` or ``qps``), and may have the number of servers
@@ -73,10 +73,11 @@ def predictions(
 
 
 def gpu_notes(runs: Iterable[Run], network: Network, remedy: str, *, by_name: bool = True) -> list[str]:
-    """Return a note for each GPU that outputs name and that the servers of the network do not have.
+    """Return a note for each GPU that the output of a run names and that the servers of the network do not have.
 
-    ``remedy``: the last part of the note. ``by_name``: compare each run with the network's servers of the same names,
-    and leave out runs on other servers; otherwise compare it with all servers of the network.
+    - ``remedy``: the last part of the note.
+    - ``by_name``: True to compare each run with the network's servers of the same names, and to leave out runs on other
+      servers. False to compare each run with all servers of the network.
     """
     servers = {server.name.lower(): server.model for server in network.servers}
     notes: dict[str, None] = {}
@@ -95,7 +96,7 @@ def gpu_notes(runs: Iterable[Run], network: Network, remedy: str, *, by_name: bo
 
 
 def _stranger(run: Run, network: Network) -> str:
-    """Return the reason why a run of a test is not on the servers of this network; empty if it is, or if the run is of another tool."""
+    """Return the reason why a test did not run on the servers of this network. Return "" if it did, or for a tool that is not such a test."""
     if run.tool not in {"nccl-tests", "rccl-tests"} or run.predictions or not run.samples:
         return ""
     if not run.hosts:
@@ -112,7 +113,7 @@ def _stranger(run: Run, network: Network) -> str:
 
 
 def question_of(run: Run, sample: Sample, network: Network) -> Asked | None:
-    """Return the request for a prediction that corresponds to a sample, or None if the sample cannot be predicted."""
+    """Return the request for a prediction of a measured sample, or None if the sample cannot be predicted."""
     size = sample.size_bytes or UNSTATED.get(sample.operation, 0)
     if sample.quantity not in QUANTITIES or sample.operation not in COLLECTIVES or not size:
         return None
@@ -135,7 +136,7 @@ def question_of(run: Run, sample: Sample, network: Network) -> Asked | None:
 
 
 def _of_ranks(run: Run, ranks: int, hosts: int) -> dict[str, Any]:
-    """Return the options for the numbers of GPUs and processes per server. ``ranks`` and ``hosts`` are the numbers of ranks and of servers of the run.
+    """Return the options for the numbers of GPUs and processes per server, from the numbers of ranks and of servers (``hosts``).
 
     A rank of nccl-tests is a GPU. A process has a number of ranks equal to its threads times its GPUs per thread. If
     the ranks are not evenly divided, the result has only the key ``uneven``, with the reason why there is no
@@ -151,7 +152,7 @@ def _of_ranks(run: Run, ranks: int, hosts: int) -> dict[str, Any]:
 
 
 def _of_table(texts: Mapping[str, str], network: Network) -> dict[str, Any]:
-    """Return the prediction options that follow from a table row. ``texts`` has the texts of the row by column name.
+    """Return the options for a prediction of a table row. ``texts`` has the texts of the row by column name.
 
     The result is empty if the row is from a different network, or does not contain enough information.
     """
@@ -178,7 +179,7 @@ def _uplinks(network: Network) -> set[int]:
 
 
 def _answer(network: Network, asked: Asked) -> tuple[Predicted, tuple[str, ...]] | str:
-    """Return the prediction with sentences that explain it, or the reason why there is none."""
+    """Return (prediction, sentences that explain it), or the reason why there is no prediction."""
     collective, size, options = asked
     given: dict[str, Any] = {**dict(options), "collective": collective, "size": size}
     if "uneven" in given:
@@ -199,9 +200,9 @@ def _answer(network: Network, asked: Asked) -> tuple[Predicted, tuple[str, ...]]
 
 
 def sharing(predicted: Predicted) -> list[str]:
-    """Return a sentence if queue pairs of several NICs share the busiest uplink while other uplinks of the switch have less traffic.
+    """Return a sentence if queue pairs of several NICs share the busiest uplink while the switch has uplinks with less traffic.
 
-    The sentence states how much the sharing slows these queue pairs. Otherwise, the list is empty.
+    The sentence states how much the sharing slows these queue pairs. Otherwise, return an empty list.
     """
     if predicted.measured is None:
         return []

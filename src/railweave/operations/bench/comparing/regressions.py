@@ -1,4 +1,8 @@
-"""Comparison of runs with earlier runs of the same tests. A number is worse if it differs by more than the tolerance and by more than chance explains."""
+"""Comparison of runs with earlier runs of the same tests.
+
+A number is worse if it differs by more than the tolerance and by more than chance explains. A row is the comparison of
+one number, before and now.
+"""
 
 from __future__ import annotations
 
@@ -17,27 +21,33 @@ if TYPE_CHECKING:
     from railweave.operations.store.records import Run
 
 PRIOR = 4.0
-"""The degrees of freedom with which the usual scatter of all rows is added to the variance of one row.
+"""The weight of the usual scatter of all rows in the variance of one row, in degrees of freedom.
 
 Without this addition, three repeats would show little about the scatter of one row.
 """
 LEAST = 0.002
-"""The smallest standard deviation of a row, as a fraction. Results have only three digits, so repeated runs may have equal results by coincidence."""
+"""The smallest assumed standard deviation of a row, as a fraction.
+
+Results have only three digits, so repeated runs may have equal results by coincidence.
+"""
 
 
 def usual_deviation(rows: Sequence[Sequence[float]]) -> float | None:
-    """Return the median of the rows' standard deviations, in logarithms; None if no row has two numbers above 0."""
+    """Return the median of the rows' standard deviations, in logarithms. A row holds the results of one test.
+
+    Return None if no row has two numbers above 0.
+    """
     deviations = [sqrt(variance(map(log, row))) for row in rows if len(row) > 1 and min(row) > 0]
     return median(deviations) if deviations else None
 
 
 def chance_of_slower(before: Sequence[float], after: Sequence[float], usual: float | None, least: float = 0.0) -> float:
-    """Return the probability that ``after`` would be this low by chance if the true decrease were at most ``least``.
+    """Return the probability that ``after`` would be this low by chance if the true decrease were at most the fraction ``least``.
 
-    ``least`` is a fraction. The test is a one-sided t-test of logarithms. Its variance is the variance of both rows,
-    combined with ``usual``, which counts as ``PRIOR`` degrees of freedom (a moderated t-test: G. Smyth, Linear models
-    and empirical Bayes methods, 2004). Numbers must be above 0, and higher is better. The result is 1 if neither row
-    has two numbers and the usual scatter is unknown.
+    The test is a one-sided t-test of logarithms. Its variance combines the variance of ``before`` and ``after`` with
+    ``usual`` (the usual deviation), which counts as ``PRIOR`` degrees of freedom (a moderated t-test: G. Smyth, Linear
+    models and empirical Bayes methods, 2004). Numbers must be above 0, and higher is better. The result is 1 if neither
+    ``before`` nor ``after`` has two numbers and ``usual`` is None.
     """
     earlier, other = [log(value) for value in before], [log(value) for value in after]
     freedom = sum(len(row) - 1 for row in (earlier, other))
@@ -64,13 +74,13 @@ def student_tail(t: float, freedom: float) -> float:
 
 
 MIDDLES = (np.arange(1000) + 0.5) / 1000
-"""The midpoints of 1,000 equal intervals between 0 and 1."""
+"""The midpoints of 1,000 equal intervals between 0 and 1, for numerical integration."""
 
 
 def adjusted(chances: Sequence[float]) -> list[float]:
     """Return the probabilities corrected for the number of tests (S. Holm, 1979).
 
-    Without this correction, at a level of 1 %, one of 100 rows would seem worse by chance.
+    Without this correction, at a level of 1 %, one of 100 unchanged rows would seem worse by chance.
     """
     corrected = [1.0] * len(chances)
     most = 0.0
@@ -81,7 +91,10 @@ def adjusted(chances: Sequence[float]) -> list[float]:
 
 
 HOST_MEMORY = 0.85
-"""The fraction of the rate from GPU memory below which a rate from host memory has a cause in the server. In the Thor2 guide, the fraction is 0.73."""
+"""The smallest normal ratio of the rate from host memory to the rate from GPU memory. Below it, the server is the cause.
+
+In the Thor2 guide, the ratio is 0.73.
+"""
 
 
 def host_memory_notes(runs: Iterable[Run]) -> list[str]:
@@ -115,7 +128,7 @@ def host_memory_notes(runs: Iterable[Run]) -> list[str]:
 
 
 SURE = 0.05
-"""The largest accepted probability that a comparison reports a row as worse although no row is worse."""
+"""The largest accepted probability that a comparison reports any row as worse by chance."""
 FEWEST = 2
 """The smallest number of runs on each side with which a row may be called worse. A single run shows nothing about the scatter."""
 

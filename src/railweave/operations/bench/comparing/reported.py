@@ -1,4 +1,4 @@
-"""Reports on runs: the content of a store with its tables of completion times, and comparisons of two sets of runs."""
+"""Reports on the runs in a store (a folder of benchmark runs), and comparisons of two sets of runs."""
 
 from __future__ import annotations
 
@@ -34,10 +34,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class BenchComparison(JsonObject):
-    """The result of a comparison.
+    """The result of a comparison of benchmark runs.
 
     - ``of``: the reference, ``runs`` or ``prediction``.
-    - ``notes``: the parts that could not be compared, and why.
+    - ``rows``: the comparison of each measured number.
+    - ``estimate``: the parts of the network that best explain slow results.
+    - ``notes``: sentences about results that could not be compared, and why.
     """
 
     JSON = ("beside=of", "tolerance", "good", "verdict", "rows", "pairs=estimate", "notes")
@@ -97,7 +99,10 @@ def compare_predicted(
 ) -> BenchComparison:
     """Return the comparison of runs with their stored predictions, or with new predictions (``accounts``) if none were stored.
 
-    ``notes`` has sentences to include in the result. The other parameters are explained at ``against_prediction``.
+    - ``tolerance``: the fraction by which a number may be below the band; None means that of the run's plan.
+    - ``more``: settings that follow from the network, by run id.
+    - ``accounts``: new predictions, by run id.
+    - ``notes``: sentences to include in the result.
     """
     given = accounts or {}
     rows = against_prediction(runs, tolerance, more, given)
@@ -139,9 +144,9 @@ COMPLETION_TIMES = {
     "step_time_s": "time of a step",
     "block_time_s": "time of a block",
 }
-"""The quantities that a table can show, with their names. If the results of a model have several, the first one is shown."""
+"""The quantities that a table of completion times can show, by name in results. If a model has several, the first one is shown."""
 COMPLETION_UNITS = (("min", 60.0, 600.0), ("sec", 1.0, 1.0), ("msec", 1e-3, 0.0))
-"""Units of time: the name, its length in seconds, and the shortest time in seconds for which the unit is used."""
+"""Units of time: (name, length in seconds, shortest time in seconds for which the unit is used)."""
 TUNED = {
     "lb": "load balancing",
     "load_balancing": "load balancing",
@@ -154,7 +159,7 @@ TUNED = {
     "reassign_prob_threshold": "reassignment threshold",
     "reassign_quality_delta": "reassignment quality-delta",
 }
-"""The columns and settings that describe the tuning of switches, with the names that the test reports use."""
+"""The columns and settings that describe the tuning of switches, each with its name in test reports."""
 MODELS = ("model", "benchmark")
 """The columns that name the model, for tables without an operation."""
 
@@ -165,7 +170,7 @@ _Row = tuple[str, str, tuple[tuple[str, str], ...]]
 class Completion:
     """A row of a completion-time table.
 
-    - ``profile``: the traffic profile, which is the model by itself or with other traffic.
+    - ``profile``: the traffic profile: the model by itself, or the model with other traffic.
     - ``tuned``: the tuning of the switches, and other settings that distinguish the row.
     - ``seconds``, ``least``, ``most``: the median, minimum and maximum over ``runs`` runs.
     """
@@ -221,7 +226,7 @@ class CompletionTable(JsonObject):
 
 
 def completion_tables(runs: Iterable[Run]) -> list[CompletionTable]:
-    """Return the tables of all models, in the order in which the models first appear."""
+    """Return one completion-time table per model, in the order in which the models first appear."""
     by_model: dict[tuple[str, str], dict[_Row, list[float]]] = {}
     for run in runs:
         here: dict[tuple[tuple[str, str], _Row], list[float]] = {}
@@ -266,7 +271,10 @@ def _model(run: Run, sample: Sample) -> str:
 
 
 def _others(run: Run, sample: Sample) -> tuple[tuple[str, str], ...]:
-    """Return the columns of a table row that this module does not interpret. Rows with different values are not repeats."""
+    """Return (name, text) of the columns of a table row that this module does not interpret.
+
+    Rows that differ in such a column are not repeats of the same test.
+    """
     known = {*TUNED, *REMARKS, "row_id", *(() if sample.operation else MODELS)}
     return tuple(
         (name, text)
@@ -295,7 +303,7 @@ def _tuned(settings: Mapping[str, str]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class StoreReport(JsonObject):
-    """The report of a store.
+    """The report of a store, which is a folder of benchmark runs.
 
     - ``regressions``: comparison with the baseline; None if no baseline was given.
     - ``predicted``: comparison with predictions, without rows if nothing was predicted.
@@ -315,7 +323,11 @@ class StoreReport(JsonObject):
 
     @property
     def good(self) -> bool:
-        """True if something was compared, no row is worse than its prediction or the baseline, no run failed, and no part is suspected."""
+        """True if something was compared and no result is bad.
+
+        A bad result is a number that is worse than its prediction or the baseline, a failed run, or a suspected part of the
+        network.
+        """
         worse = any(row.bad for row in self.regressions or ())
         predicted = any(row.bad for row in self.predicted.rows)
         return self.compared and not predicted and not worse and not self.predicted.estimate.suspects
@@ -327,7 +339,7 @@ class StoreReport(JsonObject):
         return beside or bool(self.predicted.rows or self.predicted.estimate.pairs)
 
     def to_html(self) -> str:
-        """Return the report as a page."""
+        """Return the report as an HTML page."""
         from railweave.operations.bench.page import bench_html
 
         return bench_html(self)
@@ -345,8 +357,8 @@ def reported(
 ) -> StoreReport:
     """Return the report of runs. ``before`` has the runs of the baseline; None if there is no baseline.
 
-    The other parameters are explained at ``compare_predicted``. Runs that belong to the baseline are not compared with
-    the baseline.
+    ``store`` is the name of the store. The other parameters (tolerance, settings, new predictions, notes) are those of
+    ``compare_predicted``. Runs that belong to the baseline are not compared with the baseline.
     """
     earlier = {run.id for run in before or ()}
     later = [run for run in runs if run.id not in earlier]
@@ -391,11 +403,10 @@ def check_tolerance(tolerance: float | None) -> None:
 def of_network(
     runs: Sequence[Run], network: Network | None, progress: Callable[[str], None], *, predict: bool = True
 ) -> tuple[dict[str, dict[str, str]], dict[str, RunPrediction], list[str]]:
-    """Return (settings of runs that follow from the network, predictions of runs, notes).
+    """Return (settings of runs that follow from the network, predictions of runs, notes). The first two have run ids as keys.
 
-    The notes are about runs without a prediction, and runs on other GPUs than the design has.
-
-    The settings and the predictions have run ids as keys.
+    The notes are about runs without a prediction, and runs on other GPUs than the design has. ``progress`` receives a
+    sentence before each prediction. If ``predict`` is False, nothing is predicted.
     """
     if network is None:
         return {}, {}, []
@@ -406,10 +417,9 @@ def of_network(
 
 
 def located(runs: Iterable[Run], network: Network) -> dict[str, dict[str, str]]:
-    """Return, by run id, the settings that a plan would have recorded for a run, but that the run's output lacks.
+    """Return, by run id, settings that follow from the network because the output of the run does not contain them.
 
-    The settings of perftest are ``server``, ``client``, ``color``, ``links`` and ``leaves``. Collectives have only
-    ``leaves``.
+    For perftest, these are ``server``, ``client``, ``color``, ``links`` and ``leaves``. Collectives have only ``leaves``.
     """
     given = list(runs)
     wanted = [run for run in given if run.tool == "perftest"]
@@ -448,11 +458,14 @@ def _leaves_of_collectives(runs: Sequence[Run], network: Network) -> dict[str, d
 
 
 ENDS = (("client", "local GID"), ("server", "remote GID"))
-"""The two ends of a perftest run, each with the name of its GID in the output. Both ends print the same test; the end that printed this output counts as the client."""
+"""The two ends of a perftest run, each as (end, name of its GID in the output).
+
+Both ends print the same test. The end that printed this output counts as the client.
+"""
 
 
 def _owners(network: Network) -> dict[str, tuple[str, str]]:
-    """Return the NIC (``SERVER:NIC``) and the path color of each address."""
+    """Return (NIC as ``SERVER:NIC``, name of the path color) for each address."""
     return {
         address(nic_address.address): (
             f"{server.name}:{nic.name}",
@@ -479,7 +492,10 @@ def _way(
 
 
 def _links(path: QueuePairPath) -> str:
-    """Return the links of a pinned path; empty if the path is not pinned. For parallel links that a hash selects from, return the two switches."""
+    """Return the links of a queue pair's path, separated by blanks; empty if the queue pair is not pinned to a path.
+
+    For parallel links that a hash selects from, the text has the two switches instead.
+    """
     if not path.pinned_to:
         return ""
     return " ".join(hop[0].link if len(hop) == 1 else next(iter(by_ends(hop))) for hop in path.hops)

@@ -1,4 +1,4 @@
-"""Numbers of runs as rows with verdicts. Numbers of different runs are compared if they have the same key.
+"""Measured numbers of runs, compared in rows with verdicts. Numbers of different runs are compared if they have the same key.
 
 For each key, a run has one number: the median of its samples. The steps of a run are not repeats, because a cause
 that slows a run slows all its steps.
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 QUANTITY = "bandwidth_gbps"
 FEWEST = 3
-"""The smallest number of comparable pairs of which a median is computed, if nothing was predicted."""
+"""The smallest number of comparable pairs whose median serves as the expected rate, if nothing was predicted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,12 +57,12 @@ class Pair:
 
     @property
     def hosts(self) -> tuple[str, ...]:
-        """The servers that take part."""
+        """The names of the servers that take part."""
         return self.servers or tuple(dict.fromkeys(end.partition(":")[0] for end in (self.src, self.dst)))
 
 
 def pairs_of(runs: Iterable[Run], more: Mapping[str, Mapping[str, str]] | None = None) -> list[Pair]:
-    """Return the perftest runs whose two NICs are known, and the collectives whose servers are known, as pairs.
+    """Return perftest runs and collectives as pairs. Perftest runs need two known NICs, and collectives need known servers.
 
     The settings ``server`` and ``client`` of a perftest run name the NICs. The output of nccl-tests names the servers.
     ``more`` has further settings by run id, as ``located`` returns them.
@@ -81,7 +81,10 @@ _ONE_DEVICE = re.compile(r"=?([A-Za-z][\w-]*)(?::\d+)?")
 
 
 def _collective(run: Run, settings: Mapping[str, str]) -> Pair | None:
-    """Return a run of nccl-tests or rccl-tests as a pair; None if its servers are unknown, or if it used only one GPU."""
+    """Return a run of nccl-tests or rccl-tests as a pair. ``settings`` are the settings of the run.
+
+    Return None if the servers are unknown, or if the run used only one GPU.
+    """
     hosts = tuple(dict.fromkeys(run.hosts))
     if run.tool not in {"nccl-tests", "rccl-tests"} or not hosts or run.ranks == 1:
         return None
@@ -148,7 +151,7 @@ def _pair(run: Run, settings: Mapping[str, str]) -> Pair | None:
 
 
 def largest(samples: Iterable[Sample]) -> Sample | None:
-    """Return the average-bandwidth sample of the largest message, or None if there is no valid sample.
+    """Return the sample with the average bandwidth of the largest message, or None if there is no valid sample.
 
     Small messages measure how fast a NIC posts messages, not the bandwidth of a path.
     """
@@ -200,19 +203,19 @@ SLOWER = (
 )
 """The quantities for which less is better."""
 COARSE = 0.1
-"""The bus bandwidth in GB/s below which its printed value has too few digits. Times are compared instead."""
+"""The bus bandwidth in GB/s below which its printed value has too few digits, so that times are compared instead."""
 RESULTS = ("algorithm", "protocol", "channels", "timestamp", "at", "samples")
-"""The labels of nccl-tests and of training that are results of a run. All other labels are inputs of a run, and distinguish rows."""
+"""The labels of nccl-tests and of training that are results of a run. All other labels are inputs, and distinguish numbers."""
 REMARKS = ("note", "flag", "source", "table", "timestamp", "unit", "unit_in_source")
-"""The columns of tables that do not distinguish rows."""
+"""The columns of tables that do not distinguish rows, such as notes and sources."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class Key(JsonObject):
-    """The key of a measured number.
+    """The key of a measured number: two runs with the same key measured the same thing.
 
-    ``where`` is the planned run, the pair of NICs or the number of GPUs; empty if unknown. ``size_bytes`` is -1 if the
-    number has no size.
+    ``where`` is the planned run, the pair of NICs or the number of GPUs; empty if unknown. ``place`` is in-place or
+    out-of-place. ``size_bytes`` is -1 if the number has no size.
     """
 
     JSON = ("where", "operation", "size_bytes=known_size", "place", "quantity", "labels=named_labels")
@@ -265,10 +268,10 @@ def ratio(key: Key, before: float, after: float) -> float | None:
 
 
 def where(run: Run, more: Mapping[str, str] | None = None) -> str:
-    """Return a text that distinguishes a run from other runs of the same operation.
+    """Return the place of a run as text: the name of the planned run, the pair of NICs, or the number of GPUs.
 
-    The text is the name of the planned run, the pair of NICs, or the number of GPUs. ``more`` has settings that follow
-    from the network.
+    The text distinguishes the run from other runs of the same operation. ``more`` has settings that follow from the
+    network.
     """
     settings = {**(more or {}), **dict(run.settings)}
     if settings.get("planned run"):
@@ -297,7 +300,7 @@ def numbers(runs: Iterable[Run], more: Mapping[str, Mapping[str, str]] | None = 
 
 
 def key_of(sample: Sample | Prediction, place: str, tool: str = "") -> Key:
-    """Return the key of a sample or a prediction. ``place`` is the result of ``where`` for its run, and ``tool`` the tool of the run."""
+    """Return the key of a sample or a prediction. ``place`` says where the run took place (``where``), and ``tool`` is the run's tool."""
     sample_labels: tuple[tuple[str, str], ...] = getattr(sample, "labels", ())
     labels = tuple(
         (name, text)
@@ -309,7 +312,7 @@ def key_of(sample: Sample | Prediction, place: str, tool: str = "") -> Key:
 
 
 def _main(by_key: dict[Key, list[Number]]) -> list[Key]:
-    """Return the keys to compare. If several quantities measure the same thing, only one is kept.
+    """Return the keys whose numbers to compare. If several quantities measure the same thing, only one is kept.
 
     - Bus bandwidth is kept instead of time, unless it has too few digits.
     - Average latency is kept instead of typical latency.
@@ -332,14 +335,14 @@ def _main(by_key: dict[Key, list[Number]]) -> list[Key]:
 
 
 TOLERANCE = 0.05
-"""The default fraction by which a number may be worse."""
+"""The default fraction by which a number may be worse than the reference."""
 
 Verdict = Literal["same", "better", "worse", "too few repeats", "failed", "only before", "only now"]
 
 
 @dataclass(frozen=True, slots=True)
 class Row(JsonObject):
-    """A comparison of one key: before and now, or predicted and measured.
+    """A comparison of the numbers with one key: before and now, or predicted and measured.
 
     - ``before``, ``now``: the medians, or None. ``repeats``: the number of runs behind each median.
     - ``low``, ``high``: the band of a prediction.
@@ -347,7 +350,7 @@ class Row(JsonObject):
       every quantity.
     - ``chance``: the probability of such a result by chance, over all rows; None if it was not computed.
     - ``tolerance``: the allowed fraction below the band, in a comparison with a prediction.
-    - ``likely``: likely causes of a low result. ``runs``: the ids of the runs that ``now`` was calculated from.
+    - ``likely``: likely causes of a low result. ``runs``: the ids of the runs from which ``now`` was calculated.
     """
 
     JSON = ("*key", "before", "now", "ratio:4", "verdict", "repeats", "band", "chance", "tolerance", "likely", "runs")
@@ -367,7 +370,7 @@ class Row(JsonObject):
 
     @property
     def bad(self) -> bool:
-        """True if the row is worse than the tolerance allows."""
+        """True if the number is worse than the tolerance allows, or if the run failed."""
         return self.verdict in {"worse", "failed"}
 
     @property
@@ -378,7 +381,7 @@ class Row(JsonObject):
 
 UNITS = (("_gbytes_per_s", "GB/s"), ("_gbps", "Gb/s"), ("_per_s", "a second"), ("_us", "us"), ("_s", "s"))
 CLASSES = {"worse": "worse", "failed": "failed", "better": "better", "too few repeats": "few"}
-"""The CSS classes of the verdict cells."""
+"""The CSS class of the table cell for each verdict."""
 ORDER = ("failed", "worse", "too few repeats", "better", "same", "only now", "only before")
 
 
@@ -438,5 +441,5 @@ def _value(value: float | None) -> Cell | None:
 
 
 def _wide(row: Row) -> bool:
-    """Return whether the band of a row is wider than a single value."""
+    """Return True if the band of a row is wider than a single value."""
     return row.low is not None and row.high is not None and row.low < row.high

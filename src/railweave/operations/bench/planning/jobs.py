@@ -1,4 +1,7 @@
-"""The groups of servers that run collectives together: each server, each stripe, one server of each stripe, and all servers."""
+"""The groups of servers that run collectives together.
+
+The groups are: each server, each stripe (the servers on the same set of leaves), one server of each stripe, and all servers.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +42,9 @@ class Job:
     """Servers that can run a job together: of the same tenant and model, with equal numbers of GPUs and NICs.
 
     - ``label``: distinguishes the job from the network's other jobs; empty if there are no others.
+    - ``gpus``: the number of GPUs of a server.
     - ``gbps``: the total speed of a server's NICs in 10^9 bit/s.
+    - ``stripe_of``: the stripe of each server (a stripe is the servers on the same set of leaves).
     """
 
     label: str
@@ -51,11 +56,11 @@ class Job:
     stripe_of: dict[str, str]
 
     def each(self) -> list[Scope]:
-        """Return a scope for each single server."""
+        """Return a scope (a group of servers to test together) for each single server."""
         return [Scope("servers", host, f"{host} alone", (host,), (self.label, "server")) for host in self.hosts]
 
     def stripes(self) -> list[Scope]:
-        """Return a scope for each stripe with several servers; empty if all servers are in one stripe."""
+        """Return a scope for each stripe (the servers on the same leaves) with several servers; empty if there is only one stripe."""
         by_stripe: dict[str, list[str]] = {}
         for host in self.hosts:
             by_stripe.setdefault(self.stripe_of[host], []).append(host)
@@ -68,7 +73,10 @@ class Job:
         ]
 
     def across(self) -> list[Scope]:
-        """Return a scope with the first server of each stripe. The result is empty if this would be a single server, or all servers."""
+        """Return a scope with the first server of each stripe (the servers on the same leaves).
+
+        The result is empty if the scope would have a single server, or all servers.
+        """
         first = {self.stripe_of[host]: host for host in reversed(self.hosts)}
         hosts = tuple(host for host in self.hosts if host in first.values())
         if len(hosts) < 2 or len(hosts) == len(self.hosts):
@@ -80,7 +88,10 @@ class Job:
         return [Scope("cluster", "", "all servers", self.hosts, (self.label, "cluster"))] if len(self.hosts) > 1 else []
 
     def alternating(self) -> list[Scope]:
-        """Return a scope with all servers in an order that alternates between stripes, so that every hop of a ring crosses the spines."""
+        """Return a scope with all servers, in an order in which every hop of a ring crosses the spines.
+
+        For this, the order alternates between stripes (the servers on the same leaves).
+        """
         if len(self.hosts) < 2:
             return []
         hosts = tuple(alternating({host: self.stripe_of[host] for host in self.hosts}))
@@ -121,7 +132,10 @@ def _beside_gpus(network: Network, name: str) -> bool:
 
 
 def _label(key: tuple[str, str, int, int], keys: Sequence[tuple[str, str, int, int]]) -> str:
-    """Return the shortest label that distinguishes a job from the others."""
+    """Return the shortest label that distinguishes a job from the others: empty, the tenant, or for example ``TENANT-MODEL``.
+
+    ``key`` is (tenant, server model, GPUs, NICs) of the job. ``keys`` has such a key for every job.
+    """
     if len(keys) < 2:
         return ""
     tenant, model, gpus, nics = key

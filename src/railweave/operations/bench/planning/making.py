@@ -97,14 +97,14 @@ Above this number, a packet simulation takes more than about ten seconds per res
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A number to predict: the result of a run at one message size. The run represents all equivalent runs."""
+    """A number to predict: the result of ``run`` at one message size. All runs with an equal ``alike`` share the number."""
 
     run: RunRequest
     size_bytes: int
 
     @property
     def key(self) -> Hashable:
-        """A key that is equal for questions that have the same answer."""
+        """A key that is equal for questions with the same predicted number, which is then computed only once."""
         test = self.run.test
         if isinstance(test, Perftest):
             test_key: Hashable = (test.program, test.qps, test.both_ways)
@@ -136,7 +136,7 @@ def printed_size(collective: str, size_bytes: int, ranks: int) -> int:
 
 
 def options(question: Question) -> Mapping[str, Any]:
-    """Return the options of ``railweave sim`` for a question about a collective. Raise TypeError for a perftest run."""
+    """Return the options of ``railweave sim`` that predict a collective. Raises ``TypeError`` for a perftest run."""
     run, test = question.run, question.run.test
     if not isinstance(test, NcclTests):
         raise TypeError("perftest is no collective")
@@ -198,7 +198,10 @@ def _of_perftest(
 ) -> dict[Hashable, float]:
     """Return the predicted rate in 10^9 bit/s of each perftest question, by the question's key.
 
-    Runs of a NIC with itself are left out, because the simulator has no path for them.
+    ``asked`` has the questions by key; ``places`` has the NICs. Some questions get no prediction:
+
+    - runs of a NIC with itself, because the simulator has no path for them;
+    - messages below ``RATE_FREE_BYTES``, if the message rate of the NIC is unknown.
     """
     rates = {place.name: place.messages_per_us for place in places}
     wanted: dict[Hashable, tuple[Question, Perftest, int]] = {}
@@ -259,9 +262,10 @@ def _of_pair(run: RunRequest, known: Mapping[Hashable, float]) -> tuple[Predicti
 
 
 def _of_job(run: RunRequest, test: NcclTests, known: Mapping[Hashable, Predicted]) -> tuple[Prediction, ...]:
-    """Return the predictions of a collective: bus bandwidth by size and place, the mean that nccl-tests prints, and the slope.
+    """Return the predictions of a collective: its bus bandwidth at each size, the mean that nccl-tests prints, and the slope.
 
-    ``known`` has the simulator's predictions by question key.
+    Each size has two predictions: for the operation in place and out of place. ``known`` has the simulator's predictions by
+    question key. The result is empty if a simulated run does not end.
     """
     all_of = [known[Question(run, size).key] for size in sizes_of(test)]
     if not all(predicted.complete for predicted in all_of):
@@ -295,8 +299,8 @@ def _of_job(run: RunRequest, test: NcclTests, known: Mapping[Hashable, Predicted
 def slope_gbytes(points: Sequence[tuple[float, float]], factor: float) -> float:
     """Return the bus bandwidth for very large messages in 10^9 byte/s: the slope of a line fitted to (bytes, microseconds).
 
-    ``factor`` is the factor of bus bandwidth (``bus_factor``). The startup time of a message does not affect the slope
-    (50 km article, Figure 4).
+    ``factor`` is the collective's ratio of bus bandwidth to algorithm bandwidth. The startup time of a message does not
+    affect the slope (50 km article, Figure 4).
     """
     slope = linear_regression([size for size, _ in points], [time for _, time in points]).slope
     return factor / slope / 1e3
@@ -311,7 +315,7 @@ def _between(predicted: Predicted) -> tuple[int, int]:
 
 
 def _bus(predicted: Predicted) -> tuple[float, float, float]:
-    """Return the bus bandwidth of a prediction, and the low and high ends of its band, in 10^9 byte/s."""
+    """Return (bus bandwidth, low end of its band, high end of its band) of a prediction, in 10^9 byte/s."""
     low, high = _between(predicted)
     rate = predicted.program.bus_bandwidth_gbytes
     return rate(predicted.time_ps), rate(high), rate(low)
@@ -323,7 +327,7 @@ def _method(predicted: Predicted) -> str:
 
 
 def plan_table(plan: Plan) -> Table:
-    """Return a table with a row for each part of a plan and each test in it."""
+    """Return a table with a row for each part of a plan (a group of its runs) and each test in the part."""
     groups: dict[tuple[str, str], list[PlannedRun]] = {}
     for run in plan.runs:
         groups.setdefault((run.part, _test(run)), []).append(run)
@@ -372,9 +376,9 @@ def _test(run: PlannedRun) -> str:
 
 
 def _expected(runs: Sequence[PlannedRun]) -> str | None:
-    """Return the range of the expected results as text, or None without predictions.
+    """Return the range of the expected results as text, such as ``380 to 390 Gb/s at 8 MiB``, or None without predictions.
 
-    The range is that of the slopes or, without slopes, that of the results at each run's largest predicted size.
+    The results are the predicted slopes. If there are none, they are the predictions for each run's largest size.
     """
     slopes = [prediction.value for run in runs for prediction in run.predictions if prediction.quantity == SLOPE]
     if slopes:
@@ -406,7 +410,7 @@ ITERATIONS = 5_000
 MESSAGES_PER_S = 4e6
 """The assumed rate of small messages per second if the rate is not predicted. It is about the rate of a Thor2 NIC."""
 NCCL_RUNS = 5 + 20
-"""The number of iterations of nccl-tests per size and place: warm-up plus measured iterations."""
+"""The iterations of nccl-tests per size, once in place and once out of place: 5 to warm up and 20 that are measured."""
 CHECKED = 2.0
 """The assumed factor by which checking the results (``-c 1``) slows nccl-tests down."""
 LEAST_US = 50.0
@@ -439,7 +443,7 @@ def estimate_s(run: RunRequest, predictions: Sequence[Prediction]) -> float:
 
 
 def timeout_s(estimate: float) -> int:
-    """Return the timeout of a run in seconds."""
+    """Return the timeout of a run in seconds, from its expected duration in seconds."""
     return max(LEAST_TIMEOUT_S, math.ceil(PATIENCE * estimate))
 
 
@@ -463,10 +467,10 @@ def plan(
 ) -> Plan:
     """Return the plan of a suite on a network of one fabric (``job_network``). Raises ``InputError`` for an unknown suite, part, server or memory.
 
-    - ``fabric``, ``design_digest``: as in ``Plan``.
+    - ``fabric``, ``design_digest``: the fabric file, and the SHA-256 digest of its design.
     - ``hosts``: the servers, in the form that ``prediction.simulation.job.ordered`` accepts.
     - ``memory``: the location of perftest's buffers.
-    - ``parts``: the parts to include; if empty, all parts.
+    - ``parts``: the parts (groups of runs) to include; if empty, all parts.
     - ``predict``: True to predict the result of each run.
     """
     wanted = suite_of(suite)
@@ -512,7 +516,10 @@ def _chosen(runs: Sequence[RunRequest], parts: Sequence[str], suite: str) -> lis
 
 
 def _unpredicted(runs: Sequence[RunRequest], expected: Sequence[tuple[Prediction, ...]]) -> list[str]:
-    """Return the reasons why some runs have few or no predictions."""
+    """Return a sentence for each reason why some runs have few or no predictions.
+
+    ``expected`` has the predictions of each run, in the order of ``runs``.
+    """
     reasons: list[str] = []
     if any(run.part == "loops" for run in runs):
         reasons.append(

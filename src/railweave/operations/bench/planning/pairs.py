@@ -29,7 +29,7 @@ class Rounds:
         """The rounds in which each resource is in use, as a bit mask."""
 
     def first(self, taken: Collection[Hashable]) -> int:
-        """Reserve the resources of a run in the first round in which all of them are free, and return that round, counted from 1."""
+        """Return the first round, counted from 1, in which all resources (NICs and links) of a run are free, and reserve them there."""
         full = 0
         for resource in taken:
             full |= self._busy.get(resource, 0)
@@ -255,7 +255,7 @@ def _far_neighbours(alone: Sequence[Place], places: Sequence[Place]) -> Iterator
 def _mesh(
     leaves: Sequence[Sequence[Place]], first: int, *, every_color: bool
 ) -> Iterator[tuple[Place, Place, tuple[int, int]]]:
-    """Yield pairs of NICs between all pairs of leaves, each with the indexes of the two addresses to use.
+    """Yield (NIC, NIC, indexes of their addresses to use) for every pair of leaves.
 
     Pairs come in turns. Each leaf uses its NICs one after another, so a turn uses different NICs if there are enough.
     ``first`` is the index of the first path color, if each pair of leaves uses a single color.
@@ -281,10 +281,10 @@ def _mesh(
 def _choose(
     here: Sequence[Place], there: Sequence[Place], first: int, second: int, color: int | None
 ) -> tuple[Place, Place, tuple[int, int]] | None:
-    """Return the next NIC of one leaf, a NIC of the other leaf on a different server, and the indexes of their addresses.
+    """Return (NIC of one leaf, NIC of another leaf on a different server, indexes of their addresses), or None if there is no such pair.
 
-    Both addresses have the color. ``first`` and ``second`` are the numbers of the next NICs to use on the two leaves.
-    Return None if there is no such pair.
+    Both addresses have the path color ``color``. ``first`` and ``second`` are the numbers of the next NICs to use on the two
+    leaves ``here`` and ``there``.
     """
     place = here[first % len(here)]
     at = place.place_of(color)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 MEMORY: dict[str, Memory] = {"NVIDIA": "cuda", "AMD": "rocm"}
-"""The location of buffers, by the vendor of a server's GPUs."""
+"""The location of perftest's buffers (``Memory``), by the vendor of a server's GPUs."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -52,7 +52,7 @@ class Place:
         return f"{self.server.name}:{self.nic.name}"
 
     def end(self, address: int, memory: Memory) -> End:
-        """Return the NIC as an end of a run. ``address`` is the index of one of the NIC's addresses."""
+        """Return the NIC as an end of a perftest run with buffers in ``memory``. ``address`` is the index of the NIC's address to use."""
         gpu = self.gpu if memory != "host" else None
         return End(self.server.name, self.nic.name, self.nic.addresses[address].address, gpu=gpu)
 
@@ -62,7 +62,10 @@ class Place:
 
 
 def memory_of(place: Place, other: Place, asked: Memory | None) -> Memory:
-    """Return the buffer location for a pair. Default: GPU memory if both NICs have GPUs of the same vendor, otherwise host memory."""
+    """Return the buffer location for a pair of NICs: ``asked``, if given.
+
+    The default is GPU memory if both NICs have GPUs of the same vendor, otherwise host memory.
+    """
     if asked is not None:
         return asked
     return MEMORY.get(place.vendor, "host") if place.vendor == other.vendor else "host"
@@ -154,7 +157,7 @@ class Routed:
     plane: ControlPlane
     routes: Routes
     kinds: dict[str, tuple[int, int, bool]] = field(default_factory=dict[str, tuple[int, int, bool]])
-    """A cache of link properties: speed, delay in units of ``ALIKE_PS``, and whether the link is between sites."""
+    """A cache of link properties, by link: (speed, delay in units of ``ALIKE_PS``, True if the link is between sites)."""
 
     @classmethod
     def of(cls, network: Network) -> Routed:
@@ -166,7 +169,7 @@ class Routed:
         return cls(network, plane, plane.routes())
 
     def kind(self, link: str) -> tuple[int, int, bool]:
-        """Return the properties of a link that affect performance: its speed, its delay in units of ``ALIKE_PS``, and True if it is between sites."""
+        """Return (speed, delay in units of ``ALIKE_PS``, True if the link is between sites) of a link. These affect performance."""
         properties = self.kinds.get(link)
         if properties is None:
             cable = self.network.cable(link)
@@ -197,7 +200,7 @@ class PairPath:
 def pair_path(routed: Routed, place: Place, other: Place, places: tuple[int, int]) -> PairPath | None:
     """Return the path between two NICs, or None if packets are lost in either direction.
 
-    ``places`` has the index of the address to use, for each NIC.
+    ``places`` has two indexes: of the address to use on ``place``, and of the address to use on ``other``.
     """
     network, routes = routed.network, routed.routes
     here, there = (place.server.name, place.nic), (other.server.name, other.nic)

@@ -38,7 +38,12 @@ class Sizes:
 
 @dataclass(frozen=True, slots=True)
 class RunSettings:
-    """The settings of a run: a ``label`` for its name, NCCL ``variables``, and ``lb`` and ``needs`` with the same meaning as in ``RunRequest``."""
+    """The settings in which runs of a suite differ.
+
+    - ``label``: a part of the run's name. ``variables``: NCCL variables.
+    - ``lb``: the load balancing of switches; None for that of the design.
+    - ``needs``: the state of switches or NICs that the run needs and cannot set itself.
+    """
 
     label: str = ""
     variables: tuple[tuple[str, str], ...] = ()
@@ -64,7 +69,11 @@ def of_scope(
     part: str = "",
     slope: bool = False,
 ) -> RunRequest:
-    """Return a run for a scope. Its round is missing; ``numbered`` sets it. ``part`` is the part of the plan; if empty, the part of the scope."""
+    """Return the run of a collective on a scope (a group of servers of a job). ``numbered`` sets its round later.
+
+    ``part`` is the part of the plan; by default, the part of the scope. ``slope`` is True if the slope of time over size is
+    predicted too.
+    """
     test = NcclTests(
         collective,
         scope.hosts,
@@ -117,7 +126,7 @@ SECONDS = 6
 """The duration in seconds of a timed perftest run. Perftest ignores the first two and the last two seconds."""
 SHORT, LONG = Method(SECONDS, both_ways=False), Method(SECONDS, both_ways=True)
 SWEEP = Method(None, both_ways=True)
-"""A measurement of all message sizes, in both directions, as in the Thor 2 guide, section 2.8.2."""
+"""The settings of a perftest that measures all message sizes in both directions, as in the Thor 2 guide, section 2.8.2."""
 
 FEW = Sizes(16 * MIB, GIB, 8)
 MANY = Sizes(2 * MIB, GIB, 8)
@@ -272,7 +281,7 @@ def _by_queue_pairs(run: RunRequest, numbers: Sequence[int]) -> Iterator[RunRequ
 
 
 def _knobs(_: Pairs, jobs: Sequence[Job]) -> list[RunRequest]:
-    """Return runs on all servers that vary one setting at a time."""
+    """Return runs on all servers that vary one setting of NCCL or of the network at a time."""
     buffers = [
         RunSettings(f"buffer-{size_mib:02d}M", (("NCCL_BUFFSIZE", str(size_mib * MIB)),))
         for size_mib in (1, 2, 4, 8, 16, 32)
@@ -308,10 +317,10 @@ def _pairs_of_servers(_: Pairs, jobs: Sequence[Job]) -> list[RunRequest]:
 
 
 def pairs_of_servers(job: Job) -> list[RunRequest]:
-    """Return all-reduces of pairs of servers, in rounds in which no two pairs share a server or the uplinks of a stripe.
+    """Return all-reduces of pairs of servers. In a round, no two pairs share a server or the uplinks of a stripe.
 
-    Each server is paired with ``PARTNERS`` others, or with all if there are fewer, so that a slow server can be
-    distinguished from a slow partner.
+    Each server is paired with ``PARTNERS`` others, or with all if there are fewer. So a slow server can be distinguished from
+    a slow partner. A stripe is the servers on the same set of leaves.
     """
     turns = list(in_turns(len(job.hosts)))
     chosen = turns if len(turns) <= PARTNERS else [turns[place * len(turns) // PARTNERS] for place in range(PARTNERS)]

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 PLANNED, PLAN = "planned run", "plan"
-"""Settings that link a stored run to its planned run and its plan."""
+"""The names of two settings of a stored run: the name of its planned run, and the digest of its plan."""
 
 
 @dataclass
@@ -44,7 +44,7 @@ class ResultWriter:
     outputs: Path
 
     def had(self) -> dict[str, bool]:
-        """Return the runs of this plan that are in the store, by name. The value is True if the latest attempt failed."""
+        """Return the runs of this plan that are in the store, by name. True means that the latest attempt failed."""
         failed_by_name: dict[str, bool] = {}
         for settings, failed in self.store.settings():
             given = dict(settings)
@@ -74,7 +74,7 @@ class ResultWriter:
 
 
 def _free(path: Path) -> tuple[Path, int]:
-    """Return a path that does not exist yet, and the number of the attempt. If ``path`` exists already, the number is added to its name."""
+    """Return (path that does not exist yet, number of the attempt). If ``path`` exists, the number is added to its name."""
     attempt, candidate = 1, path
     while candidate.exists():
         attempt += 1
@@ -85,7 +85,7 @@ def _free(path: Path) -> tuple[Path, int]:
 def made(
     planned: PlannedRun, came: RunResult, file: str, began: dt.datetime, seconds: float, environment: Environment
 ) -> Run:
-    """Return the run to store, with the results in its output, the planned settings, and the failures.
+    """Return the run to store: the numbers read from the output ``came``, the planned settings, and the failures.
 
     ``file`` is the name of the output file. ``began`` is the start time, and ``seconds`` the duration.
     """
@@ -143,7 +143,7 @@ def _settings(planned: PlannedRun) -> dict[str, str]:
 
 
 def _last(came: RunResult) -> Iterable[str]:
-    """Yield the last lines of output, for a run that failed."""
+    """Yield the last ``LEFT`` lines of each output of a failed run. The file suffix of an additional output precedes its lines."""
     for end, text in (("", came.text), *came.more.items()):
         lines = [line for line in text.splitlines() if line.strip()]
         yield from (f"{f'{end}: ' if end else ''}{safe_line(line)}" for line in lines[-LEFT:])
@@ -199,7 +199,7 @@ class RunOptions:
 
 
 def hosts_of(run: PlannedRun) -> tuple[str, ...]:
-    """Return the servers of a run."""
+    """Return the servers of a run: those of a collective in rank order, or the client and the server of a perftest."""
     test = run.test
     return test.hosts if isinstance(test, NcclTests) else (test.client.host, test.server.host)
 
@@ -240,6 +240,7 @@ async def carried_out(
 ) -> list[Run]:
     """Execute runs, and return the stored runs in the order in which they ended.
 
+    - ``keeper``: stores the results; ``ways``: the options of execution.
     - ``environment``: the environment of all runs.
     - ``checked``: the report of `host check`, by server.
     - ``done``: called with each run after it is stored.
@@ -277,7 +278,7 @@ async def carried_out(
 
 
 async def _surveyed(runs: Sequence[PlannedRun], shells: Shells, ways: RunOptions) -> dict[str, dict[str, str]]:
-    """Return the survey (the versions) of each server of these runs. It is empty for a server that does not answer."""
+    """Return, by server of these runs, the versions of its software; empty for a server that does not answer."""
     programs = {run.test.program for run in runs if isinstance(run.test, Perftest)}
     program = min(programs, default="ib_write_bw")
     script = survey(f"{ways.perftest.rstrip('/')}/{program}" if ways.perftest else program)

@@ -42,10 +42,10 @@ PROGRAMS = {
 
 
 def perftest_words(test: Perftest, gpu: int | None, folder: str = "") -> list[str]:
-    """Return the command line of one end of a run. ``gpu`` is the GPU of this end, and ``folder`` the location of the program.
+    """Return the command line of one end of a run, without device, GID and port, which the script finds on the server.
 
-    Device, GID and port are not included, because they are found on the server. The GPU is numbered by PCI slot: HIP
-    always does so, CUDA only with ``CUDA_DEVICE_ORDER``.
+    ``folder`` is the folder of the program; empty to find the program through PATH. ``gpu`` is the number of this end's GPU
+    in the order of PCI slots. CUDA uses this order only if ``CUDA_DEVICE_ORDER`` is set; HIP always does.
     """
     words = ["env", "CUDA_DEVICE_ORDER=PCI_BUS_ID"] if test.memory == "cuda" and gpu is not None else []
     words += [_in(folder, test.program), "-F", "--report_gbits", "-q", str(test.qps)]
@@ -82,9 +82,9 @@ def _in(folder: str, program: str) -> str:
 FIRST_PORT = 18600
 """The first TCP port that perftest servers listen on. The default of perftest is 18515."""
 START_S = 30
-"""The seconds within which the other end must begin to listen."""
+"""The seconds within which the server end of a perftest must begin to listen."""
 END_S = 10
-"""The seconds within which the other end must exit after one end has exited."""
+"""The seconds within which the second end of a perftest must exit after the first end has exited."""
 _WRONG = re.compile(r"\berror\b|fail|cannot|couldn't|unable|not found|denied|refused|no such", re.IGNORECASE)
 LEFT = 30
 """The number of output lines stored with a failed run. The output file has the whole output."""
@@ -106,7 +106,7 @@ class RunResult:
 
 
 async def measured(test: Perftest, shells: Shells, *, number: int, limit_s: float, folder: str = "") -> RunResult:
-    """Run a perftest between two NICs. Raises no error; a cancellation stops both ends and is raised.
+    """Run a perftest between two NICs. A failure is part of the result. A cancellation stops both ends and is raised.
 
     - ``number``: the number of the run in its round. It determines the ports that the server end tries.
     - ``limit_s``: the time limit; ``folder``: the location of perftest on servers.
@@ -171,7 +171,10 @@ async def _did_not_listen(test: Perftest, listening: asyncio.Task[ScriptOutput],
 
 
 async def _ended(test: Perftest, listening: asyncio.Task[ScriptOutput], came: RunResult) -> None:
-    """Wait for the server end, and add its output to ``came``. If the server end does not end in time, the caller stops it."""
+    """Wait for the server end of a perftest, and add its output to ``came``.
+
+    ``listening`` runs the server end. If it does not end in time, the caller stops it.
+    """
     done, _ = await asyncio.wait({listening}, timeout=0.5 if came.failures else END_S)
     if not done:
         return
@@ -225,9 +228,9 @@ def wrong(outcome: ScriptOutput, limit_s: float) -> str:
 Launcher = Literal["mpirun", "srun"]
 
 RANKS = "railweave host env"
-"""The program that starts each rank. The rank's own program follows after ``--``.
+"""The program that starts the program of each rank, which follows after ``--``.
 
-This program sets variables whose values differ by server, as in ``mpirun.sh``.
+Like ``mpirun.sh``, it first sets the variables whose values differ by server.
 """
 RANKS_START_S = 60
 """The seconds that MPI or Slurm may need to start the ranks, in addition to the run's time limit."""
@@ -258,7 +261,7 @@ class Launch:
             raise InputError([Problem(Option("--launcher"), f"{self.launcher!r} is none", fix)])
 
     def place(self, test: NcclTests) -> str:
-        """Return the server where the launcher of a run is started; empty for this machine."""
+        """Return the name of the server where the launcher of a run is started; empty for this machine."""
         return test.hosts[0] if self.on is None else self.on
 
 
@@ -290,7 +293,10 @@ def _line(test: NcclTests, launch: Launch) -> str:
 
 
 async def launched(test: NcclTests, launch: Launch, shells: Shells, limit_s: float) -> RunResult:
-    """Run a collective, and return its result. Raises no error; a cancellation stops the launcher with its ranks and is raised."""
+    """Run a collective, and return its result. A failure is part of the result.
+
+    A cancellation stops the launcher with its ranks and is raised.
+    """
     came, place = RunResult(), launch.place(test)
     try:
         outcome = await shells.ran(place, started(test, launch, limit_s), limit_s + RANKS_START_S)

@@ -91,6 +91,7 @@ def _named(run: PlannedRun, name: str) -> bool:
 class RunSummary:
     """A summary of the executed runs.
 
+    - ``plan``, ``store``: the names of the plan and of the store.
     - ``chosen``: the selected runs.
     - ``runs``: the results, as stored.
     - ``commands``: pairs of a run's name and the command that starts it.
@@ -109,7 +110,7 @@ class RunSummary:
         return not any(run.failures for run in self.runs)
 
     def to_json(self) -> dict[str, Any]:
-        """Return the result as the JSON object that `railweave bench run --json` prints."""
+        """Return the JSON object that `railweave bench run --json` prints."""
         return {
             "plan": self.plan,
             "store": self.store,
@@ -150,7 +151,7 @@ class RunSummary:
 
 
 def name_of(run: Run) -> str:
-    """Return the name of a run in its plan."""
+    """Return the name that a stored run has in its plan. Without a plan, return the run's title."""
     return dict(run.settings).get(PLANNED, run.title)
 
 
@@ -177,7 +178,7 @@ class PlanRun:
     """A plan to carry out.
 
     - ``outputs``: the folder for the output of programs; ``environment``: the facts common to all runs.
-    - ``only``, ``again``, ``failed``: as in ``chosen``.
+    - ``only``, ``again``, ``failed``: the options that select runs (see ``chosen``).
     """
 
     plan: Plan
@@ -236,7 +237,10 @@ def run_plan(
 
 
 async def _meanwhile(work: Coroutine[Any, Any, list[Run]], meanwhile: Callable[[], Awaitable[None]]) -> list[Run]:
-    """Execute runs while another function runs. The function is cancelled when the runs have ended. If the function fails, the runs are cancelled."""
+    """Execute runs (``work``) while the function ``meanwhile`` runs, and return the runs.
+
+    The function is cancelled when the runs have ended. If the function fails, the runs are cancelled.
+    """
 
     async def watch() -> None:
         await meanwhile()
@@ -274,7 +278,10 @@ def planned_network(
 
 
 def outputs_of(plan: Plan | Path | str, store: Path | str, outputs: Path | str | None) -> Path:
-    """Return the folder for the output of programs."""
+    """Return the folder for the output of programs: ``outputs`` if given, or else ``STORE.outputs`` next to the store.
+
+    If the store is a database, the folder is next to the plan, or ``bench.outputs``.
+    """
     if outputs is not None:
         return Path(outputs)
     if not str(store).startswith(("postgresql://", "postgres://")):
@@ -283,9 +290,10 @@ def outputs_of(plan: Plan | Path | str, store: Path | str, outputs: Path | str |
 
 
 def _had(store: Path | str, digest: str, place: Path, *, make: bool) -> dict[str, bool]:
-    """Return the plan's runs that the store has, by name; True if the latest attempt failed.
+    """Return the plan's runs that the store has, by name; True if the latest attempt failed. Empty if the store does not exist.
 
-    If the file does not exist, the result is empty. If ``make`` is True, missing tables of a database are created.
+    ``digest`` is the plan's digest, and ``place`` the folder for outputs. If ``make`` is True, missing tables of a database
+    are created.
     """
     database = str(store).startswith(("postgresql://", "postgres://"))
     if not database and not Path(store).exists():
@@ -295,7 +303,7 @@ def _had(store: Path | str, digest: str, place: Path, *, make: bool) -> dict[str
 
 
 def scripts_of(network: Network, own_script: Path | None) -> dict[str, str]:
-    """Return ``mpirun.sh`` by server: the script that ``build`` writes, or the user's own file."""
+    """Return the text of ``mpirun.sh`` by server: the script that ``build`` writes, or the user's own file ``own_script``."""
     files = cluster_files(network)
     scripts: dict[str, str] = {}
     for name, text in files.items():

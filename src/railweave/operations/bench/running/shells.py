@@ -36,10 +36,10 @@ HERE = ""
 
 
 class Source(Protocol):
-    """A source of bytes."""
+    """The output of a running script, as a source of lines."""
 
     async def readline(self) -> bytes:
-        """Return the next line; empty at the end."""
+        """Return the next line with its line break; empty at the end of the output."""
         ...
 
 

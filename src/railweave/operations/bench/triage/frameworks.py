@@ -61,7 +61,10 @@ class Progress:
 
 @dataclass(frozen=True, slots=True)
 class Absent:
-    """A rank or process that, according to a report, is late or has ended. ``text`` is the text of the report. ``host`` may be empty."""
+    """A rank or process that, according to a report, is late or has ended. If ``behind`` is False, it is ahead of the others.
+
+    ``text`` is the text of the report. ``host`` may be empty, and ``rank`` None if it is unknown.
+    """
 
     file: str
     line: int
@@ -73,7 +76,7 @@ class Absent:
 
 @dataclass
 class Reports:
-    """All reports in texts about the progress of ranks. ``hosts`` has the hosts of ranks, and ``members`` the ranks of process groups."""
+    """All reports in texts about the progress of ranks. ``hosts`` has the host of each rank. ``members`` has the ranks of each process group."""
 
     waiting: list[Waiting] = field(default_factory=list[Waiting])
     progress: list[Progress] = field(default_factory=list[Progress])
@@ -81,10 +84,10 @@ class Reports:
     hosts: dict[int, str] = field(default_factory=dict[int, str])
     members: dict[str, set[int]] = field(default_factory=dict[str, set[int]])
     known: bool = False
-    """True if the text has a form that this module reads, even if the text reports no fault."""
+    """True if this module recognizes the format of the text, even if the text reports no fault."""
 
     def join(self, other: Reports) -> None:
-        """Add the reports of another text."""
+        """Add the reports of another text to these reports."""
         self.waiting += other.waiting
         self.progress += other.progress
         self.absent += other.absent
@@ -206,7 +209,10 @@ def _lines(lines: Sequence[Line], file: str, reports: Reports) -> None:
 
 
 def _rank(line: Line, match: re.Match[str]) -> int:
-    """Return the rank in the job, from the beginning of the message or the launcher's prefix. If both lack it, return the rank in the process group."""
+    """Return the rank in the job, from the start of the message (``[rank3]``) or from the launcher's prefix.
+
+    If both lack the rank, return the rank in the process group.
+    """
     overall = _GLOBAL.search(line.text[: match.start()])
     return int(overall[1]) if overall else int(match["rank"]) if line.rank is None else line.rank
 
@@ -224,7 +230,7 @@ def _parsed(text: str) -> dict[str, Any]:
 
 
 def _dump(text: str, file: str, reports: Reports) -> None:
-    """Read a dump of the flight recorder, as JSON. Its rank is in the dump, or at the end of the file's name."""
+    """Read a JSON dump of the flight recorder into ``reports``. The rank is in the dump, or at the end of the file's name."""
     dump = _parsed(text)
     named = _DUMP_RANK.search(file)
     rank = count(dump.get("rank"))
@@ -276,7 +282,7 @@ def _group(name: str, operations: Sequence[Mapping[str, Any]], file: str, rank: 
 
 
 def _inspector(lines: Sequence[Line], file: str, reports: Reports) -> None:
-    """Read the Inspector's output, which has a record on each line, and store the last operation of each rank."""
+    """Read the output of NCCL's Inspector, one record per line, and add the last operation of each rank to ``reports``."""
     last: dict[tuple[str, int], tuple[int, int]] = {}
     for line in lines:
         record = _parsed(line.text) if line.text.startswith("{") else {}
@@ -304,7 +310,7 @@ _SELF = re.compile(r"^\s+Rank " + _N + r" (?:has|have)? ?(?:launched up to opera
 
 
 def _ras(lines: Sequence[Line], file: str, reports: Reports) -> None:
-    """Read the answer of NCCL's RAS client: communicators with ranks that are behind, gone or in error."""
+    """Read the output of NCCL's RAS client, and add to ``reports`` each rank that is behind, gone or in error."""
     state, groups = "", list[tuple[str, int, list[tuple[int | None, str, int]]]]()
     reports.known |= any("Job summary" in line.text for line in lines)
 
@@ -356,7 +362,7 @@ def _ras(lines: Sequence[Line], file: str, reports: Reports) -> None:
 
 
 def _ras_json(text: str, file: str, reports: Reports) -> None:
-    """Read the answer of the RAS client as JSON (``--format=json``): ranks that are missing, in error, or behind in an operation."""
+    """Read the JSON output of the RAS client (``--format=json``), and add to ``reports`` each rank that is missing, behind or in error."""
 
     def listed(parent: Mapping[str, Any], name: str) -> list[dict[str, Any]]:
         values = parent.get(name)
@@ -428,7 +434,10 @@ def dump_text(data: bytes) -> str | None:
     "its operations: pass all dumps to one `railweave bench triage`",
 )
 def arrived(case: Case) -> Iterator[FindingPlace]:
-    """All ranks join each operation, and it ends."""
+    """All ranks join each operation, and it ends.
+
+    Yield a finding for each rank that a report names as late or ended, or whose progress is behind.
+    """
     reports = case.reports
     if reports is None:
         return
@@ -531,7 +540,7 @@ def _late(
 
 
 def _slower(progress: Mapping[int, Progress], hosts: Mapping[int, str]) -> Iterator[FindingPlace]:
-    """Yield ranks whose last completed operation is at least two operations behind the other ranks (Inspector)."""
+    """Yield a finding for each rank whose last completed operation is at least two behind that of the fastest rank (Inspector)."""
     last = max((step.completed or 0 for step in progress.values()), default=0)
     for step in progress.values():
         if step.completed is not None and last - step.completed > 1:

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 def by_host(logs: Iterable[NcclLog], facts_of: Callable[[NcclLog], Iterable[Fact]]) -> dict[str, list[Fact]]:
-    """Return the facts of several logs by host. If the lines of a file have no host, the name of the file takes its place."""
+    """Return the facts of several logs by host. If no line of a file names a host, the file's name is used as the host."""
     hosts: dict[str, list[Fact]] = defaultdict(list)
     for log in logs:
         for fact in facts_of(log):
@@ -49,7 +49,10 @@ def _all(case: Case, facts_of: Callable[[NcclLog], Iterable[Fact]]) -> dict[str,
 
 
 def _unnamed(case: Case) -> set[str]:
-    """Return the names of log files in which some lines name a host. Such a file name is not a host: a line without a host in the file may be cut off."""
+    """Return the names of log files in which some lines name a host and others do not.
+
+    ``by_host`` uses such a file name for lines that name no host, for example because they are cut off. The name is not a host.
+    """
     logs = case.job or ((case.log,) if case.log else ())
     return {log.file.rpartition("/")[2] for log in logs if any(source.host for _, source in log.sources)}
 
@@ -74,7 +77,10 @@ _OFI_PROVIDER = re.compile(r"NET/OFI .*[Pp]rovider is ((?:tcp|sockets|udp|net)\S
     "and that NCCL_IB_DISABLE and NCCL_NET are not set",
 )
 def sockets(case: Case) -> Iterator[FindingPlace]:
-    """NCCL uses RDMA."""
+    """NCCL uses RDMA.
+
+    Yield a finding for each host on which NCCL uses TCP sockets.
+    """
     everywhere = _all(case, lambda log: log.networks)
     others = {host: {network.text for network in networks} for host, networks in everywhere.items()}
     for host, networks in _own(case, lambda log: log.networks).items():
@@ -114,7 +120,10 @@ def _devices(log: NcclLog) -> tuple[RdmaDevice, ...]:
     "PCI slot); a container needs access to /dev/infiniband",
 )
 def device(case: Case) -> Iterator[FindingPlace]:
-    """NCCL finds the RDMA devices that it is configured to use."""
+    """NCCL finds the RDMA devices that it is configured to use.
+
+    Yield a finding for each host on which NCCL finds none.
+    """
     if case.log is None:
         return
     none = [event for event in case.log.events if "No device found" in event.text]
@@ -153,7 +162,10 @@ def _left_out(wanted: str, names: set[str]) -> Iterator[tuple[str, str]]:
     "or not available in the container",
 )
 def missing(case: Case) -> Iterator[FindingPlace]:
-    """All hosts of a job use the same number of NICs. With a design, they use the GPU NICs of the design."""
+    """All hosts of a job use the same number of NICs. With a design, they use the GPU NICs of the design.
+
+    Yield a finding for each host that uses fewer.
+    """
     in_text, unnamed = _own(case, _devices), _unnamed(case)
     undesigned: dict[tuple[str, str | None], list[str]] = defaultdict(list)
     for host, devices in in_text.items():
@@ -171,12 +183,15 @@ def missing(case: Case) -> Iterator[FindingPlace]:
 
 
 def _named(in_text: Mapping[str, Sequence[RdmaDevice]], host: str) -> str:
-    """Return the name of a host; empty if lines have no host, and the name of the file takes its place."""
+    """Return ``host`` if the log itself names it. Return an empty string if it is only the name of a file (see ``by_host``)."""
     return host if in_text[host][0].host else ""
 
 
 def _beside_design(case: Case, devices: Sequence[RdmaDevice]) -> tuple[str, str | None] | None:
-    """Return (description, fix) if a host, given by its devices in use, has fewer GPU NICs than designed; else None. Fix None means that of the rule."""
+    """Return (description, fix) if a host uses fewer GPU NICs than designed, or None.
+
+    ``devices`` are the devices that the host uses. If the fix is None, the rule's own fix applies.
+    """
     named = devices[0].host
     designed = case.design.server(named)
     if designed is None:
@@ -198,7 +213,10 @@ def _beside_design(case: Case, devices: Sequence[RdmaDevice]) -> tuple[str, str 
 
 
 def _selected(wanted: str, name: str) -> bool:
-    """Return whether NCCL_IB_HCA selects a device: by the beginning of its name, exactly after ``=``, not after ``^``."""
+    """Return True if the value of NCCL_IB_HCA selects the device ``name``.
+
+    The value lists beginnings of device names; after ``=``, whole names. After ``^``, all other devices are selected.
+    """
     excluded = wanted.startswith("^")
     exact = wanted.lstrip("^").startswith("=")
     words = [word.strip().partition(":")[0] for word in wanted.lstrip("^=").split(",")]
@@ -206,7 +224,10 @@ def _selected(wanted: str, name: str) -> bool:
 
 
 def _beside_hosts(case: Case, in_text: Mapping[str, Sequence[RdmaDevice]]) -> Iterator[FindingPlace]:
-    """Yield a finding for each of these hosts that uses fewer NICs than most hosts of the job."""
+    """Yield a finding for each host of ``in_text`` that uses fewer NICs than most hosts of the job.
+
+    ``in_text`` has the RDMA devices in the text of the case, by host.
+    """
     unnamed = _unnamed(case)
     everywhere = {
         host: {rdma_device.name for rdma_device in devices}
@@ -240,7 +261,10 @@ def _beside_hosts(case: Case, in_text: Mapping[str, Sequence[RdmaDevice]]) -> It
     "the host",
 )
 def versions(case: Case) -> Iterator[FindingPlace]:
-    """All ranks use the same version of the library."""
+    """All ranks use the same version of the library.
+
+    Yield a finding for a version line that differs from the most common one.
+    """
     everywhere = [message for log in case.job or ((case.log,) if case.log else ()) for message in log.version_lines]
     texts = list(dict.fromkeys(message.text for message in everywhere))
     cut = {text for text in texts if any(other.startswith(text) and other != text for other in texts)}
@@ -276,7 +300,10 @@ def _settings(log: NcclLog) -> tuple[Setting, ...]:
     "~/.nccl.conf on that host",
 )
 def settings(case: Case) -> Iterator[FindingPlace]:
-    """All hosts of a job have the same variables of NCCL."""
+    """All hosts of a job have the same variables of NCCL.
+
+    Yield a finding for a variable whose value differs between hosts.
+    """
     everywhere = {
         host: {setting.name: setting.value for setting in settings} for host, settings in _all(case, _settings).items()
     }
@@ -315,7 +342,10 @@ _VIRTUAL = re.compile(
     fix="set NCCL_SOCKET_IFNAME to the name of the management interface, which must be the same on every server",
 )
 def bootstrap(case: Case) -> Iterator[FindingPlace]:
-    """Ranks bootstrap over an interface that all servers can reach, with the same name on all servers."""
+    """Ranks bootstrap over an interface that all servers can reach, with the same name on all servers.
+
+    Yield a finding for each host whose ranks find each other over an unsuitable or different interface.
+    """
     if case.log is None:
         return
     interfaces = {
@@ -379,7 +409,10 @@ def _version(text: str) -> str:
     fix="run `ethtool` and `railweave host check --only link` on that server; exclude other NICs with NCCL_IB_HCA",
 )
 def speeds(case: Case) -> Iterator[FindingPlace]:
-    """The NICs of a job have the same speed."""
+    """The NICs of a job have the same speed.
+
+    Yield a finding for each NIC whose speed differs from the usual one.
+    """
     everywhere = _all(case, lambda log: log.speeds)
     usual = most_common(f"{speed.gbps:g}" for speeds in everywhere.values() for speed in speeds)
     fastest = max((speed.gbps for speeds in everywhere.values() for speed in speeds), default=0.0)
@@ -391,7 +424,7 @@ def speeds(case: Case) -> Iterator[FindingPlace]:
 
 
 MTU_BYTES = {1: 256, 2: 512, 3: 1024, 4: 2048, 5: 4096}
-"""``enum ibv_mtu`` (rdma-core, ``libibverbs/verbs.h``)."""
+"""The RDMA MTU in bytes by its code, ``enum ibv_mtu`` (rdma-core, ``libibverbs/verbs.h``)."""
 
 
 @check(
@@ -404,7 +437,10 @@ MTU_BYTES = {1: 256, 2: 512, 3: 1024, 4: 2048, 5: 4096}
     "`railweave fleet mesh` measures the MTU of paths",
 )
 def mtus(case: Case) -> Iterator[FindingPlace]:
-    """All NICs of a job have the same RDMA MTU."""
+    """All NICs of a job have the same RDMA MTU.
+
+    Yield a finding for each host with a smaller MTU than the largest.
+    """
     everywhere = _all(case, lambda log: log.queue_pairs)
     values = {pair.mtu for pairs in everywhere.values() for pair in pairs}
     if len(values) < 2:
@@ -426,7 +462,10 @@ def mtus(case: Case) -> Iterator[FindingPlace]:
     fix="place the ranks of a server one after another: mpirun --map-by ppr:8:node, srun --distribution=block",
 )
 def rings(case: Case) -> Iterator[FindingPlace]:
-    """The ring of a channel enters and leaves each server once."""
+    """The ring of a channel enters and leaves each server once.
+
+    Yield a finding for the first ring of NCCL that leaves a server more often.
+    """
     log = case.log
     if log is None:
         return

@@ -52,7 +52,10 @@ def _said(case: Case, pattern: str) -> Iterator[FindingPlace]:
     "install the one that comes with the driver",
 )
 def abi(case: Case) -> Iterator[FindingPlace]:
-    """The NIC's user library supports the ABI of the kernel driver."""
+    """The NIC's user library supports the ABI of the kernel driver.
+
+    Yield a finding for each message that reports a mismatch.
+    """
     yield from _said(case, r"Driver \S+ does not support the kernel ABI of \d+ \(supports \d+ to \d+\)")
 
 
@@ -65,7 +68,10 @@ def abi(case: Case) -> Iterator[FindingPlace]:
     fix="uninstall the OFED (/usr/sbin/ofed_uninstall.sh), build the driver again, reboot",
 )
 def symbols(case: Case) -> Iterator[FindingPlace]:
-    """Driver modules match the running RDMA core."""
+    """Driver modules match the running RDMA core.
+
+    Yield a finding for each kernel message about a symbol of the RDMA core that does not match.
+    """
     yield from _said(case, r"\b\w{1,64}: (?:disagrees about version of symbol|Unknown symbol) ib_\w+")
 
 
@@ -78,7 +84,10 @@ def symbols(case: Case) -> Iterator[FindingPlace]:
     fix="set the NVM options dcbx_mode, lldp_nearest_bridge and lldp_nearest_non_tpmr_bridge to 0, then reboot",
 )
 def qos(case: Case) -> Iterator[FindingPlace]:
-    """The driver can set the priorities and flow control of the NIC."""
+    """The driver can set the priorities and flow control of the NIC.
+
+    Yield a finding for each driver message that this failed.
+    """
     yield from _said(case, r"(?:bnxt_re\d+: )?(?:Fail to setets rc:-\d+|Fail to initialize Flow control)")
 
 
@@ -92,7 +101,10 @@ def qos(case: Case) -> Iterator[FindingPlace]:
     "and containers",
 )
 def memlock(case: Case) -> Iterator[FindingPlace]:
-    """A job can lock as much memory as it needs."""
+    """A job can lock as much memory as it needs.
+
+    Yield a finding for each message that memory could not be locked.
+    """
     for message, suffix in case.warnings_of("run-call-failed"):
         if of_memory(message.text):
             yield case.finding(message.line, message.text[:240] + suffix, message.host)
@@ -114,7 +126,10 @@ FEW = 2
     "--cpus-per-task of 4 or more; NCCL_IGNORE_CPU_AFFINITY=1 lets NCCL choose the cores",
 )
 def affinity(case: Case) -> Iterator[FindingPlace]:
-    """Each rank may use several processors that are near its GPU."""
+    """Each rank may use several processors that are near its GPU.
+
+    Yield a finding for each rank with fewer than ``FEW`` such processors.
+    """
     if case.log is None:
         return
     seen: list[tuple[str, int]] = []
@@ -152,7 +167,10 @@ def processors(text: str, *, mask: bool) -> int:
     "NCCL_SHM_DISABLE=1 for NCCL",
 )
 def intranet(case: Case) -> Iterator[FindingPlace]:
-    """A single-server run that is meant to test NICs sends its traffic over them."""
+    """A single-server run that is meant to test NICs sends its traffic over them.
+
+    Yield a finding if no connection of such a run uses a NIC.
+    """
     if case.log is None or case.log.nodes != 1 or not case.log.channels:
         return
     setting = case.log.variable("RCCL_ENABLE_INTRANET")
@@ -173,7 +191,10 @@ def intranet(case: Case) -> Iterator[FindingPlace]:
     "of rails, on all servers",
 )
 def rails(case: Case) -> Iterator[FindingPlace]:
-    """All servers have the same number of NICs, paired rail by rail."""
+    """All servers have the same number of NICs, paired rail by rail.
+
+    Yield a finding for each message of NCCL that the numbers of NICs differ.
+    """
     warnings = {message.line for message, _ in case.warnings_of("run-mixed-rails")}
     yield from case.reported("run-mixed-rails")
     pattern = re.compile(
@@ -195,7 +216,10 @@ def rails(case: Case) -> Iterator[FindingPlace]:
     "plugin's file name after libnccl-net-",
 )
 def plugin(case: Case) -> Iterator[FindingPlace]:
-    """The requested network plugin is loaded."""
+    """The requested network plugin is loaded.
+
+    Yield a finding for each host that does not find the plugin that ``NCCL_NET_PLUGIN`` names.
+    """
     if case.log is None:
         return
     net = [net_plugin for net_plugin in case.log.plugins if net_plugin.kind == "NET"]
@@ -218,7 +242,10 @@ def plugin(case: Case) -> Iterator[FindingPlace]:
     "host.json of a different server; `railweave host check` checks both",
 )
 def plugin_failed(case: Case) -> Iterator[FindingPlace]:
-    """The network plugin initializes without errors."""
+    """The network plugin initializes without errors.
+
+    Yield a finding for each message that its initialization failed.
+    """
     yield from case.reported("run-plugin-failed")
     pattern = re.compile(r"Failed to initialize (?:any )?NET plugin ?(\S*)")
     known = {message.line for message in (case.log.warnings if case.log else ())}
@@ -236,7 +263,10 @@ def plugin_failed(case: Case) -> Iterator[FindingPlace]:
     "set NCCL_NET_GDR_LEVEL to at least the PCIe distance between GPU and NIC",
 )
 def gpudirect(case: Case) -> Iterator[FindingPlace]:
-    """GPUs and NICs exchange data with GPUDirect RDMA."""
+    """GPUs and NICs exchange data with GPUDirect RDMA.
+
+    Yield a finding for each host with connections that do not use it.
+    """
     if case.log is None:
         return
     net = [channel for channel in case.log.channels if channel.transport == "NET" and channel.through != "Socket"]
@@ -292,7 +322,10 @@ _NO_LIBRARY = re.compile(r"Failed to open libibverbs\S*|libibverbs: Warning: cou
     fix="install rdma-core (libibverbs1, ibverbs-providers) and the GPU's driver libraries in the image, in the versions of the host's drivers",
 )
 def library(case: Case) -> Iterator[FindingPlace]:
-    """Libraries that NCCL opens exist. A missing driver of libibverbs, or NCCL linked statically, is a warning."""
+    """Libraries that NCCL opens exist. A missing driver of libibverbs, or NCCL linked statically, is a warning.
+
+    Yield a finding for each message that a library is missing.
+    """
     known = {message.line for message in (case.log.warnings if case.log else ())}
     for key, line, often in once(
         (f"{case.host_of(line.number)}\n{match[0].strip()}", line.number)
@@ -314,7 +347,10 @@ def library(case: Case) -> Iterator[FindingPlace]:
     fix="look for the first failure of the other ranks: give the log files of all ranks to `railweave bench triage`",
 )
 def peer_ended(case: Case) -> Iterator[FindingPlace]:
-    """No rank loses another."""
+    """No rank loses another.
+
+    Yield a finding for each host whose ranks warn that the connection to another rank ended.
+    """
     groups: dict[str, list[LogMessage]] = {}
     for message in case.log.warnings if case.log else ():
         if kind_of(message.text) == "run-peer-ended":
@@ -334,7 +370,10 @@ def peer_ended(case: Case) -> Iterator[FindingPlace]:
     "lines",
 )
 def unknown(case: Case) -> Iterator[FindingPlace]:
-    """Every warning of NCCL is known."""
+    """Every warning of NCCL is known.
+
+    Yield a finding for each NCCL warning that no other rule covers.
+    """
     groups: dict[str, list[LogMessage]] = {}
     completions = {completion.line for completion in (case.log.failed if case.log else ())}
     for message in case.log.warnings if case.log else ():
@@ -360,7 +399,7 @@ _END = re.compile(
 
 
 def _ends(case: Case) -> Iterator[tuple[int, str]]:
-    """Yield the lines that show that the job failed, with their messages."""
+    """Yield (line number, message) for each line that shows that the job failed."""
     for test in case.read.nccl_tests:
         yield from test.failures
         if not test.concluded and not test.failures:
@@ -397,7 +436,7 @@ _RESULTS = (
     ("unhandled cuda error", "a call of CUDA failed"),
     ("unhandled hip error", "a call of HIP failed"),
 )
-"""The results of NCCL that name no call, and their meaning (NVIDIA/nccl ``src/init.cc`` and ``src/nccl.h.in``)."""
+"""The meaning of NCCL's results that name no failed call (NVIDIA/nccl ``src/init.cc`` and ``src/nccl.h.in``)."""
 
 
 @check(
@@ -408,7 +447,10 @@ _RESULTS = (
     fix="the first failure above, or the launcher's own message, gives the reason",
 )
 def ended(case: Case) -> Iterator[FindingPlace]:
-    """A run completes, and reaches the requested bandwidth."""
+    """A run completes, and reaches the requested bandwidth.
+
+    Yield a finding for each failure of a job, and for each test below its requested bandwidth.
+    """
     ends: dict[int, str] = {}
     logged = any(log.messages for log in ((case.log,) if case.log else ()) + case.job)
     for line, reason in sorted(_ends(case), key=lambda end: end[0]):
@@ -435,7 +477,10 @@ _FAILED_ON = re.compile(
 
 
 def _host_in(reason: str, case: Case) -> str:
-    """Return the host that a failure message names. Return an empty text if it names no host, or a host that occurs in no other line."""
+    """Return the host that a failure message names; empty if it names none.
+
+    A name that occurs in no other line is not regarded as a host, except in a message of UCX.
+    """
     match = _FAILED_ON.match(reason)
     named = {source.host for _, source in case.log.sources} if case.log else set[str]()
     named |= {host for test in case.read.nccl_tests for host in test.hosts}
@@ -443,7 +488,10 @@ def _host_in(reason: str, case: Case) -> str:
 
 
 def _cause(case: Case) -> str:
-    """Return the first warning of the text, or else of the job's other texts, as a clause. Warnings that are only consequences are skipped."""
+    """Return a clause with the first warning of the text, or else of the other texts of the job; empty if there are no warnings.
+
+    A warning that a peer ended is used only if there is no other, because it is a consequence.
+    """
     for log in ((case.log,) if case.log else ()) + case.job:
         warnings = [message for message in log.warnings if kind_of(message.text) != "run-peer-ended"] or log.warnings
         if warnings:
@@ -508,7 +556,7 @@ class TriageResult:
     read: ParsedText
     diagnoses: tuple[Diagnosis, ...]
     known: bool = True
-    """False if no part of the text has a form that triage reads."""
+    """False if triage recognizes no part of the text."""
     blank: bool = False
     """True if the text is empty."""
 

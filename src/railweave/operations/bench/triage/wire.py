@@ -31,17 +31,22 @@ Network = IPv4Network | IPv6Network
 
 @dataclass(frozen=True)
 class DesignedNics:
-    """The RDMA devices of a server in the design: those of GPU NICs for each tenant, and the others. ``gpus``: its number of GPUs."""
+    """The RDMA devices of a server in the design.
+
+    - ``by_tenant``: the devices of GPU NICs, one set per tenant. ``others``: all other devices.
+    - ``gpus``: the number of GPUs.
+    """
 
     by_tenant: tuple[frozenset[str], ...]
     others: frozenset[str]
     gpus: int
 
     def missing(self, devices: set[str], ranks: int | None) -> tuple[int, int, list[str]]:
-        """Return (number of GPU NICs that a job should use, number that is missing, names of the missing devices).
+        """Return (number of GPU NICs that a job should use, number of missing NICs, names of missing devices).
 
-        ``devices``: the devices in use. ``ranks``: the job's ranks on the server; a job on a part of its GPUs should use that part
-        of its NICs. Names are returned if all devices in use have names of the design.
+        ``devices`` are the devices in use. ``ranks`` is the number of the job's ranks on the server, or None. With fewer ranks than
+        GPUs, a job should use the same fraction of the NICs; the names are then empty. They are also empty if a device in use
+        has a name that the design lacks.
         """
         named = devices <= self.others.union(*self.by_tenant)
         tenants = [names for names in self.by_tenant if names & devices] if named else []
@@ -59,7 +64,7 @@ class DesignedNics:
 class Design:
     """The part of a design that triage uses.
 
-    - ``networks``: the networks of its GPU NICs. ``nics``: for each address its server, NIC, fabric and rail.
+    - ``networks``: the networks of its GPU NICs. ``nics``: by address, (server, NIC, fabric, rail).
     - ``servers``: the devices of each server that has GPU NICs, by its name in lowercase.
     """
 
@@ -68,7 +73,10 @@ class Design:
     servers: Mapping[str, DesignedNics] = field(default_factory=dict[str, DesignedNics])
 
     def server(self, host: str) -> DesignedNics | None:
-        """Return the devices of a host. If the design has no such server, return those of any server if all servers have the same; else None."""
+        """Return the devices of a host, or None if the design has no such server.
+
+        If all servers of the design have the same devices, these are returned for an unknown host too.
+        """
         named = self.servers.get(host.lower().partition(".")[0])
         alike = set(self.servers.values()) if named is None else set[DesignedNics]()
         return alike.pop() if len(alike) == 1 else named
@@ -122,7 +130,10 @@ class Case:
         return self._host_of_address.get(peer.partition("<")[0].strip("[]"), "")
 
     def warnings_of(self, kind: str) -> Iterator[tuple[LogMessage, str]]:
-        """Yield (first warning, suffix) for each group of similar warnings of a kind on a host. The suffix has the group's ranks and size."""
+        """Yield (first warning, suffix) for each group of similar warnings of a kind on a host.
+
+        ``kind`` is the id of a rule, such as ``run-peer-ended``. The suffix names the ranks that warn, and how often they do.
+        """
         warnings = [message for message in (self.log.warnings if self.log else ()) if kind_of(message.text) == kind]
         groups: dict[tuple[str, str], list[LogMessage]] = {}
         for message in warnings:
@@ -144,7 +155,7 @@ class Case:
         )
 
     def reported(self, kind: str) -> Iterator[FindingPlace]:
-        """Yield a finding for each group of similar warnings of a kind (see ``warnings_of``)."""
+        """Yield a finding for each group of similar warnings (see ``warnings_of``). ``kind`` is the id of a rule."""
         for message, suffix in self.warnings_of(kind):
             yield self.finding(message.line, message.text[:240] + suffix, message.host)
 
@@ -153,7 +164,7 @@ _VALUES = re.compile(r"0x[0-9a-fA-F]+|(?<=[=<:(\[ ])-?[0-9][0-9a-fA-F.:]*")
 
 
 def once(seen: Iterable[tuple[str, int]]) -> Iterator[tuple[str, int, int]]:
-    """Yield each distinct text, with the line of its first occurrence and its number of occurrences."""
+    """Yield (text, line of its first occurrence, number of occurrences) for each distinct text. ``seen`` has pairs of text and line."""
     occurrences: dict[str, tuple[int, int]] = {}
     for name, line in seen:
         first, often = occurrences.get(name, (line, 0))
@@ -230,7 +241,10 @@ VENDOR_CODES = {
     "fails under load, increase NCCL_IB_TIMEOUT",
 )
 def retries(case: Case) -> Iterator[FindingPlace]:
-    """Every packet is acknowledged."""
+    """Every packet is acknowledged.
+
+    Yield a finding for each connection on which a NIC gave up retrying.
+    """
     for test in case.read.perftests:
         for failure in test.failures:
             if failure.status == 12:
@@ -268,7 +282,10 @@ _UCX_RETRIES = re.compile(
     "ends (`railweave host check --only log`)",
 )
 def completions(case: Case) -> Iterator[FindingPlace]:
-    """No completion reports an error."""
+    """No completion reports an error.
+
+    Yield a finding for each failed completion, except exceeded retries, which ``retries`` reports.
+    """
     for test in case.read.perftests:
         for failure in test.failures:
             if failure.status not in {None, 12}:
@@ -286,7 +303,7 @@ def completions(case: Case) -> Iterator[FindingPlace]:
 
 
 def _vendor(case: Case, completion: FailedCompletion) -> str:
-    """Return the name of a completion's status, and the meaning of the vendor's code if the driver is known."""
+    """Return a suffix with the name of a failed completion's status, and the meaning of the vendor's code if the driver is known."""
     named = completion.status is not None and 0 < completion.status < len(STATUSES)
     name = f", {STATUSES[completion.status or 0].removeprefix('IBV_WC_')}" if named else ""
     if completion.vendor_error is None or completion.error is not None:
@@ -305,7 +322,10 @@ def _vendor(case: Case, completion: FailedCompletion) -> str:
     fix="look up the call and its message or error number; `railweave host check` checks the settings that NCCL's calls need",
 )
 def calls(case: Case) -> Iterator[FindingPlace]:
-    """No call of the kernel, verbs or libfabric fails."""
+    """No call of the kernel, verbs or libfabric fails.
+
+    Yield a finding for each failed call, except those that could not lock or register memory.
+    """
     for message, suffix in case.warnings_of("run-call-failed"):
         error = errno_of(message.text)
         if of_memory(message.text) or of_gpu_memory(message.text):
@@ -328,7 +348,11 @@ def _of_perftest(case: Case) -> Iterator[FindingPlace]:
 
 
 def _with_seen(case: Case, message: LogMessage) -> str:
-    """Return the two ends of the queue pair that a failed call names. If the call names none, use the last queue pair that the same host printed before."""
+    """Return a suffix that identifies the queue pair of a failed ``ibv_modify_qp``; empty for any other call.
+
+    The suffix has the two ends that the call names. If it names none, the suffix has the last queue pair that the same
+    host printed before, or else ``NCCL_IB_GID_INDEX``.
+    """
     if "ibv_modify_qp" not in message.text or case.log is None:
         return ""
     call = queue_pair_of(message.text)
@@ -426,7 +450,10 @@ _AFTER_INIT = (
     "host",
 )
 def peer_memory(case: Case) -> Iterator[FindingPlace]:
-    """NICs can register the memory of GPUs."""
+    """NICs can register the memory of GPUs.
+
+    Yield a finding for each failure to register GPU memory.
+    """
     for message, suffix in case.warnings_of("run-call-failed"):
         if of_gpu_memory(message.text):
             yield case.finding(message.line, message.text[:240] + suffix, message.host)
@@ -455,7 +482,10 @@ def gpu_test(case: Case) -> bool:
     "NCCL_IB_ADDR_RANGE selects by prefix",
 )
 def gids(case: Case) -> Iterator[FindingPlace]:
-    """Both ends use routable GIDs of the same address family. With a design, the GIDs are in the networks of its GPU NICs."""
+    """Both ends use routable GIDs of the same address family. With a design, the GIDs are in the networks of its GPU NICs.
+
+    Yield a finding for each pair of GIDs that breaks this rule.
+    """
     pairs = [(test.local_gid, test.remote_gid, test.line, test.device) for test in case.read.perftests]
     if case.log is not None:
         pairs += [(queue_pair.gid, "", queue_pair.line, queue_pair.host) for queue_pair in case.log.queue_pairs]
@@ -491,7 +521,10 @@ def _wrong(case: Case, *ends: str) -> Iterator[str]:
     "check` for its switch",
 )
 def events(case: Case) -> Iterator[FindingPlace]:
-    """No port changes its state while a job runs."""
+    """No port changes its state while a job runs.
+
+    Yield a finding for each such event in the NCCL log.
+    """
     messages = case.log.events if case.log else ()
     lines = {message.line for message in messages}
     others = [message for message, _ in case.warnings_of("run-link-event") if message.line not in lines]
@@ -513,7 +546,10 @@ def events(case: Case) -> Iterator[FindingPlace]:
     fix="run `rdma link` and `ip link` on the server; `railweave host check --only link` checks optics and cable",
 )
 def port_down(case: Case) -> Iterator[FindingPlace]:
-    """Ports of NICs are active."""
+    """Ports of NICs are active.
+
+    Yield a finding for each port that perftest reports as not active.
+    """
     pattern = re.compile(r"Port number (\d+) state is (?!Active)(\w+)")
     for line in case.lines:
         if match := pattern.search(line.text):
@@ -530,7 +566,10 @@ def port_down(case: Case) -> Iterator[FindingPlace]:
     "AER counters there",
 )
 def data(case: Case) -> Iterator[FindingPlace]:
-    """The results of a test contain no wrong values."""
+    """The results of a test contain no wrong values.
+
+    Yield a finding for each row of nccl-tests with wrong values.
+    """
     for test in case.read.nccl_tests:
         for row in test.rows:
             wrong = sum(

@@ -54,7 +54,8 @@ BEFORE_S = 1.0
 class Limits:
     """The limits of a campaign, in seconds.
 
-    - ``restore_within``: the time after the planned end of a turn at which a switch removes the faults by itself.
+    - ``restore_within``: the time after the planned end of a turn (faults injected together) at which a switch removes the
+      faults by itself.
     - ``settle``: the time in which the network may converge.
     """
 
@@ -66,7 +67,7 @@ class Limits:
 class Result:
     """The result of a turn.
 
-    - ``seen``: the packets sent and lost.
+    - ``planned``: the turn as planned. ``seen``: the test packets sent and lost.
     - ``back_s``: the seconds until the checks gave the same results as before; None if they did not.
     - ``drops``: the packets that switches counted as dropped; None if unknown.
     - ``wrong``: the differences from the earlier state that remained.
@@ -85,7 +86,7 @@ class Result:
         return self.back_s is not None and not self.wrong
 
     def to_json(self) -> dict[str, Any]:
-        """Return the result as a JSON object."""
+        """Return the result of the turn as the JSON object that ``deploy campaign`` prints."""
         return {
             **{key: value for key, value in self.planned.body().items() if key != "changes"},
             "predicted": vars(self.planned.predicted),
@@ -134,7 +135,7 @@ def carried_out(
     limits: Limits,
     say: Callable[[str], None],
 ) -> Result:
-    """Run a turn and return its result: inject its faults, wait, restore, and check.
+    """Run a turn (faults injected together) and return its result: inject its faults, wait, restore, and check.
 
     - ``running``: the configuration texts of every switch, by switch and file.
     - ``sent``: the sender of test packets.
@@ -187,7 +188,7 @@ def carried_out(
 
 
 def _near(site: Site, planned: PlannedTurn) -> list[str]:
-    """Return the switches of a turn, and their neighbors by cable."""
+    """Return the switches on which a turn (faults injected together) acts, and their neighbors by cable."""
     nearby = dict.fromkeys(planned.touched)
     for name in planned.touched:
         nearby |= dict.fromkeys(
@@ -201,7 +202,7 @@ def _looked(check: Check, names: list[str], texts: Mapping[str, Mapping[str, str
 
 
 async def _break(rows: Journal, number: int, devices: Mapping[str, Device], within: int) -> None:
-    """Rehearse the change on every switch, then commit it on all of them. ``within`` is the duration of the rollback timer in seconds."""
+    """Test the change on every switch, then commit it on all of them. ``within`` is the duration of the rollback timer in seconds."""
 
     async def tried(name: str, device: Device) -> Device:
         running = await device.running()
@@ -249,7 +250,7 @@ async def _opened(site: Site, ports: Mapping[str, tuple[str, ...]], label: str) 
 
 
 async def _outage(site: Site, device: str) -> tuple[Outage, Session]:
-    """Return the module with the outage commands of a device's system, and a session that may change the device."""
+    """Return (module with the outage commands of a device's operating system, session that may change the device)."""
     nos = system(site.configs[device].nos)
     outage, transaction = nos.outage, nos.transaction
     assert outage is not None  # noqa: S101 - refused before
@@ -283,10 +284,12 @@ def _restored(
     began: bool,
     why: str,
 ) -> None:
-    """Restore everything, and record the result in the journal. Raises ``StoppedError`` if a switch is left to its own timer.
+    """End all faults of a turn and restore the devices, then record the end of the revision in the journal.
 
     - ``undo``: functions that end faults of the emulation.
-    - ``began``: True if anything was changed. ``why``: the reason to record.
+    - ``began``: True if any device was changed. ``why``: the reason to record.
+
+    Raises ``StoppedError`` if a switch is left to its own timer.
     """
     for restore in undo:
         restore()
@@ -338,7 +341,7 @@ def lab_results(path: Path | str | None) -> list[dict[str, Any]]:
 
 
 INTERVAL_MS = 10
-"""The milliseconds between two writes on a path. This is the resolution of the measured times."""
+"""The milliseconds between two RDMA writes on a path. This is the resolution of the measured times."""
 
 
 class NoPackets:
@@ -348,7 +351,7 @@ class NoPackets:
         self._why = why
 
     def start(self, seconds: float) -> None:
-        """Do nothing."""
+        """Do nothing. ``seconds`` is ignored."""
         del seconds
 
     def stop(self) -> PacketLoss:
@@ -356,7 +359,7 @@ class NoPackets:
         return PacketLoss(why=self._why)
 
     def drop(self) -> None:
-        """Do nothing."""
+        """Do nothing, because there is no sender to abandon."""
 
 
 class RdmaPings:
@@ -416,7 +419,7 @@ def summed(replies: Collection[PairOutput]) -> PacketLoss:
 
 
 def packets(site: Site) -> Packets:
-    """Return the sender of test packets for a site.
+    """Return the sender of test packets for a network.
 
     The sender is the emulation, or RDMA pings between servers that have the program ``railweave-rdma-ping``. If neither
     exists, the sender sends nothing and reports the reason.
@@ -457,7 +460,10 @@ TURN_COLUMNS = columns("broken", "predicted", "lab", "measured", "whole again")
 
 
 def turn_table(results: Sequence[Result], lab: Sequence[Mapping[str, Any]]) -> Table:
-    """Return a table with a row for each turn. ``lab`` has the results of ``lab fault`` for the same faults, in the same order."""
+    """Return a table with a row for each turn (faults injected together).
+
+    ``lab`` has the results of ``lab fault`` for the same faults, in the same order.
+    """
     rows = [
         (
             result.planned.turn.name,

@@ -67,7 +67,7 @@ def broken(
 def shut(
     network: Network, configs: Mapping[str, DeviceConfig], targets: Sequence[FaultTarget]
 ) -> dict[str, tuple[str, ...]]:
-    """Return the links that the faults break, by the switch on which to shut the port."""
+    """Return the links that the faults break, grouped by the switch whose port is shut to break the link."""
     by_switch: dict[str, tuple[str, ...]] = {}
     for target in targets:
         kind, device = target.fault.kind, target.fault.device or ""
@@ -86,7 +86,10 @@ def shut(
 def ports_by_command(
     network: Network, configs: Mapping[str, DeviceConfig], targets: Sequence[FaultTarget]
 ) -> dict[str, tuple[str, ...]]:
-    """Return the ports to shut by a command, by switch. These are ports that a rollback of the configuration would not restore to their earlier state."""
+    """Return, by switch, the ports to shut by a command instead of a configuration change.
+
+    On these switches, a rollback of the configuration would not restore the ports to their earlier state.
+    """
     return {
         name: tuple(interface.name for interface in configs[name].interfaces if interface.link in links)
         for name, links in shut(network, configs, targets).items()
@@ -95,7 +98,7 @@ def ports_by_command(
 
 
 def by_command(config: DeviceConfig) -> bool:
-    """Return True if the ports of a switch are shut by a command."""
+    """Return True if the ports of a switch are shut by a command, and not by a change of its configuration."""
     outage = system(config.nos).outage
     return outage is not None and outage.PORTS
 
@@ -109,7 +112,10 @@ def links_of(network: Network, target: FaultTarget) -> tuple[str, ...]:
 
 
 def _ends(network: Network, configs: Mapping[str, DeviceConfig], links: Collection[str]) -> dict[str, tuple[str, ...]]:
-    """Return links by the switch on which to shut the port. The switch is at the upper end of the link; for links to servers, it is the leaf."""
+    """Return links, grouped by the switch whose port is shut to break the link.
+
+    This is the switch at the upper end of the link. For a link to a server, it is the leaf.
+    """
     by_switch: dict[str, list[str]] = {}
     for cable in network.cables:
         if cable.name in links:
@@ -146,7 +152,7 @@ PS_PER_S = 10**12
 class Turn:
     """Faults that happen together, and their duration in seconds.
 
-    The duration is that of the scenario, but long enough for a switch and its sessions to react.
+    The duration comes from the scenario, but is never shorter than a switch and its sessions need to react.
     """
 
     targets: tuple[FaultTarget, ...]
@@ -154,7 +160,7 @@ class Turn:
 
     @property
     def name(self) -> str:
-        """The kinds and targets of the faults, as text."""
+        """The kinds and targets of the turn's faults as text, such as ``device-down spine1 + link-down LINK``."""
         return " + ".join(f"{target.fault.kind} {aimed(target)}" for target in self.targets)
 
     @property
@@ -164,14 +170,14 @@ class Turn:
 
 
 def aimed(target: FaultTarget) -> str:
-    """Return the target of a fault, as text."""
+    """Return the target of a fault as text: the names of its link, NIC, device and daemon, if given, and of its neighbor."""
     fault = target.fault
     words = [word for word in (fault.link, fault.nic, fault.device, fault.daemon) if word]
     return " ".join(words) + (f" to {fault.neighbor}" if fault.neighbor else "")
 
 
 def turns(targets: Sequence[FaultTarget], least_s: float) -> list[Turn]:
-    """Return the faults grouped into turns by start time. ``least_s`` is the shortest duration of a turn in seconds.
+    """Return the faults grouped into turns: faults that start at the same time. ``least_s`` is the shortest duration of a turn in seconds.
 
     A fault without an end in the file ends before the next turn begins.
     """
@@ -212,7 +218,7 @@ class Radius:
         return cls(names=frozenset(names))
 
     def beyond(self, touched: Sequence[str]) -> str:
-        """Return the reason why a turn that affects these switches exceeds the radius; empty if it does not exceed the radius."""
+        """Return the reason why the affected switches ``touched`` exceed the radius; empty if they do not."""
         if self.most is not None and len(touched) > self.most:
             return f"it touches {counted(len(touched), 'switch', 'switches')} ({', '.join(touched[:3])}), and the blast radius is {self.most}"
         if self.names and (others := [switch for switch in touched if switch not in self.names]):
@@ -221,7 +227,10 @@ class Radius:
 
 
 def touched(network: Network, configs: Mapping[str, DeviceConfig], turn: Turn) -> tuple[str, ...]:
-    """Return the switches that a turn affects directly. These are the switches whose configuration changes, which restart, or on which a process is ended."""
+    """Return the switches that a turn (faults injected together) affects directly.
+
+    On these switches, the configuration changes, a process is ended, or the whole switch restarts.
+    """
     by_command = [command.fault.device or "" for command in turn.commands]
     ports = ports_by_command(network, configs, turn.targets)
     return tuple(dict.fromkeys([*broken(network, configs, turn.targets), *ports, *by_command]))
@@ -245,7 +254,7 @@ def down(configs: Mapping[str, DeviceConfig], network: Network, target: FaultTar
 
 
 def patterns(configs: Mapping[str, DeviceConfig], network: Network, turn: Turn) -> list[str]:
-    """Return the lines of ``status:`` that would take the same parts out of service as a turn."""
+    """Return the lines of ``status:`` (fabric file) that would take the same devices and links out of service as a turn."""
     lines: list[str] = []
     for target in turn.targets:
         gone = down(configs, network, target)
@@ -254,7 +263,7 @@ def patterns(configs: Mapping[str, DeviceConfig], network: Network, turn: Turn) 
 
 
 def unforced(lost: Sequence[str], force: Sequence[str]) -> list[str]:
-    """Return the lines of ``lost`` in which no name of ``force`` occurs."""
+    """Return the lines of ``lost`` (losses that a plan causes) that contain none of the names in ``force``."""
     words = [re.compile(rf"(?<![\w-]){re.escape(name)}(?![\w-])") for name in force]
     return [line for line in lost if not any(word.search(line) for word in words)]
 
@@ -277,7 +286,7 @@ class TurnPrediction:
     keep: int | None
 
     def line(self) -> str:
-        """Return the prediction as a table cell."""
+        """Return the prediction as a table cell, such as ``96 of 128 keep a path; 32 move``."""
         keep = (
             "not known how many keep a path"
             if self.keep is None
@@ -287,7 +296,7 @@ class TurnPrediction:
 
 
 def predicted(network: Network, configs: Mapping[str, DeviceConfig], turn: Turn) -> TurnPrediction:
-    """Return the predicted effect of a turn on routing, after the network has converged."""
+    """Return the predicted effect of a turn (faults injected together) on queue pairs, after routing has converged."""
     gone = [down(configs, network, target) for target in turn.targets]
     plane = ControlPlane(configs.values(), network.absent)
     before = _ways(network, plane.routes(network.absent))
@@ -301,7 +310,7 @@ def predicted(network: Network, configs: Mapping[str, DeviceConfig], turn: Turn)
 
 
 def _ways(network: Network, routes: Routes) -> dict[tuple[str, str, str], set[str]]:
-    """Return the links of each queue pair that has a path, by source, destination and source address."""
+    """Return the set of links that each queue pair uses, by (source, destination, source address), if it has a path."""
     links: dict[tuple[str, str, str], set[str]] = {}
     nics = [
         (f"{server.name}:{nic.name}", nic)
@@ -328,7 +337,7 @@ def _ways(network: Network, routes: Routes) -> dict[tuple[str, str, str], set[st
 
 @dataclass(frozen=True)
 class PlannedTurn:
-    """A planned turn.
+    """A planned turn: faults that are injected together.
 
     - ``touched``: the switches that the turn changes or restarts, or on which it ends a process.
     - ``lost``: lines about the paths, planes, tenants and NICs that are lost during the turn.
@@ -348,7 +357,7 @@ class PlannedTurn:
     """The ports that a command shuts, by switch."""
 
     def body(self) -> dict[str, Any]:
-        """Return the content that the campaign's digest covers."""
+        """Return the fields of the turn that the campaign's digest is computed from."""
         return {
             "name": self.turn.name,
             "seconds": self.turn.seconds,
@@ -374,7 +383,7 @@ class PlannedTurn:
 
 @dataclass(frozen=True)
 class Campaign:
-    """A campaign: its turns in order.
+    """A campaign: its turns (faults injected together) in order.
 
     ``job`` is the prediction for the scenario's own traffic, as text; empty if the scenario has no traffic.
     """
@@ -396,14 +405,17 @@ class Campaign:
         return [f"{turn.turn.name}: {why}" for turn in self.turns for why in turn.refused]
 
     def lines(self) -> Iterator[str]:
-        """Yield the lines of text that describe the campaign."""
+        """Yield the lines that describe the campaign: each turn with its changes, losses and prediction."""
         for turn in self.turns:
             yield from turn.lines()
         if self.job:
             yield f"predicted of the scenario's job: {self.job}"
 
     def table(self, results: Sequence[Result], lab: Sequence[Mapping[str, Any]]) -> Table:
-        """Return a table with a row for each turn that was carried out, including the measurements of ``lab fault``."""
+        """Return a table with a row for each turn (faults injected together) that was carried out.
+
+        ``lab`` has the results of ``lab fault``, which the table shows beside the measurements.
+        """
         from railweave.operations.deploy.campaign.carrying import turn_table
 
         return turn_table(results, lab)
@@ -492,7 +504,7 @@ def _planned(
 
 
 def _commands(site: Site, turn: Turn) -> tuple[list[str], list[str]]:
-    """Return the faults of a turn that are commands, as text, and the reasons why some of them cannot be carried out."""
+    """Return (a line for each fault of a turn that is a command, the reasons why some of these faults cannot be carried out)."""
     lines, refused = list[str](), list[str]()
     for command in turn.commands:
         device, daemon = command.fault.device or "", command.fault.daemon or ""

@@ -77,6 +77,8 @@ class Device:
 
     - ``address``: its management address with prefix length.
     - ``gateway``: the gateway of the management network.
+    - ``serial_options``: the DHCP options in which it sends its serial number; ``headers``: the HTTP headers that have it.
+    - ``options``: the DHCP options that the server sends to the device.
     - ``files``: the text of each file that the device fetches, by name.
     """
 
@@ -147,7 +149,10 @@ def _of(device: Device, devices: Sequence[Device]) -> Iterator[str]:
 
 
 def _match(number: int, option: SerialOption, device: Device) -> Iterator[str]:
-    """Yield the lines of dnsmasq that identify a device by its serial number and, if known, by the vendor name at the start of option 60."""
+    """Yield the dnsmasq lines that recognize a device by its serial number and, if known, by the vendor name in option 60.
+
+    ``number`` is the index of ``option``, the DHCP option that has the serial number.
+    """
     text, tag = option.before + device.serial, device.tag
     serial_tag = f"{tag}-says{number}" if option.vendor else tag
     yield (
@@ -161,7 +166,7 @@ def _match(number: int, option: SerialOption, device: Device) -> Iterator[str]:
 
 
 def _within(device: Device, other: Device) -> bool:
-    """Return whether the serial number of ``other`` begins with that of ``device``, without being equal."""
+    """Return True if the serial number of ``other`` begins with that of ``device``, without being equal."""
     return other.serial != device.serial and other.serial.startswith(device.serial)
 
 
@@ -217,7 +222,7 @@ def _class(device: Device) -> dict[str, Any]:
 
 
 def _test(option: SerialOption, serial: str) -> str:
-    """Return the Kea expression that tests whether the client's option ends with the serial number.
+    """Return a Kea expression that is true if the DHCP option of a client ends with the serial number.
 
     A negative offset of ``substring`` counts from the end.
     """
@@ -409,7 +414,7 @@ def _device(boot: FirstBoot, config: DeviceConfig, serial: str, place: Place, se
 
 
 def _check(serials: Mapping[str, str]) -> None:
-    """Raise ``InputError`` if a serial number is invalid, or if two devices have the same serial number."""
+    """Raise ``InputError`` if a serial number is invalid, or if two devices have the same one. ``serials`` has the numbers by device."""
     problems: list[Problem] = []
     seen: dict[str, str] = {}
     for name, serial in serials.items():
@@ -425,7 +430,7 @@ def _check(serials: Mapping[str, str]) -> None:
 
 
 def _address(url: str) -> tuple[str, str, int]:
-    """Return the URL without a trailing slash, its host, and its port. Raises ``InputError`` if the URL is invalid."""
+    """Return (URL without a trailing slash, its host, its port). Raises ``InputError`` if the URL is invalid."""
     fix = "write http://ADDRESS:PORT, where devices reach the server"
     try:
         parts = urlsplit(url)

@@ -63,7 +63,7 @@ class Server(ThreadingHTTPServer):
             raise OutputError(f"cannot listen at {address[0]}:{address[1]}: {error.strerror}") from error
 
     def process_request(self, request: Any, client_address: Any) -> None:  # noqa: ANN401 - as socketserver has it
-        """Wait for a free connection place, then answer in a thread."""
+        """Wait until fewer than ``MOST`` connections are open, then answer the request in a thread."""
         self._places.acquire()
         try:
             super().process_request(request, client_address)
@@ -72,7 +72,7 @@ class Server(ThreadingHTTPServer):
             raise
 
     def process_request_thread(self, request: Any, client_address: Any) -> None:  # noqa: ANN401 - as socketserver has it
-        """Answer the request, then release its connection place."""
+        """Answer the request, then let the next waiting connection begin."""
         try:
             super().process_request_thread(request, client_address)
         finally:
@@ -88,7 +88,7 @@ class Server(ThreadingHTTPServer):
                 log.write(f"{stamp} {line}\n")
 
     def resolve(self, path: str, headers: dict[str, str]) -> tuple[Path | None, str]:
-        """Return the file for a path, and the name of the device that requests it. If the request is refused, return None and the reason.
+        """Return (file for a path, name of the device that requests it), or (None, reason) if the request is refused.
 
         ``headers`` are the request headers, with names in lower case.
         """

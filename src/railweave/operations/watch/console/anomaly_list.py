@@ -21,7 +21,7 @@ MOST = 200
 
 
 def anomalies(console: Console, values: Values) -> PageView:
-    """Return the page of anomalies."""
+    """Return the page of anomalies: open causes with their effects, then closed anomalies. ``values`` collects its live values."""
     listed = console.anomalies()
     now = values.html("anomalies", anomaly_cards(listed))
     over = console.watching.anomalies.listed(closed=True)
@@ -135,5 +135,5 @@ def _over(over: Sequence[Anomaly]) -> str:
 
 
 def since(at: float) -> str:
-    """Return the time since ``at``, as text."""
+    """Return the time since ``at`` (seconds since 1970) as text, such as ``12 min``."""
     return ago(time() - at)

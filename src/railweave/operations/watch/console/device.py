@@ -100,7 +100,7 @@ def _row(console: Console, values: Values, device: Switch, wrong: int, worst: st
 
 
 def state_cell(console: Console, values: Values, name: str, tag: str = "td") -> str:
-    """Return a table cell with the state of a device: whether its numbers arrive and, if not, since when and why."""
+    """Return a table cell with the state of a device. If its numbers do not arrive, the cell shows since when, and why."""
     device = console.devices[name]
     reached, age = device.reached, device.reached.age_s
     if device.state == "up":
@@ -135,7 +135,7 @@ _COUNTED = ("paused", "pauses", "marks", "drops", "errors")
 
 
 def switch(console: Console, name: str, values: Values) -> PageView:
-    """Return the page of a switch."""
+    """Return the page of a switch: its ports, queues and sessions with their expected values. ``values`` collects its live values."""
     expected = console.expected[name]
     device = console.network.switch(name)
     colors = {each.session.interface: each.color for each in expected.sessions}

@@ -52,7 +52,7 @@ def kind(name: str) -> str:
 
 
 def around(console: Console) -> tuple[str, Live]:
-    """Return the text that is below the heading of each page, with its live values.
+    """Return (text below the heading of each page, its live values by key). Live values are updated in the open page.
 
     The text shows the anomalies, the number of devices that are up, and the age of the numbers.
     """
@@ -109,8 +109,8 @@ QUIET_S = 15.0
 async def events(console: Console, live: Callable[[], Live | None]) -> AsyncGenerator[bytes]:
     """Yield the event stream of one page: first all live values, then changed values, until the watch ends or ``STREAM_S`` has passed.
 
-    A value that no longer exists is sent as an empty text. ``live`` returns the page's current values, or None if the
-    page no longer exists.
+    A value that no longer exists is sent as an empty text. ``live`` is a function that returns the page's current values,
+    or None if the page no longer exists.
     """
     sent: Live = {}
     version = -1

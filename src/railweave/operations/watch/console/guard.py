@@ -83,7 +83,7 @@ class Guard:
 
 
 def guarded(inner: Any, guard: Guard) -> Any:  # noqa: ANN401 - ASGI applications
-    """Return an application that checks access before ``inner`` answers, and adds the security headers."""
+    """Return an application around ``inner``. It refuses requests that ``guard`` does not allow, and adds the security headers."""
 
     async def application(scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -106,7 +106,7 @@ def guarded(inner: Any, guard: Guard) -> Any:  # noqa: ANN401 - ASGI application
 
 
 def _is_here(host: str) -> bool:
-    """Return whether a ``Host`` header names loopback: a loopback address, or ``localhost`` (RFC 6761)."""
+    """Return True if a ``Host`` header names loopback: a loopback address, or ``localhost`` (RFC 6761)."""
     name = host.rpartition(":")[0] if host.rpartition("]")[2].startswith(":") or host.count(":") == 1 else host
     if name.lower() == "localhost":
         return True
@@ -117,7 +117,7 @@ def _is_here(host: str) -> bool:
 
 
 def _by_proxy(scope: Scope, headers: dict[bytes, bytes], proxy: Proxy) -> bool:
-    """Return whether a request comes from the proxy's address and names its reader."""
+    """Return True if a request comes from the proxy's address and names its reader."""
     client = scope.get("client")
     if client is None or not headers.get(proxy.header.lower().encode("latin-1"), b"").strip():
         return False

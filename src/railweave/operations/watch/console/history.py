@@ -33,11 +33,11 @@ if TYPE_CHECKING:
 
 
 WHOLE = "the whole network"
-"""The device name under which network-wide series are stored. No real device has blanks in its name."""
+"""The name that takes the place of a device for network-wide series in the store. No real device has blanks in its name."""
 MOST = 900
 """The largest number of points in memory: 15 minutes at one per second."""
 TOTALS = {"paused": "pfc_received", "marks": "ecn_marked", "drops": "in_discards", "errors": "in_errors"}
-"""The columns of ``links.COLUMNS`` whose sum over all ports is stored, each with the metric of the stored series."""
+"""The columns of the table of ports (``links.COLUMNS``) whose sum over all ports is stored, each with its metric in the store."""
 CARRIED, BUSIEST = "out_octets", "queue_peak"
 """The metrics under which two values of each path color are stored: its traffic (bytes/s), and the load of its busiest link (0 to 1)."""
 
@@ -94,13 +94,16 @@ class SeriesHistory:
             task.add_done_callback(self._written)
 
     def _written(self, task: asyncio.Task[int]) -> None:
-        """Retrieve the error of a finished write, so that asyncio does not warn. The error itself is not lost, because the collector reports a store that cannot be written."""
+        """Retrieve the error of a finished write, so that asyncio does not warn about it.
+
+        The collector reports a store that cannot be written, so the error is not lost.
+        """
         self._writing.discard(task)
         if not task.cancelled():
             task.exception()
 
     def lines(self, span_s: float) -> tuple[list[float], list[Line]]:
-        """Return the times within the last ``span_s`` seconds, and each series with its number at each of these times."""
+        """Return (times within the last ``span_s`` seconds, lines: each series with its number at each of these times)."""
         since = time() - span_s
         by_time: dict[float, dict[Series, float]] = {}
         if self._store is not None:

@@ -79,7 +79,10 @@ class Ports:
 
 
 class _Places:
-    """The series of a layout that the columns need: for each metric, their places in the layout and the numbers of their ports."""
+    """The series of a device layout that the columns of the table of ports need.
+
+    ``metrics`` has, by metric, the indexes of its series in the layout and the numbers of their ports.
+    """
 
     def __init__(self, layout: Layout) -> None:
         self.layout = layout
@@ -88,7 +91,10 @@ class _Places:
         self._known = 0
 
     def learn(self) -> int:
-        """Add the layout's new series. Return the length of the layout, which shows the caller when there are new series."""
+        """Add the series that are new in the layout, and return the length of the layout.
+
+        If the length is greater than before, the caller knows that there are new series.
+        """
         if self._known < len(self.layout):
             self._known = len(self.layout)
             for metric in {metric_name for those in COLUMNS.values() for metric_name in those}:
@@ -100,9 +106,9 @@ class _Places:
 
 
 class _Part(NamedTuple):
-    """The series of one metric on a device's ports.
+    """The series of one metric on a device's ports. A place is the index of a series in the device's layout.
 
-    - ``places``, ``rows``: the place of each series in the layout, and its row in the table of ports.
+    - ``places``, ``rows``: the place of each series, and its row in the table of ports.
     - ``alone``: True if every row has at most one series.
     - ``last``: the largest value in ``places``.
     """
@@ -145,7 +151,7 @@ class _Reader:
         return {column: self._column(column, metrics) for column, metrics in COLUMNS.items()}
 
     def _measure(self) -> None:
-        """Update the rates: for each counter with a newer sample, its rise divided by the time between samples."""
+        """Update the rates: for each counter with a newer sample, its increase divided by the time between samples."""
         stream = self._stream
         more = len(stream.times) - len(self._times)
         if more:
@@ -182,7 +188,11 @@ class _Reader:
 
 
 def _folded(rows: NDArray[np.intp], values: NDArray[np.float64], size: int, *, most: bool) -> NDArray[np.float64]:
-    """Return one value per row. If ``most`` is True, it is the largest of the row's values, otherwise their sum; NaN if the row has no values."""
+    """Return one value per row of the table of ports, from the ``values`` of series whose rows are ``rows``.
+
+    If ``most`` is True, it is the largest of the row's values, otherwise their sum; NaN if the row has no values. ``size`` is
+    the number of rows.
+    """
     known = ~np.isnan(values)
     if most:
         highest = np.full(size, -np.inf)
@@ -323,7 +333,7 @@ def _by_color(network: Network) -> list[Group]:
 
 
 def _by_stripe(network: Network) -> list[Group]:
-    """Return the uplinks of each stripe as a group, and again divided by path color.
+    """Return the uplinks of each stripe (the servers on the same leaves) as a group, and again divided by path color.
 
     The picture of a large fabric draws these groups between its blocks.
     """

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from railweave.operations.watch.watching import WatchedNetwork
 
 MOST_ROWS = 24
-"""The largest number of servers of a stripe that the picture draws one by one. More servers are drawn as one if they are all alike."""
+"""The largest number of servers of a stripe that the picture draws one by one. Further servers are combined if all are alike."""
 LATELY_S = 5.0
 WORST = {"error": 0, "warning": 1, "info": 2}
 

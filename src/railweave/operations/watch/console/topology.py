@@ -173,6 +173,7 @@ def _hop(console: Console, values: Values, number: int, share: LinkShare, cable:
 class Shade:
     """A quantity that the cells of a rail map can show.
 
+    - ``label``: its name; ``about``: an explanation.
     - ``kind``: the kind of the leaf's cables that are included.
     - ``column``: the column of ``links.COLUMNS`` that is shown for the cables' ports; empty means the load.
     """
@@ -194,7 +195,7 @@ SHADES: Mapping[str, Shade] = {
 
 
 def rails(console: Console, query: Mapping[str, str], values: Values) -> PageView:
-    """Return the page of rails. The query parameter ``of`` selects the quantity that is shown."""
+    """Return the page with a map of rails and leaves, shaded by a quantity that the query parameter ``of`` selects."""
     chosen = query.get("of", "servers")
     chosen = chosen if chosen in SHADES else "servers"
     shade = SHADES[chosen]
@@ -306,7 +307,7 @@ ABOUT = (
 
 
 def topology(console: Console, values: Values) -> PageView:
-    """Return the page of the topology."""
+    """Return the page with the picture of the network and the load of its links. ``values`` collects its live values."""
     key = "".join(
         element("span", element("i", "", class_=f"key-line {css}"), text(words))
         for css, words in (("l0", "under 1 %"), ("l1", "1 %"), ("l2", "20 %"), ("l3", "40 %"), ("l4", "60 %"), ("l5", "80 % and more"), ("unknown", "not known"))
@@ -331,7 +332,7 @@ def topology(console: Console, values: Values) -> PageView:
 
 
 def _row(console: Console, values: Values, group: Group) -> str:
-    """Return the table row with the load of a group of links: a path color, or the links to servers."""
+    """Return the table row with the load of a group of links, such as all links of a path color or all links to servers."""
     load = console.links.of(group, console.load)
     name = console.past.colors.get((group.fabric, group.color), "none")
     if group.key.startswith("servers/"):
@@ -363,9 +364,9 @@ def _row(console: Console, values: Values, group: Group) -> str:
 
 
 def marks(console: Console) -> Live:
-    """Return the values that the script draws into the picture: the load of each link or bundle, and the anomalies of devices and links.
+    """Return the values that the script draws into the picture: the load of links, and the anomalies of devices and links.
 
-    Single links are included only if the picture draws them. For a large network, only groups are included.
+    For a large network, whose picture does not draw single links, the loads are those of groups of links.
     """
     live: Live = {}
     picture = console.picture
@@ -393,7 +394,7 @@ def marks(console: Console) -> Live:
 
 
 def _groups(console: Console) -> dict[str, str]:
-    """Return the worst severity of each block of the picture, by ``FABRIC/STRIPE`` or ``FABRIC/spines``.
+    """Return the worst severity of each block of the picture, by block: ``FABRIC/STRIPE`` or ``FABRIC/spines``.
 
     The picture of a large network has one block for each stripe or tier.
     """
@@ -409,7 +410,10 @@ def _groups(console: Console) -> dict[str, str]:
 
 
 def _wrong_links(console: Console) -> dict[int, str]:
-    """Return the worst severity of each cable with an anomaly, by the cable's index. Anomalies with a cause are left out."""
+    """Return the worst severity of each cable with an anomaly, by the cable's index.
+
+    Anomalies that another anomaly explains are left out.
+    """
     ends = {
         (end.device, end.port): place
         for place, cable in enumerate(console.network.cables)

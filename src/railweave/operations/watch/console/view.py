@@ -74,7 +74,7 @@ def ago(seconds: float) -> str:
 
 
 Live = dict[str, str]
-"""The live values of a page, by key."""
+"""The live values of a page, by key. A live value is sent to the browser again when it changes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +82,7 @@ class PageView:
     """A page of the console.
 
     - ``main``: its sections, as markup.
-    - ``live``: the live values in them.
+    - ``live``: the values in its sections that are updated while the page is open, by key.
     - ``styles``: additional style sheets, as text.
     - ``scripts``: the names of its scripts.
     """
@@ -131,5 +131,5 @@ class Values:
 
 
 def changed(before: Mapping[str, str], now: Mapping[str, str]) -> Live:
-    """Return the values that are new or have changed."""
+    """Return the values of a page that are new in ``now`` or differ from ``before``, by key."""
     return {key: value for key, value in now.items() if before.get(key) != value}

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def bios(config: HostConfig) -> str:
-    """Return the checklist of firmware settings."""
+    """Return the text of ``bios.md``, the checklist of firmware settings."""
     lines = [
         f"# Firmware settings of {config.name}",
         "",

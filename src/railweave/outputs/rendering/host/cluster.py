@@ -42,7 +42,10 @@ if TYPE_CHECKING:
 
 
 WITH_FLAGS = {"LL": 2.0, "LL128": 128 / 120, "Simple": 1.0}
-"""The number of bytes on the wire for each byte of data, by NCCL protocol. Protocols with flags send more bytes than data."""
+"""The number of bytes on the wire for each byte of data, by NCCL protocol.
+
+LL and LL128 send flags with the data, so they send more bytes than data.
+"""
 
 
 def uncongested_ps(job: Job, nccl: Parameters, collective: Collective, size_bytes: int, choice: Choice) -> int:
@@ -76,7 +79,10 @@ def _parts(job: Job, nccl: Parameters) -> int:
 
 
 def _tree_way_ps(job: Job, nccl: Parameters, choice: Choice, pace: Pace, chunk: int) -> int:
-    """Return the time in picoseconds that a chunk needs up a tree of servers and down again, including the GPUs at both ends."""
+    """Return the time in picoseconds that a chunk needs up a tree of servers and down again, including the GPUs at both ends.
+
+    ``chunk`` is its size in bytes.
+    """
     post = _parts(job, nccl) * POST_COST_PS
     wire = wire_ps(job, round(chunk * WITH_FLAGS[choice.protocol]))
     level = post + pace.network_hop_ps + pace.hops(1, chunk) + wire
@@ -91,7 +97,7 @@ SMALLEST_POWER, LARGEST_POWER = 10, 34
 ANY_BYTES = 10**15
 """The size limit in bytes in the last row of a table. No message exceeds it."""
 BETTER_BY = 0.03
-"""The fraction by which a choice may be slower than the fastest and still count as equally fast."""
+"""The fraction by which a choice of algorithm and protocol may be slower than the fastest and still count as equally fast."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,7 +174,7 @@ def _least_ps(job: Job, collective: Collective, size_bytes: int, choice: Choice)
 
 
 SCHEMA = 1
-"""The version of the form of ``tuner.json`` that ``plugin/src/tuner.c`` reads."""
+"""The version of the format of ``tuner.json`` that ``plugin/src/tuner.c`` reads."""
 
 
 def tuner_json(members: Sequence[HostScope]) -> str:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 SCHEMA: Literal[1] = 1
-"""The version of the form of ``host.json``. It increases if a program for the old form would misread the new one."""
+"""The version of the format of ``host.json``. It increases if a program for the old format would misread the new one."""
 
 described = with_config(ConfigDict(use_attribute_docstrings=True))
 
@@ -200,7 +200,7 @@ class Route(TypedDict):
 
 
 _From = TypedDict("_From", {"from": NotRequired[Annotated[str, Field(description="source address or prefix")]]})
-"""The key ``from``, which is a reserved word in Python."""
+"""The key ``from`` of a rule. Python reserves the word, so a class cannot declare a field of this name."""
 
 
 @described

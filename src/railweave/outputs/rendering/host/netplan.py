@@ -257,7 +257,7 @@ def _printed(value: dict[str, Value], indent: str) -> Iterator[str]:
 
 
 def _item(item: Value) -> str:
-    """Return a list item as one line, so that routes are easy to read."""
+    """Return a list item as one line of YAML, so that routes are easy to read."""
     if isinstance(item, str):
         return _text(item)
     if isinstance(item, dict):
@@ -275,5 +275,5 @@ def _item(item: Value) -> str:
 
 @lru_cache(maxsize=4096)
 def _text(value: str) -> str:
-    """Return a text for YAML. It is quoted (as JSON) if YAML 1.1 or 1.2 could read it as a different type."""
+    """Return a text as a YAML value. It is quoted (as JSON) if YAML 1.1 or 1.2 could read it as a different type."""
     return value if _PLAIN.fullmatch(value) and value.lower() not in _RESERVED else json.dumps(value)

@@ -1,1 +1,1 @@
-"""The choices made for a fabric, and the reasons for them. There is a module for each subject."""
+"""The choices made for a fabric, and the reasons for them. Each module covers one topic: addressing, the fabric, or QoS."""

@@ -61,7 +61,7 @@ def management_decision(network: Network) -> Decision:
 
 
 def _protection(management: Management) -> list[tuple[str, str]]:
-    """Return the protections that the fabric file's `security` block configures; empty if the file has no such block."""
+    """Return the protections that the fabric file's `security` block configures, as (title, text). Return an empty list without such a block."""
     security = management.security
     if security is None:
         return []
@@ -131,7 +131,10 @@ def addressing_decision(network: Network, fabric: Fabric) -> Decision:
 
 
 def _prefixes(fabric: Fabric, on_vlans: Sequence[Segment], routed: Sequence[Segment]) -> list[tuple[str, str]]:
-    """Return the number and the pools of server prefixes as (title, text), separately for VLANs and routed ports."""
+    """Return the number and the address pools of server prefixes as (title, text), separately for VLANs and routed ports.
+
+    ``on_vlans`` and ``routed`` are the segments (a leaf port or VLAN with its servers) of these two kinds.
+    """
     if on_vlans and routed:
         return [
             ("Server prefixes on VLANs", _prefixes_of(fabric, on_vlans, "rail, stripe")),
@@ -151,8 +154,8 @@ def _prefixes_of(fabric: Fabric, segments: Sequence[Segment], each: str) -> str:
 def _pools(fabric: Fabric, segments: Sequence[Segment]) -> list[str]:
     """Return the address pools of the server prefixes of segments.
 
-    They are the pools of tenants or of the fabric, and those pools of ``other_links`` that contain a gateway of the
-    segments.
+    These are the pools of the segments' tenants or, if there are none, of the fabric. If ``other_links`` has pools too, only pools
+    that contain a gateway of the segments are returned.
     """
     used = (fabric.pools_of(segment.tenant) for segment in segments if segment.subnets and not segment.network)
     pools = list(dict.fromkeys(pool for of_tenant in used for pool in of_tenant)) or list(fabric.server_pools)
@@ -164,7 +167,10 @@ def _pools(fabric: Fabric, segments: Sequence[Segment]) -> list[str]:
 
 
 def _vlans(fabric: Fabric, on_vlans: Sequence[Segment], routed: Sequence[Segment]) -> list[tuple[str, str]]:
-    """Return the VLANs of servers as (title, text): VLANs with prefixes, and tagged VLANs without a gateway."""
+    """Return the VLANs of servers as (title, text): VLANs with prefixes, and tagged VLANs without a gateway.
+
+    ``on_vlans`` and ``routed`` are the fabric's segments on VLANs and on routed ports.
+    """
     if not on_vlans:
         return [("VLANs", "none: every NIC is on a routed port of its leaf")]
     first, last = on_vlans[0].vlan, on_vlans[-1].vlan
@@ -226,7 +232,10 @@ def _mode(fabric: Fabric) -> tuple[str, str, list[tuple[str, str]]]:
 
 
 def _tables(network: Network, fabric: Fabric) -> list[tuple[str, str]]:
-    """Return the facts about the routing tables that servers use to reply from the address to which a packet was sent."""
+    """Return the facts, as (title, text), about the servers' routing tables, one for each source address.
+
+    With them, a server replies from the address to which a packet was sent. The list is empty if no NIC has an address.
+    """
     server = next((server for server in network.servers if any(nic.fabric == fabric.name for nic in server.nics)), None)
     nics = host_config(network, server.name).nics_of(fabric.name) if server else []
     nics = [nic for nic in nics if nic.addresses]  # NICs that are reserved for a tenant have no addresses

@@ -93,7 +93,7 @@ def tenant_decisions(network: Network, fabric: Fabric) -> list[Decision]:
 
 
 def _taken_in(fabric: Fabric) -> str:
-    """Return a sentence about the prefixes that VRFs import from other tenants, as ``leaks`` in the fabric file allows."""
+    """Return a phrase about the prefixes that VRFs import from other tenants: those allowed by ``leaks`` in the fabric file, or none."""
     leaks = [f"{tenant.name} and {', '.join(tenant.leaks)}" for tenant in fabric.tenants if tenant.leaks]
     if not leaks:
         return "no others, so no tenant has a route to another's NICs"
@@ -164,7 +164,10 @@ def _guards(fabric: Fabric) -> list[tuple[str, str]]:
 
 
 def _limits(network: Network, fabric: Fabric) -> str:
-    """Return the route table sizes of the switch models as text; empty if the catalog has none."""
+    """Return the route table sizes of the fabric's switch models, as text to append to a sentence.
+
+    If the catalog has none of them, the text says so.
+    """
     there = dict.fromkeys(
         model for role in figures.roles(network, fabric) for model in figures.models_of(network, fabric, role)
     )
@@ -180,7 +183,7 @@ def _limits(network: Network, fabric: Fabric) -> str:
 
 
 def _widths(network: Network, fabric: Fabric) -> str:
-    """Return the configured maximum width of next-hop groups for each role, as text. It is that of the role's first switch."""
+    """Return a sentence with the configured maximum width of next-hop groups for each role. The first switch of a role is the example."""
     firsts = {role: figures.switches_of(network, fabric, role)[0] for role in figures.roles(network, fabric)}
     widths = {role: device_config(network, switch.name).maximum_ecmp() for role, switch in firsts.items()}
     given = (
@@ -243,7 +246,10 @@ def topology_decision(network: Network, fabric: Fabric) -> Decision:
 
 
 def _planes(fabric: Fabric, planes: list[str]) -> list[tuple[str, str]]:
-    """Return a fact with the NIC port and the rails of each plane; empty if there are no planes."""
+    """Return [(title, text)] with the NIC port and the rails of each plane. The list is empty if there are no planes.
+
+    ``planes`` has the planes' names, in the order of NIC ports.
+    """
     each = fabric.adapters or 0
     words = [
         f"{name} has port {place} of every NIC, {figures.rail_label(range((place - 1) * each + 1, place * each + 1))}"
@@ -253,9 +259,9 @@ def _planes(fabric: Fabric, planes: list[str]) -> list[tuple[str, str]]:
 
 
 def _ways(network: Network, sums: Figures, leaves: list[Switch], *, of_ports: bool) -> str:
-    """Return a description of the traffic that crosses only one switch, and of the path of all other traffic.
+    """Return sentences about the traffic that crosses only one switch, and about the path of all other traffic.
 
-    ``of_ports`` is True if each port of a NIC has its own plane.
+    ``sums`` has the fabric's totals. ``of_ports`` is True if each port of a NIC has its own plane.
     """
     if not of_ports:
         return (
@@ -281,7 +287,7 @@ def _uplinks(network: Network, leaves: list[Switch]) -> str:
 
 
 def _rest(network: Network, sums: Figures, leaves: list[Switch]) -> str:
-    """Return a sentence about the switches that all other traffic between leaves crosses."""
+    """Return a sentence about the switches crossed by traffic that leaves its rail or its stripe. ``sums`` has the fabric's totals."""
     if not sums.spines:
         return " Between sites it crosses a long link, from leaf to leaf." if sums.long_links else ""
     if sums.dci:
@@ -300,7 +306,7 @@ def _rest(network: Network, sums: Figures, leaves: list[Switch]) -> str:
 
 
 def _gpu_links(network: Network) -> str:
-    """Return the names of the links between the GPUs of the network's servers, each followed by a comma and a blank."""
+    """Return the names of the GPU interconnects inside the network's servers, such as NVLink. A comma and a blank follow each name."""
     models = [network.catalog.servers[name] for name in dict.fromkeys(server.model for server in network.servers)]
     return "".join(
         f"{name}, " for name in dict.fromkeys(model.gpu_link.name for model in models if model.gpu_link is not None)
@@ -308,7 +314,7 @@ def _gpu_links(network: Network) -> str:
 
 
 def ports_decision(network: Network, fabric: Fabric) -> Decision:
-    """Return the decision about ports: the ports that each tier uses towards the next tier."""
+    """Return the decision about ports, with a table of the ports that each role and switch model uses towards each neighboring tier."""
     rows: list[tuple[str, ...]] = []
     present = figures.roles(network, fabric)
     kinds: list[tuple[RoleName, str]] = [
@@ -387,7 +393,7 @@ INSIDE = {
     "dlb-per-packet": "inside it ({uplinks}) packets are spread by {mode}, and NICs must accept them out of order.",
     "spray": "inside it ({uplinks}) packets are sprayed, and NICs must accept them out of order.",
 }
-"""A sentence on the distribution of traffic inside a path color with several uplinks, by the mode of next-hop groups."""
+"""A sentence on how traffic is spread inside a path color that has several uplinks, by load-balancing mode."""
 
 PATH_COLOR: dict[Form, str] = {
     "none": "not at all",
@@ -395,7 +401,7 @@ PATH_COLOR: dict[Form, str] = {
     "aigp": "by large communities and AIGP",
     "local-preference": "by large communities and local preference",
 }
-"""The mechanism by which switches carry path colors, as text, by form."""
+"""A phrase for each mechanism by which switches carry path colors, by the mechanism's name."""
 
 
 def decisions(network: Network, fabric: Fabric) -> list[Decision]:
@@ -443,13 +449,13 @@ def _carried(network: Network, fabric: Fabric) -> str:
 
 
 def _uplinks_by_color(network: Network, fabric: Fabric) -> dict[int, list[Cable]]:
-    """Return the uplinks of the first leaf by path color."""
+    """Return the uplinks of the fabric's first leaf, by index of the path color."""
     leaf = next(iter(figures.switches_of(network, fabric, "leaf")), None)
     return _colored(network, leaf) if leaf else {}
 
 
 def _colored(network: Network, leaf: Switch) -> dict[int, list[Cable]]:
-    """Return the uplinks of a leaf by path color."""
+    """Return the uplinks of a leaf, by index of the path color."""
     uplinks: dict[int, list[Cable]] = {}
     for cable in network.cables_of(leaf.name):
         if cable.kind == "fabric" and cable.color is not None:
@@ -458,7 +464,10 @@ def _colored(network: Network, leaf: Switch) -> dict[int, list[Cable]]:
 
 
 def _spines_by_color(network: Network, fabric: Fabric) -> dict[int, str]:
-    """Return the spines of each path color as text. They are those of the first leaf of every plane or pod."""
+    """Return the names of the spines of each path color, such as ``spine1 to spine4``, by index of the color.
+
+    The first leaf of every plane or pod is the example for all leaves of that plane or pod.
+    """
     first: dict[tuple[str, str], Switch] = {}
     for leaf in figures.switches_of(network, fabric, "leaf"):
         first.setdefault((leaf.pod, leaf.plane), leaf)

@@ -27,13 +27,16 @@ if TYPE_CHECKING:
 
 
 FAR_M = 1000
-"""The length in metres from which on a cable length limit is shown only as "over 1,000 m"."""
+"""A cable length in metres. Greater length limits are shown only as "over 1,000 m"."""
 
 KINDS = {"server": "server to leaf", "fabric": "switch to switch"}
 
 
 def cable_lengths_decision(network: Network, fabric: Fabric) -> Decision | None:
-    """Return the decision about cable lengths: the margin of each kind of cable inside a site. Return None if the fabric has no such cables."""
+    """Return the decision about cable lengths inside a site: for each kind of cable, its length and the greatest possible length.
+
+    Return None if the fabric has no cable inside a site.
+    """
     cables = [cable for cable in network.cables if cable.fabric == fabric.name and not network.between_sites(cable)]
     fullest = [
         switch_headroom
@@ -102,10 +105,9 @@ def _reach(cables: Sequence[Cable]) -> tuple[float | None, str]:
 
 
 def _limit(have: Sequence[tuple[Headroom, int]], kind: str) -> str:
-    """Return the greatest cable length of a kind that headroom allows, as text.
+    """Return the greatest length for one kind of cable that the PFC headroom allows, with its switch: ``120 m (leaf1)``.
 
-    ``have`` has (headroom, available bytes) of the fullest switch of every role. The text names the switch with the lowest
-    limit.
+    ``have`` has (headroom, available bytes) of the fullest switch of every role. The switch with the lowest limit is named.
     """
     limits = [
         (limit, switch_headroom.device)
@@ -159,9 +161,10 @@ def _marking(data: TrafficClass, ecn: Ecn, buffers: Buffers, model: SwitchModel,
 
 
 def _pausing(buffers: Buffers, model: SwitchModel, ports: int) -> str:
-    """Return the XOFF point as text. With a dynamic threshold, a port may use alpha times the free part of the pool.
+    """Return a sentence about the XOFF point, the buffer fill at which a port sends PFC pauses.
 
-    So each of n equally congested ports gets alpha / (1 + n alpha) of the pool. ``ports`` is the largest n that is shown.
+    A port may use alpha times the free part of the pool. So each of n equally congested ports gets alpha / (1 + n alpha) of the pool.
+    The sentence has the values for one port and for ``ports`` ports.
     """
     pool = model.buffer.shared_mb * buffers.lossless / 100
     share = alpha(buffers.ingress_dynamic_threshold)
@@ -173,7 +176,7 @@ def _pausing(buffers: Buffers, model: SwitchModel, ports: int) -> str:
 
 
 SHOWN = (1, 2, 4, 8, 16)
-"""The numbers of queue pairs that the table always shows, in addition to the number that fills a NIC."""
+"""The numbers of queue pairs that the table always shows, in addition to the number that fills a NIC and the number below it."""
 
 
 def long_links_decisions(network: Network, fabric: Fabric) -> list[Decision]:
@@ -235,7 +238,7 @@ def long_links_decisions(network: Network, fabric: Fabric) -> list[Decision]:
 
 
 def _queue_pairs(haul: LongHaul) -> tuple[Grid, ...]:
-    """Return a table of rates by number of queue pairs; empty if no window limits the rate of a queue pair."""
+    """Return a table of the rate at each number of queue pairs, in a tuple. Return () if no window limits the rate of a queue pair."""
     if haul.queue_pair_gbps is None or haul.queue_pairs is None:
         return ()
     counts = sorted({*SHOWN, haul.queue_pairs - 1, haul.queue_pairs})
@@ -312,9 +315,9 @@ def _class_row(name: str, traffic_class: TrafficClass) -> tuple[str, ...]:
 
 
 def _scheduling(traffic_class: TrafficClass) -> str:
-    """Return the scheduling of a traffic class as text.
+    """Return a description of a traffic class's scheduling.
 
-    A strict class is served first, up to its share. The others divide the rest by weight, and each gets at least its share.
+    Strict classes are served first, each up to its share. The other classes divide the rest by weight, and each gets at least its share.
     """
     if traffic_class.priority == "strict-high":
         return (
@@ -394,7 +397,7 @@ def _buffers(network: Network, fabric: Fabric, present: list[RoleName]) -> Decis
 
 
 def _base(headrooms: list[Headroom]) -> str:
-    """Return sentences about the number of bytes that partitions are percentages of. It is assumed to be the whole packet buffer.
+    """Return sentences about the size that buffer partitions are percentages of, which is assumed to be the whole packet buffer.
 
     The sentences also state how much of the buffer must be shared so that the headroom fits.
     """
@@ -413,7 +416,10 @@ def _base(headrooms: list[Headroom]) -> str:
 
 
 def _published(headrooms: list[Headroom]) -> list[tuple[str, str]]:
-    """Return a fact with the headroom partition of each role after subtracting dedicated buffers, if their sizes are published."""
+    """Return [(title, text)] with each role's headroom partition after subtracting dedicated buffers.
+
+    The list is empty if no vendor document has the sizes of dedicated buffers.
+    """
     known = [
         (switch_headroom, switch_headroom.published_bytes)
         for switch_headroom in headrooms
@@ -448,7 +454,7 @@ def _partitions(network: Network, fabric: Fabric, role: RoleName) -> list[tuple[
 
 
 def _at_ports(headrooms: list[Headroom]) -> list[tuple[str, str]]:
-    """Return a fact with the headroom calculation of each kind of port."""
+    """Return [(title, text)] with the headroom calculation of each kind of port."""
     words = {
         f"{term.kind} ports of {term.port.speed_gbps}G, {term.port.length_m:g} m: {term.port.words}"
         for switch_headroom in headrooms

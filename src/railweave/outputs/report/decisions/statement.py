@@ -1,4 +1,4 @@
-"""The types in which decisions are passed to the report."""
+"""The types in which functions that explain decisions pass them to the report."""
 
 from __future__ import annotations
 
@@ -7,7 +7,10 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Grid:
-    """A small table of a decision. ``emphasis`` has the indexes of highlighted rows. They are notes if ``noted`` is True, otherwise faults."""
+    """A small table of a decision.
+
+    ``emphasis`` has the indexes of highlighted rows. The highlight marks notes if ``noted`` is True, and faults otherwise.
+    """
 
     header: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
@@ -17,7 +20,7 @@ class Grid:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """A decision: the choice (``chosen``), the reason (``why``), and the facts and tables behind it."""
+    """A decision: the choice (``chosen``), the reason (``why``), further facts as (title, text), and tables (``grids``)."""
 
     title: str
     chosen: str

@@ -22,7 +22,10 @@ UNITS = ((30, "GiB"), (20, "MiB"), (10, "KiB"), (0, "bytes"))
 
 
 def grid_html(network: Network, grid: Grid) -> str:
-    """Return the page of a grid of predictions, with a chart for each variant, a table of all predictions, and measured points."""
+    """Return the page of a grid: predictions for all combinations of some settings' values.
+
+    The page has a chart for each variant, a table of all predictions, and measured points if they were given.
+    """
     title = f"{network.name}: {' and '.join(dimension.name for dimension in grid.dimensions)} compared"
     axis = f"over {grid.across.name}" + ("" if grid.by is None else f", a line for each {grid.by.name}")
     lead = f"This page shows what is predicted {axis}: {len(grid.cells)} predictions for one network. Nothing was measured by railweave."
@@ -86,7 +89,10 @@ def _chart(grid: Grid, apart: dict[str, str]) -> str:
 
 
 def _place(grid: Grid, values: Mapping[str, str], numbers: tuple[float, ...]) -> float:
-    """Return the position of a cell or a point on the horizontal axis. ``numbers`` has the positions of the axis's values."""
+    """Return the horizontal position of a prediction or a measured point, for its ``values`` by setting.
+
+    ``numbers`` has the positions of the values on the axis.
+    """
     value = values[grid.across.name]
     return numbers[grid.across.values.index(value)]
 
@@ -96,7 +102,7 @@ def _bandwidth(cell: GridCell) -> float:
 
 
 SHOWN = ("utilisation", "queues", "ecn", "pfc", "rates", "fct")
-"""The names of the charts that are shown side by side for all variants."""
+"""The ids of the charts that are shown side by side for all variants."""
 
 
 def comparison_html(network: Network, comparison: Comparison) -> str:

@@ -44,7 +44,7 @@ PERCENTILES = ((0, "slowest"), (10, "10th percentile"), (50, "median"), (90, "90
 
 @dataclass(frozen=True)
 class Chart:
-    """A chart with its title and an explanation."""
+    """A chart with its HTML id, its title, and an explanation (``about``). ``markup`` is the drawing; an empty text means that there is none."""
 
     id: str
     title: str
@@ -53,9 +53,9 @@ class Chart:
 
 
 def run_charts(measured: PacketCounts, marks: Sequence[tuple[float, str]] = ()) -> tuple[list[Chart], list[str]]:
-    """Return (the charts of a run, descriptions of what did not happen in the run). Charts without measurements are left out.
+    """Return (the charts of a run, names of events that did not happen in the run, such as PFC pauses). Charts without data are left out.
 
-    ``marks`` are (time in us, event).
+    ``marks`` are events to mark in the charts: (time in us, event).
     """
     charts, nothing = _over_time(measured, marks)
     charts += [_by_link(measured), *_completion(measured)]
@@ -64,7 +64,7 @@ def run_charts(measured: PacketCounts, marks: Sequence[tuple[float, str]] = ()) 
 
 
 def absent(nothing: Sequence[str]) -> str:
-    """Return a sentence that replaces empty charts: it lists what did not happen in a run. ``nothing`` has at least one entry."""
+    """Return a sentence that replaces empty charts: "None in this run:" and the names of ``nothing``, which has at least one name."""
     *others, last = nothing
     names = f"{', '.join(others)} and {last}" if others else last
     return f"None in this run: {names}."
@@ -84,7 +84,7 @@ DIRECTIONS = ("servers to leaves", "leaves to spines", "spines to leaves", "leav
 
 
 def _link_name(links: dict[str, Any], port: int) -> str:
-    """Return the name of the link on which ``port`` sends: the sending device with its port, and the receiving device."""
+    """Return "SENDER:PORT → RECEIVER" for the link on which ``port`` sends. ``links`` has the columns of the table of ports."""
     near = next(end for end in links["link"][port].split("--") if f"{end}:".startswith(f"{links['from'][port]}:"))
     return f"{near} → {links['to'][port]}"
 
@@ -158,7 +158,10 @@ def _queues(
     width_ps: int,
     links: dict[str, Any],
 ) -> Chart:
-    """Return the chart of the deepest queues: the waiting bytes at the end of each bucket of ``width_ps`` picoseconds."""
+    """Return the chart of the deepest queues of switch ports: the waiting bytes at the end of each interval of ``width_ps`` picoseconds.
+
+    ``port``, ``time`` and ``queued`` are the measurements: the port, the time in ps, and the waiting bytes.
+    """
     at_end = time % np.uint64(width_ps) == 0
     held = np.zeros((len(measured.wiring.port_cable), len(axis.places)))
     held[port[at_end], (time[at_end] // np.uint64(width_ps)).astype(np.int64) - 1] = queued[at_end] / 1e3
@@ -171,15 +174,15 @@ def _queues(
 
 
 def between(low: float, high: float) -> str:
-    """Return two rates as a range, or as one number if both are equal when rounded."""
+    """Return two rates as text, such as ``12.0 to 15.5``, or as one number if both are equal when rounded."""
     first, last = f"{low:,.1f}", f"{high:,.1f}"
     return first if first == last else f"{first} to {last}"
 
 
 def _rates(measured: PacketCounts, axis: Axis, per: int, count: int) -> Chart:
-    """Return the chart of the job's queue pairs: percentiles of their delivered and allowed rates.
+    """Return the chart of the job's queue pairs: percentiles of the rates that they delivered, and the range of rates that DCQCN allowed.
 
-    There are ``count`` buckets of ``per`` intervals each.
+    There are ``count`` columns, each of ``per`` measured intervals.
     """
     raw = measured.raw
     if raw is None or "queue_pairs" not in raw:
@@ -271,7 +274,10 @@ PURPOSE = (
 
 
 def document(title: str, header: str, sections: Sequence[str], data: object, links: Iterable[tuple[str, str]]) -> str:
-    """Return a complete page. ``links`` are its sections as (id, title). ``data`` is embedded as JSON, for use by programs."""
+    """Return a complete page. ``header`` and ``sections`` are markup.
+
+    ``links`` has (id, title) of each section, for the navigation. ``data`` is embedded as JSON, for use by programs.
+    """
     shown = [*links, ("terms", "Terms")]
     return html_page(
         title,
@@ -324,7 +330,7 @@ def prediction_html(network: Network, jobs: Sequence[JobPrediction]) -> str:
 
 
 def _next(complete: bool) -> str:
-    """Return the next step for the reader. ``complete`` is True if every run was simulated to its end."""
+    """Return a sentence with the reader's next step. ``complete`` is True if every run was simulated to its end."""
     assumed = element("a", "Assumed", href="#notes")
     if not complete:
         return f"Next: it did not come to its end, so read first why, then what is {assumed}."
@@ -356,7 +362,10 @@ def tiles(prediction: Prediction) -> list[tuple[str, str]]:
 
 
 def run_section(job_step: JobStep, job: JobPrediction, *, with_tiles: bool) -> str:
-    """Return the section of a run: its main figures if ``with_tiles`` is True, the reasons for its time, and its charts."""
+    """Return the section of a run: the reasons for its time, and its charts. With ``with_tiles``, its main figures come first.
+
+    ``job_step`` is the run, a step of the predicted ``job``.
+    """
     prediction = job_step.prediction
     parts = (
         [element("ul", *(tile(value, label) for value, label in tiles(prediction)), class_="tiles")]
@@ -381,7 +390,10 @@ def run_section(job_step: JobStep, job: JobPrediction, *, with_tiles: bool) -> s
 
 
 def _without_flows(value: dict[str, Any]) -> dict[str, Any]:
-    """Return the JSON of a result without the entries of single queue pairs. The page shows these entries as a curve."""
+    """Return the JSON of a result in the shorter form that the page embeds.
+
+    It has no values of single queue pairs (which the page shows as a curve), no computing time, and only the first ``MOST_ROWS`` steps.
+    """
     kept = {key: inner for key, inner in value.items() if key not in {"flows", "wall_s"}}
     if "steps" in kept:
         kept["steps"] = [_without_flows(step) for step in kept["steps"][:MOST_ROWS]]

@@ -19,14 +19,14 @@ if TYPE_CHECKING:
 MOST_STAGES = 12
 """The largest number of pipeline stages in a drawing. If there are more, an evenly spaced selection is drawn."""
 MOST_LINKS = 500
-"""The largest number of links in the page's data: the busiest ones."""
+"""The largest number of links in the page's embedded data. If there are more, only the busiest are included."""
 WIDTH, LEFT, LANE, GAP = 1150.0, 86.0, 15.0, 9.0
 LEAST = 0.35
 """The smallest visible gap in pixels. Two marks of the same kind with a smaller gap are drawn as one."""
 FILL = {"forward": 0, "backward": 5, "TP": 6, "CP": 6, "EP": 2, "PP": 1, "DP": 3, "EDP": 4}
 """The fill color of each kind of activity, as an index into the page's colors."""
 OTHER = 3
-"""The fill color of communication whose kind of parallelism a trace does not show, as an index into the page's colors."""
+"""The fill color of communication of unknown kind (the trace does not tell its parallelism), as an index into the page's colors."""
 NAMES = {
     "forward": "computing forward",
     "backward": "computing backward, optimizer",
@@ -94,7 +94,7 @@ def _job(job: JobResult) -> str:
 
 
 def _sure(job: JobResult) -> str:
-    """Return sentences about the range in which a step's time probably lies, and about the limits that determine the time."""
+    """Return sentences about the likely range of a step's time, and about the limits that determine the time."""
     band = job.band
     between = f"The step is between {band.low_ps / 1e9:,.1f} and {band.high_ps / 1e9:,.1f} ms: {band.compared}. "
     sentence = "" if band.error is None and len(band.seeds_ps) < 2 else between
@@ -114,7 +114,7 @@ def _keys(job: JobResult) -> str:
 
 
 def _timeline(job: JobResult) -> str:
-    """Return the timeline of a step as SVG. Each stage has its own lanes."""
+    """Return the timeline of a step as SVG. Each pipeline stage has its own lanes."""
     stages = job.graph.classes
     chosen = sorted(
         {
@@ -188,7 +188,10 @@ def _merged(marks: Iterable[Mark], scale: float) -> list[Mark]:
 
 
 def _without(begin: int, end: int, busy: Sequence[tuple[int, int]]) -> Iterable[tuple[int, int]]:
-    """Yield the parts of an interval, in picoseconds, that the intervals of ``busy`` do not cover. ``busy`` is in order of time."""
+    """Yield the parts, as (begin, end), of the interval from ``begin`` to ``end`` that no interval of ``busy`` covers.
+
+    ``busy`` is in order of time. All times are in picoseconds.
+    """
     for a, b in busy:
         if b <= begin:
             continue
@@ -212,7 +215,7 @@ def _mark(mark: Mark, y: float, scale: float, opacity: float) -> str:
 
 
 FILLS = {"compute": 0, **{kind: place for kind, place in FILL.items() if kind in KINDS}}
-"""The fill color of each part of a step, as an index into the page's colors. A part without an entry (bubble) has no fill."""
+"""The fill color of each part of a step's time, as an index into the page's colors. Waiting (``bubble``) has none, so it is not filled."""
 VARIANTS_PURPOSE = (
     "This page compares what a step of training takes with different choices, on a network that is designed again where a choice changes it; only what "
     "the first column names differs. GPUs wasted: how many fewer would do the same at the pace of the quickest choice."
@@ -260,7 +263,7 @@ def _variants_keys(rows: Sequence[Row]) -> str:
 
 
 def _bars(rows: Sequence[Row]) -> str:
-    """Return a bar for each variant, divided into the parts of a step."""
+    """Return a bar for each variant of a job, divided into the parts of a step's time."""
     fastest = min(row.job.step_ps for row in rows)
     several: list[Bar] = []
     for row in rows:

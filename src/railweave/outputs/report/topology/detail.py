@@ -37,11 +37,14 @@ if TYPE_CHECKING:
     Row = tuple[Server, ...]  # the servers that share a row: a single server, or several identical ones
 
 BESIDE = 3
-"""The number of servers in a sequence of identical servers that have their own row: the first two and the last."""
+"""The number of servers in a sequence of identical servers that keep their own row: two at the start and one at the end."""
 
 
 def rows_of(servers: Sequence[Server], fabric: Fabric, most: int | None) -> list[Row]:
-    """Return the servers of a stripe, grouped by row. If there are more than ``most``, identical neighbors share a row; None means no limit."""
+    """Return the servers of a stripe, grouped into the rows of the drawing.
+
+    If there are more than ``most`` servers, identical neighbors share a row. If ``most`` is None, every server has its own row.
+    """
     if most is None or len(servers) <= most:
         return [(server,) for server in servers]
     rows: list[Row] = []
@@ -64,8 +67,8 @@ def shared_cables(
 ) -> str:
     """Return the markup of the cables in a row that several servers share: one cable for each NIC.
 
-    ``place`` is (index of the row, number of rows). ``links`` are the indexes of cables, by name. Each drawn cable lists the
-    indexes of the cables that it represents.
+    ``left`` is the left edge of the stripe, and ``place`` is (index of the row, number of rows). ``links`` has the index of every
+    cable by name. Each drawn cable lists the indexes of the cables that it represents.
     """
     at, rows = place
     cables: list[str] = []
@@ -95,7 +98,7 @@ def shared_cables(
 def shared_bar(fabric: Fabric, frame: Frame, left: float, place: tuple[int, int], row: Row) -> str:
     """Return the markup of a bar for several identical servers, with their number and the number of cables from each leaf.
 
-    ``place`` is (index of the row, number of rows).
+    ``left`` is the left edge of the stripe, and ``place`` is (index of the row, number of rows).
     """
     top = _top(frame, place[0])
     middles = [frame.rail_x(left, nic.rail) + frame.column / 2 for nic in nics_of(row[0], fabric)]
@@ -174,7 +177,10 @@ def _about(switch: Switch) -> str:
 
 
 def server_bar(fabric: Fabric, frame: Frame, left: float, place: tuple[int, int], server: Server) -> str:
-    """Return the markup of a server, a bar across its stripe. ``place`` is (index of the row, number of rows)."""
+    """Return the markup of a server, a bar across its stripe.
+
+    ``left`` is the left edge of the stripe, and ``place`` is (index of the row, number of rows).
+    """
     row, rows = place
     top = frame.bars_top + row * (BAR_HEIGHT + BAR_GAP)
     nics: list[str] = []
@@ -291,7 +297,7 @@ def detail(
 
 
 def _ground(frame: Frame, left: float, stripe: Stripe, bottom: float) -> str:
-    """Return the markup behind a stripe: its box, its label, and the shading of every other rail."""
+    """Return the markup behind a stripe: its box, its label, and a shaded column for every second rail."""
     top = frame.leaf_top - PAD
     x, y = left + PAD, frame.leaf_top + 18
     shade_top = frame.leaf_top + LEAF_HEIGHT - 8
@@ -320,7 +326,8 @@ def _ground(frame: Frame, left: float, stripe: Stripe, bottom: float) -> str:
 def _spread(cables: list[Cable], near: str, places: dict[str, tuple[float, float]]) -> dict[str, float]:
     """Return the x position of each cable at its ``near`` end (``a`` or ``b``), by cable name.
 
-    The cables of a device are evenly spaced, in the order of their far ends. ``places`` has (left edge, width) of each device.
+    The cables of a device are evenly spaced, in the order of the devices at their other ends. ``places`` has (left edge, width) of
+    each device.
     """
     by_device: dict[str, list[tuple[float, int, str]]] = {}
     for order, cable in enumerate(cables):
@@ -364,7 +371,10 @@ def _between_sites(
     leaf_top: float,
     links: dict[str, int],
 ) -> list[str]:
-    """Return the markup of the cables between leaves of two sites: nested arches with a label."""
+    """Return the markup of the cables between leaves of two sites: nested arches with a label.
+
+    ``places`` has (left edge, width) of each device, and ``links`` the index of each cable by name.
+    """
     if not cables:
         return []
     at_a, at_b = _spread(cables, "a", places), _spread(cables, "b", places)

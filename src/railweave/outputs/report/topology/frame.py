@@ -18,7 +18,7 @@ ROOM = 14.0
 
 
 def letters(fabric: Fabric) -> dict[str, tuple[str, str]]:
-    """Return (letter, CSS class of the edge) of each tenant, by tenant name. After Z come numbers.
+    """Return (letter, CSS class of the NIC box's edge) for each tenant, by tenant name. From the 27th tenant on, numbers replace letters.
 
     Letters are unique, but edge colors repeat.
     """
@@ -38,7 +38,7 @@ def tenant_rules() -> str:
 
 
 def tenant_legend(fabric: Fabric, wide: float) -> tuple[str, float]:
-    """Return (markup, height) of the list of tenants with their letters, in as many lines as needed; empty if there are no tenants."""
+    """Return (markup, height) of the list of tenants with their letters, in lines of up to ``wide`` pixels. Without tenants it is empty."""
     entries: list[str] = []
     x, y = 0.0, 0.0
     for name, (letter, css_class) in letters(fabric).items():
@@ -93,13 +93,13 @@ class Frame:
         return left + PAD + self.gutter + (rail - 1) * self.column
 
     def cable_x(self, left: float, rail: int, row: int, rows: int) -> float:
-        """Return the x position of the server cable of a row in its rail's column."""
+        """Return the x position of a server cable within its rail's column, so that the cables of all ``rows`` rows are side by side."""
         step = min(7.0, (self.column - 20) / max(1, rows))
         return self.rail_x(left, rail) + self.column / 2 + (row - (rows - 1) / 2) * step
 
 
 def measure(fabric: Fabric, stripes: list[Stripe], spines: bool, rows: int) -> Frame:
-    """Return the dimensions of a fabric's drawing. It is wide enough for every name, and for the cables of all rows on a rail.
+    """Return the dimensions of a fabric's drawing. Columns are wide enough for every name, and for the server cables of all rows.
 
     ``spines`` is True if the drawing has spines. ``rows`` is the largest number of rows in a stripe.
     """
@@ -129,6 +129,6 @@ def nics_of(server: Server, fabric: Fabric) -> list[Nic]:
 
 
 def two_lines(name: str) -> tuple[str, str]:
-    """Return a name split after its last separator into two lines: ``stripe1-`` and ``leaf1``."""
+    """Return a name split after its last separator into two lines: ``("stripe1-", "leaf1")``."""
     cut = max(name.rfind(mark) for mark in "-_.") + 1
     return name[:cut], name[cut:]

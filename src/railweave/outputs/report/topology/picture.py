@@ -53,7 +53,7 @@ BLOCK_HEIGHT = 126.0
 TITLE_SIZE = 14
 """The font size of the titles of tiers above the leaves, in pixels."""
 LOWER: frozenset[str] = frozenset(("leaf", "spine"))
-"""The roles of the two lowest tiers. Switches of other roles are drawn above them."""
+"""The roles of the two lowest tiers of switches. Switches of other roles are drawn above spines."""
 
 MARKS = 64
 """The largest number of switches that are drawn as small squares in a block."""
@@ -102,9 +102,10 @@ def overview(
 
 
 def _grid(blocks: int, block_width: float, band: float) -> tuple[int, int, float, float]:
-    """Return (rows, columns, gutter, total width) of the blocks, with as many columns as fit. If no number fits, the narrowest layout is returned.
+    """Return (rows, columns, gutter width, total width) of a grid of blocks that keeps to the largest width.
 
-    Bundles of every row except the first run down the gutters, so more rows need wider gutters.
+    The grid has as many columns as fit. If no number of columns fits, it is the narrowest possible grid. The bundles of links to
+    all rows except the first run down the gutters, so a grid with more rows has wider gutters.
     """
     layouts: list[tuple[int, int, float, float]] = []
     for most in range(min(COLUMNS, blocks), 0, -1):
@@ -118,7 +119,7 @@ def _grid(blocks: int, block_width: float, band: float) -> tuple[int, int, float
 
 
 def _blocks(stripes: list[Stripe]) -> list[Stripe]:
-    """Return the stripes that are drawn as blocks. If there are too many, the last block represents the rest."""
+    """Return the stripes that are drawn as blocks. If there are too many, the last block represents all remaining stripes."""
     if len(stripes) <= MAXIMUM_BLOCKS:
         return stripes
     rest = stripes[MAXIMUM_BLOCKS - 1 :]
@@ -135,7 +136,10 @@ def _blocks(stripes: list[Stripe]) -> list[Stripe]:
 
 
 def _strands(fabric: Fabric, strokes: dict[int, Stroke]) -> list[tuple[str, str | None]]:
-    """Return (CSS class, ``data-color``) of each line in a bundle. There is one line per path color if the colors are few enough to be readable."""
+    """Return (CSS class, ``data-color`` attribute) of each line in a bundle of links.
+
+    Each path color has its own line. If there are no path colors, or too many, the bundle has three plain lines.
+    """
     if 0 < len(fabric.colors) <= BUNDLE_STRANDS:
         return [(strokes[color.index].css_class, f"{fabric.name}/{color.number}") for color in fabric.colors]
     return [("plain", None)] * 3
@@ -178,7 +182,7 @@ def _bundle_label(block: Stripe, x: float, top: float) -> str:
 
 
 def _links(block: Stripe) -> str:
-    """Return the uplinks of a block as text, by speed, such as "512 × 400G"."""
+    """Return the number of a block's uplinks by speed, such as "512 × 400G"."""
     speeds = Counter(cable.speed_gbps for cable in block.uplinks)
     return ", ".join(f"{count:,} × {speed}G" for speed, count in sorted(speeds.items()))
 
@@ -231,7 +235,10 @@ def _block(fabric: Fabric, block: Stripe, left: float, top: float, wide: float) 
 
 
 def _upper_bundle(network: Network, fabric: Fabric, spines: list[Switch], total: float, upper: str) -> str:
-    """Return the markup of the links from spines to super-spines, or to the routers of their sites, as one bundle."""
+    """Return the markup of the links from spines to the tier ``upper`` (super-spines or routers between sites), drawn as one bundle.
+
+    ``total`` is the width of the drawing.
+    """
     names = {spine.name for spine in spines}
     cables = [c for c in network.cables if c.fabric == fabric.name and c.kind == "fabric" and c.a.device in names]
     links = _links(Stripe("", (), (), tuple(cables)))
@@ -257,7 +264,7 @@ def _upper_bundle(network: Network, fabric: Fabric, spines: list[Switch], total:
 
 
 def _between(network: Network, fabric: Fabric) -> str:
-    """Return the links between sites as text; empty if there are none."""
+    """Return the number, speed and length of the links between sites, for a title; empty if there are none."""
     cables = network.long_links(fabric.name)
     if not cables:
         return ""
@@ -266,7 +273,10 @@ def _between(network: Network, fabric: Fabric) -> str:
 
 
 def _tier(fabric: Fabric, spines: list[Switch], total: float, more: str = "") -> str:
-    """Return the markup of the spines, the super-spines or the routers between sites, as one block. ``more`` is added to its title."""
+    """Return the markup of a tier (the spines, the super-spines or the routers between sites) as one block.
+
+    ``total`` is the width of the block. ``more`` is added to its title.
+    """
     role = spines[0].role
     title = _tier_title(spines, more)
     names = span([spine.name for spine in spines])
@@ -315,7 +325,10 @@ LEGEND_COLORS = 16
 """The largest number of path colors that the legend lists one by one."""
 
 MOST_ROWS = 8
-"""The largest number of servers in a stripe that all have their own row in a page's picture. In a larger stripe, identical servers share a row."""
+"""The number of rows up to which a page's picture draws each server of a stripe in its own row.
+
+In a stripe with more servers, identical servers share a row.
+"""
 
 MARGIN = 28.0
 MINIMUM_WIDTH = 720.0

@@ -30,7 +30,7 @@ LONGEST_LENGTH = 10
 
 
 def frames(path: Path) -> Iterator[bytes]:
-    """Yield the messages of a file.
+    """Yield the encoded protobuf messages of a file, one after another. A file may be compressed.
 
     Raises ``SpecError`` if the file cannot be read, is too large, or ends within a message.
     """
@@ -61,7 +61,7 @@ def framed(message: bytes) -> bytes:
 
 
 def _length(path: Path, data: bytes, at: int, number: int) -> tuple[int, int]:
-    """Return the length encoded at position ``at``, and the position of the first byte after it.
+    """Return (the length encoded at position ``at`` of ``data``, the position after the encoded length).
 
     ``number`` is the message's number in the file, for errors.
     """
@@ -106,7 +106,7 @@ NODE_TYPES = {0: "INVALID", 1: "METADATA", 2: "MEM_LOAD", 3: "MEM_STORE", 4: "CO
 COLLECTIVES = (
     "ALL_REDUCE", "REDUCE", "ALL_GATHER", "GATHER", "SCATTER", "BROADCAST", "ALL_TO_ALL", "REDUCE_SCATTER", "REDUCE_SCATTER_BLOCK", "BARRIER",
 )  # fmt: skip
-"""Names of Chakra's collectives. The position of a name is its number in the schema."""
+"""The names of Chakra's collectives. The index of a name is the collective's number in Chakra's schema."""
 
 _SCALARS = ("double", "float", "int32", "int64", "uint32", "uint64", "sint32", "sint64", "fixed32", "fixed64", "sfixed32", "sfixed64", "bool", "string", "bytes")  # fmt: skip
 _FIELDS: dict[str, tuple[tuple[str, int, str, bool], ...]] = {
@@ -125,7 +125,7 @@ _FIELDS: dict[str, tuple[tuple[str, int, str, bool], ...]] = {
         ("attr", 10, "AttributeProto", True),
     ),
 }
-"""The fields of each message, as (name, number, type, True if the field is repeated)."""
+"""The fields of each type of message in Chakra's schema, as (name, number, type, True if the field is repeated)."""
 
 
 @dataclass(frozen=True)
@@ -190,7 +190,7 @@ EVERYBODY = ""
 
 
 class ProcessGroups:
-    """The process groups of a trace that is being read: their names, and the ranks of each."""
+    """The process groups of a trace that is being read: the index of each group by name, and its ranks by index."""
 
     def __init__(self, ranks: int) -> None:
         self.ranks = ranks
@@ -199,7 +199,7 @@ class ProcessGroups:
         self.add(EVERYBODY, tuple(range(ranks)))
 
     def add(self, name: str, members: tuple[int, ...]) -> int:
-        """Add a group and return its index. A group of the same name is replaced.
+        """Add a group with the ranks ``members`` and return its index. An earlier group of the same name is replaced.
 
         Groups with different names stay separate, even if they have the same ranks.
         """
@@ -215,7 +215,7 @@ class ProcessGroups:
         return self._named.get(name)
 
     def read(self, path: Path) -> None:
-        """Add the groups of a JSON file in ASTRA-sim's form, ``{"NAME": [RANK, ...], ...}``.
+        """Add the groups of a JSON file in ASTRA-sim's format, ``{"NAME": [RANK, ...], ...}``.
 
         Raises ``SpecError`` if the file cannot be read, or a group is invalid.
         """
@@ -235,7 +235,7 @@ class ProcessGroups:
             self.add(name, members)
 
     def of_pytorch(self, text: str) -> str | None:
-        """Add the process groups that a PyTorch node lists in its inputs. Return an error message, or None if all are valid."""
+        """Add the process groups that PyTorch lists as JSON in the inputs of a node. Return an error message, or None if all are valid."""
         inner = text[2:-2] if text[:2] in {"['", '["'} else text
         try:
             value: Any = parse_json(inner)
@@ -265,11 +265,11 @@ class ProcessGroups:
 
 FILE = re.compile(r"(.+)\.([0-9]{1,6})\.et(?:\.gz)?")
 GROUPS = "comm_group.json"
-"""The file name of the process groups of a trace. A file with the trace's name in front of it takes precedence."""
+"""The usual file name of a trace's process groups. If the trace's folder also has ``NAME.comm_group.json``, that file is used."""
 EXACT = "railweave_duration_ps"
-"""An attribute of railweave's own traces: the exact duration in ps. Chakra's durations are whole microseconds."""
+"""The name of an attribute in traces that railweave wrote: the exact duration in ps. Chakra's durations are whole microseconds."""
 LABEL = "railweave_kind"
-"""An attribute of railweave's own traces: the kind of parallelism that a communication belongs to."""
+"""The name of an attribute in traces that railweave wrote: the kind of parallelism, such as ``TP``, that a communication belongs to."""
 MOST_PS = 1 << 62
 """The upper limit of a duration in ps: 53 days."""
 MOST_SIZE = 1 << 50
@@ -293,17 +293,17 @@ STANDS_FOR = {
     "BARRIER": "a barrier is run as an all-reduce of 4 bytes, as PyTorch's is",
 }
 _OF_ALL = {"ALL_GATHER", "GATHER", "SCATTER"}
-"""The collectives for which a node has the bytes of one rank, while nccl-tests counts the bytes of all ranks.
+"""Collectives whose size nccl-tests counts as the bytes of all ranks, while nodes of a trace have the bytes of one rank.
 
-PyTorch's converter and ASTRA-sim write nodes in this form.
+PyTorch's converter and ASTRA-sim write nodes in this way.
 """
 
 
 def trace_files(path: Path) -> list[Path]:
     """Return the files of a trace, in order of rank.
 
-    ``path`` is a folder with one trace, or a folder and the part of the file names before the rank. Raises
-    ``SpecError`` if there is no trace or more than one, or if the file of a rank is missing.
+    ``path`` is a folder that has only one trace, or FOLDER/NAME for files ``NAME.RANK.et``. Raises ``SpecError`` if there is no trace or
+    more than one, or if the file of a rank is missing.
     """
     folder, name = (path, None) if path.is_dir() else (path.parent, path.name)
     traces: dict[str, dict[int, Path]] = {}
@@ -329,7 +329,7 @@ def trace_files(path: Path) -> list[Path]:
 
 
 def read_chakra(path: Path, groups: Path | None = None) -> Trace:
-    """Read a trace.
+    """Read a trace of Chakra files. ``path`` is the argument of ``trace_files``.
 
     ``groups`` is the file of the trace's process groups; None means that the file is next to the trace. Raises
     ``SpecError`` with file and node, and ``OutputError`` if protobuf is not installed.
@@ -351,7 +351,10 @@ def read_chakra(path: Path, groups: Path | None = None) -> Trace:
 
 @dataclass
 class _Reading:
-    """The reader of one rank's file."""
+    """The reader of one rank's file.
+
+    It collects the nodes and, for each of them, its start time (``begins``) and the nodes that it waits for (``before``).
+    """
 
     file: str
     rank: int

@@ -1,4 +1,4 @@
-"""The writer of a step's graph as MLCommons Chakra execution traces, so that other simulators can run the same step.
+"""The writer of a training step as MLCommons Chakra execution traces, so that other simulators can run the same step.
 
 Each rank has its own file.
 """
@@ -44,7 +44,7 @@ class _Numbers:
 
 
 def of_model(plan: JobPlan, name: str) -> Iterator[tuple[str, bytes]]:
-    """Yield the name and content of each trace file of a model's step, in the form of ``chakra_files``."""
+    """Yield (name, content) of each trace file of a step that was planned from a model. ``name`` begins the file names (``chakra_files``)."""
     graph = build(plan, lambda _: None)
     layout = plan.layout
     ranks = [
@@ -55,10 +55,10 @@ def of_model(plan: JobPlan, name: str) -> Iterator[tuple[str, bytes]]:
 
 
 def chakra_files(graph: Graph, classes: Sequence[tuple[int, ...]], name: str) -> Iterator[tuple[str, bytes]]:
-    """Yield the name and content of each trace file: ``NAME.RANK.et`` for each rank, and ``NAME.comm_group.json``.
+    """Yield (name, content) of each trace file: ``NAME.RANK.et`` for each rank, and ``NAME.comm_group.json``.
 
-    - ``graph``: the graph, in which every communication is an operation, including those inside servers.
-    - ``classes``: the ranks of each rank class.
+    - ``graph``: the operations of the step. Every communication must be an operation, including those inside servers.
+    - ``classes``: the ranks of each rank class (ranks with the same work).
 
     Chakra has no streams, so every node also waits for the previous node on its stream. Durations in Chakra are whole
     microseconds, rounded so that their sum is right. An additional attribute of railweave has the exact durations.
@@ -76,7 +76,7 @@ def chakra_files(graph: Graph, classes: Sequence[tuple[int, ...]], name: str) ->
 
 
 def _waits(graph: Graph) -> list[tuple[int, ...]]:
-    """Return, for each operation, the operations that it waits for, including the previous operation on its stream."""
+    """Return, for each operation, the numbers of the operations that it waits for, including the previous operation on its stream."""
     waits: list[tuple[int, ...]] = []
     last: dict[tuple[int, str], int] = {}
     for number, op in enumerate(graph.ops):
@@ -87,7 +87,7 @@ def _waits(graph: Graph) -> list[tuple[int, ...]]:
 
 
 def _nodes_by_class(graph: Graph, classes: Sequence[tuple[int, ...]]) -> list[list[int]]:
-    """Return, for each rank class, the operations in its ranks' traces: those of the class, and the messages that it receives."""
+    """Return, for each rank class, the operations in its ranks' traces: operations of the class, and messages from other classes."""
     class_of = {rank: number for number, ranks in enumerate(classes) for rank in ranks}
     by_class: list[list[int]] = [[] for _ in classes]
     for number, op in enumerate(graph.ops):

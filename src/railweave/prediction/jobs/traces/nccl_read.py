@@ -75,7 +75,7 @@ class Call:
 
 
 def calls_of(files: Iterable[Path]) -> list[Call]:
-    """Return the calls of a log in their order. The log is one file, or one file per process.
+    """Return the calls of a log, in the log's order. The log is one file, or one file per process.
 
     Raises ``SpecError`` with the line if a file cannot be read or a line is malformed.
     """
@@ -163,14 +163,14 @@ _OF: dict[str, tuple[Collective, bool]] = {
     "Gather": ("broadcast", True),
     "Scatter": ("broadcast", True),
 }
-"""A map from an NCCL call to (collective, True if the call gives one rank's size while nccl-tests counts that of all ranks)."""
+"""For each NCCL call: (collective, True if the call has the size of one rank, but nccl-tests counts all ranks)."""
 STANDS_FOR = {"Reduce", "Gather", "Scatter"}
 UNTIMED = "the log has no times, so the computation between calls is not known; the step time is the least that its communication takes"
 TIMED = "two calls follow each other no sooner than in the log; the log gives the times of calls, but not the computation between them"
 
 
 def read_nccl(files: Sequence[Path], where: Path) -> Trace:
-    """Read a log as a trace. The log is one file, or one file per process.
+    """Read a log as a trace. The log is one file, or one file per process. ``where`` is the path that errors about the whole log name.
 
     Raises ``SpecError`` with file and line if a file cannot be read or a line is malformed.
     """
@@ -217,7 +217,7 @@ def _ranks(calls: Sequence[Call]) -> dict[tuple[str, int], int]:
 
 @dataclass
 class _Groups:
-    """The communicators of a log. ``place`` has the index of each communicator, ``ranks`` the ranks of each in order."""
+    """The communicators of a log. ``place`` has the index of each communicator, and ``ranks`` the ranks of each, by index."""
 
     place: dict[tuple[str, int], int] = field(default_factory=dict[tuple[str, int], int])
     ranks: list[tuple[int, ...]] = field(default_factory=list[tuple[int, ...]])
@@ -250,7 +250,10 @@ def _groups(calls: Sequence[Call], ranks: dict[tuple[str, int], int]) -> _Groups
 
 @dataclass
 class _Reading:
-    """The conversion of one rank's calls to nodes. ``_ends`` has, for each stream, the nodes that the next calls wait for."""
+    """The conversion of one rank's calls to trace nodes.
+
+    ``timed`` is True if the log has exact times. ``_ends`` has, for each stream, the nodes that the next calls wait for.
+    """
 
     groups: _Groups
     ranks: dict[tuple[str, int], int]
@@ -283,9 +286,9 @@ class _Reading:
         return self._made
 
     def _joined(self, calls: list[Call]) -> list[Call]:
-        """Return the calls of one NCCL group.
+        """Return the calls of one NCCL group (calls with the same opCount) of a rank.
 
-        If they exchange equal messages with all other ranks, return a single all-to-all.
+        If they exchange equal messages with all other ranks, return a single all-to-all instead.
         """
         peers = {name: {call.root for call in calls if call.name == name} for name in ("Send", "Recv")}
         messages = [call for call in calls if call.name in peers]
@@ -321,9 +324,9 @@ class _Reading:
 
 
 def _even(ranks: list[list[Node]]) -> tuple[list[list[Node]], int]:
-    """Return the nodes of each rank, and the number of calls left out.
+    """Return (the nodes of each rank, the number of dropped calls).
 
-    Calls that only some ranks of a group made are left out.
+    Calls that not all ranks of a group made are dropped, for example if the log ends earlier for some ranks.
     """
 
     def key(rank: int, node: Node) -> tuple[object, ...] | None:

@@ -1,4 +1,4 @@
-"""A trace: the computation and communication of each rank, and the nodes that each node waits for."""
+"""A trace: the computation and communication of each rank as nodes, and for each node the nodes that it waits for."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class Node(NamedTuple):
 class RankTrace:
     """The nodes of a rank. Every node comes after the nodes that it waits for.
 
-    ``text`` is True if ``file`` is a text file. A node's number is then its line.
+    ``text`` is True if ``file`` is a text file; the number of a node is then its line number.
     """
 
     file: str
@@ -66,7 +66,7 @@ class RankTrace:
     text: bool = False
 
     def problem(self, node: Node, message: str, fix: str = "") -> Problem:
-        """Return a problem that names the file and the node."""
+        """Return an error about a node of this rank, which names the file and the node, or its line in a text file."""
         if self.text:
             return Problem(FileLine(self.file, node.number), message, fix)
         return node_problem(self.file, node.number, node.name, message, fix)
@@ -93,15 +93,15 @@ class Trace:
 
 
 def node_problem(file: str, number: int, name: str, message: str, fix: str = "") -> Problem:
-    """Return a problem that names the file and the node."""
+    """Return an error that names the file, and the node by its number and name."""
     shown = "".join(letter if letter.isprintable() else "?" for letter in name[:60])
     return Problem(FileLine(file), f"node {number}{f' ({shown})' if shown else ''}: {message}", fix)
 
 
 def in_order(file: str, nodes: Sequence[Node], begins: Sequence[int], after: Sequence[Iterable[int]]) -> RankTrace:
-    """Return the nodes of a rank, sorted so that each node comes after the nodes that it waits for. Ties are sorted by start time and number.
+    """Return the nodes of a rank, sorted so that each node comes after the nodes that it waits for, and otherwise by start time and number.
 
-    ``begins`` has the start time of each node. ``after`` has, for each node, the indexes in ``nodes`` that it waits
+    ``begins`` has the start time of each node. ``after`` has, for each node, the indexes of the nodes that it waits
     for. Raises ``SpecError`` if nodes wait for each other in a cycle.
     """
     order, missing = sorted_by(after, lambda place: (begins[place], nodes[place].number))

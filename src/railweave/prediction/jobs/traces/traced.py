@@ -1,4 +1,4 @@
-"""A job that a trace describes. Ranks with the same work are computed only once.
+"""A job that a trace describes. Ranks with the same work form a class, and each class is computed only once.
 
 In contrast, jobs of ``prediction.jobs.plan`` are computed from a model by formulas.
 """
@@ -25,7 +25,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Classes:
-    """The division of ranks into classes. ``of`` has the class of each rank, and ``first`` the first rank of each class."""
+    """The division of ranks into classes with the same work.
+
+    ``of`` has the class of each rank, and ``first`` the first rank of each class.
+    """
 
     of: tuple[int, ...]
     first: tuple[int, ...]
@@ -36,10 +39,10 @@ class Classes:
 
 
 def classes_of(trace: Trace, slots: Slots) -> Classes:
-    """Return the classes of ranks. The ranks of a class have the same nodes, and communicate with ranks of the same classes.
+    """Return the division of ranks into classes. The ranks of a class have the same nodes, and their partners are of the same classes.
 
-    There are as few classes as possible. The first division is by the nodes of each rank. A class is then split while
-    its ranks communicate with different classes.
+    There are as few classes as possible. The first division is by the nodes of each rank. Then each class whose ranks communicate
+    with different classes is split, until there is no such class.
     """
     class_of = _numbered([_own(trace, slots, rank) for rank in range(len(trace.ranks))])
     place = [{slot: number for number, slot in enumerate(rank_slots)} for rank_slots in slots.slots]
@@ -69,7 +72,7 @@ def classes_of(trace: Trace, slots: Slots) -> Classes:
 
 
 def _own(trace: Trace, slots: Slots, rank: int) -> Hashable:
-    """Return a comparable value for the work of a rank. It does not depend on the ranks that the rank communicates with."""
+    """Return a value that is equal for ranks with the same work. The partners with whom a rank communicates do not change the value."""
     return tuple(
         (node.kind, node.time_ps, node.after, node.collective, node.size_bytes, node.flops, node.moved_bytes, slot)
         for node, slot in zip(trace.ranks[rank].nodes, slots.of[rank], strict=True)
@@ -83,15 +86,15 @@ def _numbered(values: list[Hashable]) -> list[int]:
 
 
 Slot = tuple[str, int, int]
-"""The key of a communication slot: it identifies the partners with whom a rank communicates.
+"""A communication slot: the partners with whom a rank communicates.
 
-The key is ``collective`` and the group, or ``send`` or ``receive`` with the peer and the tag.
+The slot is ``("collective", group, 0)``, or ``send`` or ``receive`` with the number of the other rank and the tag.
 """
 
 
 @dataclass(frozen=True)
 class Slots:
-    """The communication slots of all ranks.
+    """The communication slots (sets of partners) of all ranks.
 
     - ``slots``: the slots of each rank, in the order of first use.
     - ``of``: for each node of a rank, the index of its slot; -1 for nodes that communicate with no one.
@@ -102,7 +105,7 @@ class Slots:
 
 
 def slots_of(trace: Trace) -> Slots:
-    """Return the slots of a trace.
+    """Return the communication slots (sets of partners) of all ranks of a trace.
 
     Raises ``SpecError`` if ranks of a group make different calls, or if a send has no receive or a receive no send.
     """
@@ -174,9 +177,9 @@ Key = tuple[str, int, int, int]
 - ``sent``: the group of partners, and the number of the communication among them.
 """
 MOST_ENDS = 12
-"""The largest number of final operations of a node.
+"""The largest number of final operations into which a node may be converted.
 
-Its successors wait for all of them. If there are more, an added operation joins them.
+The operations of a later node wait for all of them. If there are more, one added operation joins them.
 """
 
 
@@ -208,7 +211,7 @@ class _Making:
     classes: Classes
 
     def graph(self) -> Graph:
-        """Return the graph. Give every operation a number first, then set the operations that each one waits for."""
+        """Return the graph of the trace. First every operation gets a number, then the numbers of the operations that it waits for."""
         self._joined = self._join()
         self._groups, self._inside = self._grouped(), dict[Communication, int | None]()
         keys: dict[Key, list[tuple[int, int, Node]]] = {}
@@ -256,7 +259,7 @@ class _Making:
         return self._made
 
     def _look_for_circles(self, nodes: dict[int, tuple[int, int, Node]]) -> None:
-        """Raise ``SpecError`` if ranks wait for each other forever. ``nodes`` maps an operation to (class, index, node)."""
+        """Raise ``SpecError`` if ranks wait for each other forever. ``nodes`` maps the number of an operation to (class, index, node)."""
         last: dict[tuple[int, str], int] = {}
         waits: list[list[int]] = []
         for number, op in enumerate(self._made.ops):
@@ -274,11 +277,11 @@ class _Making:
         raise SpecError([self._rank(number).problem(node, message, fix)])
 
     def _rank(self, number: int) -> RankTrace:
-        """Return the trace of the first rank of a class."""
+        """Return the trace of the first rank of class ``number``. It represents all ranks of the class."""
         return self.trace.ranks[self.classes.first[number]]
 
     def _join(self) -> dict[tuple[int, int], int]:
-        """Return a group number for each (class, slot). Slots that communicate with each other have the same number."""
+        """Return a group number for each (class, slot index). Slots through which ranks communicate with each other have the same number."""
         parent: dict[tuple[int, int], tuple[int, int]] = {}
 
         def root(member: tuple[int, int]) -> tuple[int, int]:
@@ -321,7 +324,7 @@ class _Making:
         return Op(number, stream, node.name, time, (), inside=((kind, time),))
 
     def _grouped(self) -> dict[int, tuple[tuple[int, ...], ...]]:
-        """Return, for each group number of ``_join``, the groups of job ranks that communicate."""
+        """Return, for each group number of ``_join``, the groups of ranks that communicate. Ranks are the job's ranks, not the trace's."""
         by_number: dict[int, dict[tuple[int, ...], None]] = defaultdict(dict)
         for rank, rank_slots in enumerate(self.slots.slots):
             for place, (kind, peer, _) in enumerate(rank_slots):
@@ -334,7 +337,7 @@ class _Making:
     def _computing_ps(self, node: Node) -> int:
         """Return the computing time of a node in ps: the measured time if there is one, else an estimate.
 
-        The estimate is the longer of two times: that of its operations on the GPU, and that of its bytes in memory.
+        The estimate is the longer of two times: of its operations at the GPU's rate, and of its bytes at the memory's rate.
         """
         if node.time_ps or node.kind not in {"compute", "memory"}:
             return node.time_ps
@@ -376,7 +379,10 @@ def read_trace(path: Path, groups: Path | None = None) -> Trace:
 
 @dataclass(frozen=True)
 class PlacedTrace:
-    """A trace whose ranks are placed on the GPUs of a job. ``places`` has the job's GPU of each rank."""
+    """A trace whose ranks are placed on the GPUs of a job. ``places`` has the index of the job's GPU for each rank of the trace.
+
+    ``source`` describes the origin of the trace.
+    """
 
     job: TrainingJob
     trace: Trace
@@ -419,9 +425,9 @@ class PlacedTrace:
         return {"trace": self.source, "gpus": self.ranks, "nodes": self.trace.nodes, "notes": [*self.notes]}
 
     def graph(self, inside_ps: Callable[[Communication], int | None]) -> Graph:
-        """Return the graph of the trace.
+        """Return the graph of the trace. ``inside_ps`` and the errors are those of ``trace_graph`` in this module.
 
-        For ``inside_ps``, see ``prediction.jobs.build``. Raises the errors of ``trace_graph``.
+        ``inside_ps`` returns the time in ps of a communication inside a server.
         """
         return trace_graph(self.trace, self.gpu, self.places, inside_ps)
 
@@ -429,9 +435,9 @@ class PlacedTrace:
 def traced(
     read: ReadJobs, number: int, gpu_name: str, gpu_count: int, servers: Sequence[str]
 ) -> PlacedTrace | list[Problem]:
-    """Return the trace that a job of the file names, placed on the GPUs of ``servers``, or the problems with their lines.
+    """Return the trace that job ``number`` of a job file names, with its ranks placed on the GPUs of ``servers``.
 
-    Raises the errors of ``read_trace``.
+    If this is not possible, return the problems with their lines in the job file. Raises the errors of ``read_trace``.
     """
     job = read.jobs[number]
 
@@ -462,9 +468,9 @@ def traced(
 
 
 def _places(trace: Trace, servers: Sequence[str], gpus_each: int, ranks_each: int) -> tuple[int, ...] | str:
-    """Return the GPU of each rank, or an error message if the ranks do not fit on the servers.
+    """Return the index of the job's GPU for each rank of the trace, or an error message if the ranks do not fit on the servers.
 
-    A rank is placed on the server with the same name as the server that it ran on. If no server has this name, the rank
+    A rank is placed on the job's server with the name of the server that the rank ran on. If no server has this name, the rank
     is placed on the next free server.
     """
     if not trace.hosts:

@@ -1,4 +1,4 @@
-"""The choice of the engine of a run: packets if there are few enough, else flows."""
+"""The choice of the engine for a run: the packet engine if the packets are few enough, else the flow engine."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ SECONDS_A_MESSAGE = {"packet": 4e-6, "flow": 20e-6}
 SECONDS_A_HOP = 0.15e-6
 BYTES_A_MESSAGE, BYTES_A_WAIT = 250, 66
 LONG_S, LARGE_GB = 10, 2
-"""The time in s and the memory in GB from which a run is announced before it begins."""
+"""The time in seconds and the memory in GB from which a run counts as long or large. Such a run is announced before it begins."""
 
 MOST_LINKS = 64
 """The largest number of links of a path. A longer path is a loop."""
@@ -37,9 +37,9 @@ MOST_LINKS = 64
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """The engine of a run and the reason for the choice.
+    """The engine of a run and the reason for the choice (``why``).
 
-    ``packet_hops`` is roughly the number of links that all packets would cross, for data and acknowledgements.
+    ``packet_hops`` is roughly the number of links that all packets cross, added up, for data and acknowledgements.
     """
 
     engine: Literal["packet", "flow"]
@@ -56,12 +56,12 @@ def choose(
     others: bool = False,
     most: int | None = None,
 ) -> Choice:
-    """Return the engine for traffic. ``wanted`` is packet, flow or auto.
+    """Return the engine for a run. ``wanted`` is packet, flow or auto.
 
     - ``others``: True if there is background traffic.
     - ``most``: the largest number of packet hops for which ``auto`` uses packets. None means ``MOST_PACKET_HOPS``.
 
-    Raises ``InputError`` for any other engine name, and if ``flow`` is requested with background traffic or with
+    Raises ``InputError`` if ``wanted`` is a different name, and if ``flow`` is requested with background traffic or with
     faults that flows cannot model.
     """
     hops = packet_hops(wiring, arguments, traffic)
@@ -112,7 +112,7 @@ def forecast(engine: str, hops: int, messages: int, waits: int) -> str:
 
 
 def whole_flows(wiring: Wiring, arguments: Arguments | FlowArguments, traffic: Traffic, messages: int) -> Choice:
-    """Return the choice of flows, with too many messages as its reason.
+    """Return the choice of the flow engine for a collective that has too many messages to run them separately.
 
     ``traffic`` has all bytes of a connection in one message. ``messages`` is the number of messages without this
     merging.
@@ -135,7 +135,7 @@ def packet_hops(wiring: Wiring, arguments: Arguments | FlowArguments, traffic: T
 def links_crossed(wiring: Wiring, arguments: Arguments | FlowArguments) -> NDArray[np.int64]:
     """Return, for each queue pair, the number of links from source to destination.
 
-    The path that is counted uses the first link of every next-hop group.
+    If there are several paths, the one through the first link of every next-hop group is counted.
     """
     src, dst, to, _ = arguments["queue_pairs"].astype(np.int64).T
     if "column" in arguments:
@@ -167,7 +167,7 @@ def links_crossed(wiring: Wiring, arguments: Arguments | FlowArguments) -> NDArr
 
 
 def _behind(wiring: Wiring, port: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the node at the other end of each port's cable."""
+    """Return, for each port, the number of the node at the other end of its cable."""
     cable = wiring.port_cable[port]
     other = (wiring.end_ports[cable, 0] == port).astype(np.int64)
     return wiring.cables[cable, other].astype(np.int64)

@@ -1,4 +1,4 @@
-"""The measurements of a run as dicts of columns with equal length, for any data-frame library."""
+"""The measurements of a run as tables: dicts from column names to columns of equal length, for any data-frame library."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from railweave.prediction.simulation.model.wiring import Wiring
 
 Columns = dict[str, Any]
-"""Columns of equal length by name: numpy arrays for numbers, lists for text."""
+"""A table as columns of equal length, by name: numpy arrays for numbers, lists for text."""
 
 INTERVALS = 100
 """The approximate number of intervals in the time series of a run."""
@@ -30,13 +30,13 @@ MOST_ROWS = 4_000_000
 FINEST_PS = 10**6
 
 TABLES = ("links", "flows", "series", "queues", "rates")
-"""The tables of a run. Each is a property of ``PacketCounts``."""
+"""The names of the tables of a run, and of the properties of ``PacketCounts`` that return them."""
 
 
 def interval_ps(wiring: Wiring, traffic: Traffic) -> int:
-    """Return the interval of time series in ps, for about a hundred intervals in a run.
+    """Return the interval in ps at which a run records time series: 1, 2 or 5 times a power of ten.
 
-    The interval is 1, 2 or 5 times a power of ten.
+    A run of the expected length has about a hundred such intervals, or fewer in a very large network.
     """
     sources = traffic.pairs[traffic.messages[:, 0].astype(np.int64), 0].astype(np.int64)
     carried = np.bincount(sources, traffic.messages[:, 1].astype(np.float64), len(wiring.nics))
@@ -52,7 +52,7 @@ def interval_ps(wiring: Wiring, traffic: Traffic) -> int:
 class PacketCounts:
     """The counters of a finished run, and the tables made from these counters.
 
-    ``own_pairs`` is the number of queue pairs of the job. They come first; the other queue pairs are background.
+    ``own_pairs`` is the number of queue pairs of the job. In arrays by queue pair, they come before those of the background.
     """
 
     wiring: Wiring
@@ -104,7 +104,7 @@ class PacketCounts:
 
     @cached_property
     def _ends(self) -> tuple[list[str], list[str], list[str]]:
-        """For each port: its link, the sending node, and the node at the other end, as three lists of names."""
+        """Three lists of names with one member for each port: its link, the node that sends on it, and the node at the other end."""
         wiring = self.wiring
         owner = np.searchsorted(wiring.first_port, np.arange(len(wiring.port_cable)), side="right") - 1
         ends = wiring.cables[wiring.port_cable, :2].astype(np.int64)
@@ -129,10 +129,9 @@ class PacketCounts:
     def links(self) -> Columns:
         """The table of links, with a row for each link and direction.
 
-        ``utilisation`` is the number of bytes sent relative to the link's capacity during the collective, at most 1: in a
-        run that was stopped early, both are estimates. Marks, drops,
-        pauses and queues exist only for the packet engine. If a packet run was stopped early, they cover only the part
-        before the stop.
+        ``utilisation`` is the number of bytes sent, divided by the bytes that the link could send during the collective. It is limited to
+        1, because both numbers are estimates in a run that was stopped early. Marks, drops, pauses and queues exist only for the packet
+        engine. If a packet run was stopped early, they cover only the part before the stop.
         """
         rate = self.wiring.cables[self.wiring.port_cable, 2].astype(np.float64)
         columns: Columns = {
@@ -152,9 +151,9 @@ class PacketCounts:
         }
 
     def _most_queued(self) -> NDArray[np.uint64]:
-        """Return the largest queue of each port in bytes, sampled at the ends of intervals.
+        """Return the largest number of bytes that waited at each port, sampled at the ends of intervals.
 
-        Return 0 for all ports if no series were collected.
+        The numbers are 0 if no time series were collected.
         """
         most = np.zeros(len(self.wiring.port_cable), np.uint64)
         if self.raw is not None and "ports" in self.raw:
@@ -171,7 +170,7 @@ class PacketCounts:
 
     @cached_property
     def flows(self) -> Columns:
-        """The table of the job's queue pairs: the bytes, and the time at which the last byte arrived (NaN if it never arrived)."""
+        """The table of the job's queue pairs, with their bytes and the time when the last byte arrived (NaN if it never arrived)."""
         messages = self.traffic.messages[: len(self.arrivals)]
         which = messages[:, 0].astype(np.int64)
         last = np.zeros(self.own_pairs, np.uint64)
@@ -225,7 +224,7 @@ class PacketCounts:
 
     @cached_property
     def rates(self) -> Columns:
-        """The time series of queue pairs with data in flight, including background, with a row for each interval.
+        """The time series of queue pairs, including background, with a row for each interval in which a queue pair has data in flight.
 
         - ``rate_gbps``: the rate that congestion control allows.
         - ``delivered_bytes``: the bytes that arrived in the interval.

@@ -34,14 +34,14 @@ NO_CREDITS: NDArray[np.int64] = np.zeros((0, 3), np.int64)
 
 @dataclass(frozen=True, eq=False)
 class Rounds:
-    """The repeating rounds of a program.
+    """The repeating rounds of a collective's messages.
 
     From the second round on, messages have the same sizes and wait for the same messages as in the previous round.
 
     - ``parts``: the engine's data messages, as an array by connection, position in its sending order, and queue pair.
     - ``round``: the number of positions in a round. The last round may be shorter.
-    - ``credits``: a row for each credit message of a receiver: its number in the engine, and the connection and
-      position of the data message that it waits for.
+    - ``credits``: a row for each credit message (a receiver's report of a free buffer): its number in the engine, and the connection
+      and position of the data message that it waits for.
     """
 
     parts: NDArray[np.int64]
@@ -98,7 +98,8 @@ def _credits(
 ) -> NDArray[np.int64] | None:
     """Return ``Rounds.credits``. Return None if the credit messages of a connection do not all follow its data in the same way.
 
-    ``place`` has the position of each message on its connection. ``looks`` is the result of ``_looks``.
+    ``first`` has the first part of each message, and ``place`` the position of each message on its connection. ``looks`` is the result
+    of ``_looks``.
     """
     credit_messages = np.flatnonzero(program.credit[program.connection])
     if not len(credit_messages):
@@ -139,7 +140,7 @@ def period(looks: list[int]) -> int | None:
 
 
 def _looks(program: Program, parts: Split, place: NDArray[np.int64]) -> NDArray[np.uint64]:
-    """Return a hash of each message. Messages that are alike have equal hashes.
+    """Return a hash of each message. Messages that play the same role in different rounds have equal hashes.
 
     The hash covers bytes, delay and queue pair, and for each awaited message its distance, its connection and the
     delay.
@@ -161,30 +162,30 @@ def _mix(numbers: NDArray[np.uint64]) -> NDArray[np.uint64]:
 
 
 WINDOWS = 4
-"""The number of windows into which a round is divided."""
+"""The number of windows (equal parts) into which a round is divided to compare the times of rounds."""
 
 IN_A_ROW = 3
 
 EQUAL = 0.01
-"""The relative difference in time up to which windows count as equal. The error of a stopped run is also limited to it."""
+"""The relative difference up to which the times of windows count as equal. The error of a stopped run is limited to it too."""
 
 UNSEEN = 0.005
-"""The relative error of the estimated rest of a run, in addition to the measured difference between windows.
+"""The relative error assumed for the estimated rest of a run, in addition to the measured difference between windows.
 
-With proxies as the limit, one of eight rounds took 1.3 % less in a test.
+In a test that proxies limited, one of eight rounds took 1.3 % less than the others.
 """
 
 LAST_ROUND = 0.03
 """The fraction of a round by which the last round may end sooner than estimated.
 
-During the last round, no other round uses links and proxies. The measured values are 0.2 % if links are the limit, and
-1.8 % if proxies are.
+During the last round, no other round uses links and proxies. In measurements, the fraction was 0.2 % if links were the limit, and
+1.8 % if proxies were.
 """
 
 
 @dataclass(frozen=True, eq=False)
 class StoppedRun:
-    """A stopped run: the measured or estimated arrival of every message, and the error of the estimate."""
+    """A stopped run: the measured or estimated arrival time of every message, and (``steady``) the error of the estimate."""
 
     arrivals: NDArray[np.uint64]
     steady: Steady
@@ -193,7 +194,7 @@ class StoppedRun:
 class Watch:
     """The test for a steady run, in which all rounds take the same time.
 
-    ``changed_ps`` is the time of the last change in the network in ps; -1 if there is none.
+    ``changed_ps`` is the time in ps at which the network last changed, for example by a fault; -1 if it never did.
     """
 
     def __init__(self, repeated: Rounds, changed_ps: int = -1) -> None:
@@ -241,13 +242,13 @@ class Watch:
         return None
 
     def _compared(self, window: int) -> NDArray[np.int64]:
-        """Return the positions that end the last windows up to ``window``, and the positions that end the same windows one round earlier."""
+        """Return the positions that end the last windows up to ``window``, preceded by the positions that end the windows one round earlier."""
         return self._marks[window - IN_A_ROW - self._per_round : window + 1]
 
     def _apart(self, arrivals: NDArray[np.uint64], window: int) -> float | None:
-        """Return the relative difference between the last windows and the windows one round earlier. Return None if it exceeds ``EQUAL``.
+        """Return the relative difference between the times of the last windows and of the windows one round earlier.
 
-        Only messages at the ends of windows are compared.
+        Only messages at the ends of windows are compared. Return None if the difference exceeds ``EQUAL``.
         """
         whole = arrivals[self._rounds.parts[:, self._compared(window)]].max(axis=2)
         ends = whole.max(axis=0).astype(np.float64)
@@ -263,7 +264,7 @@ class Watch:
     def _extrapolated(
         self, arrivals: NDArray[np.uint64], known: NDArray[np.uint64], mark: int, apart: float, now_ps: int
     ) -> StoppedRun | None:
-        """Estimate the rest of a run. Every connection continues at its own pace, and credit messages follow their data.
+        """Return the stopped run with estimates for the rest. Every connection continues at its own pace, and credit messages follow their data.
 
         ``mark`` is the last position that has arrived on all connections. ``apart`` is the difference between windows.
         Return None if credit messages are more than a round late.
@@ -287,9 +288,10 @@ class Watch:
     def _credits(
         self, estimated: NDArray[np.uint64], arrivals: NDArray[np.uint64], mark: int, shift: NDArray[np.uint64]
     ) -> bool:
-        """Estimate the arrivals of the missing credit messages in ``estimated``, from a finished round and the pace of their data.
+        """Write the estimated arrivals of the missing credit messages into ``estimated``.
 
-        Return False if credit messages of the finished round are also missing.
+        The estimate uses the arrivals of a finished round, and ``shift``, the time by which data arrives later. Return False if
+        credit messages of the finished round are also missing.
         """
         message, row, place = self._rounds.credits.T
         number = np.full((len(shift), self._rounds.length), -1)

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def engine_text(choice: Choice, steady: Steady | None) -> str:
-    """Return the engine and the reason for it as text. For a stopped run, add the fraction that was run and the error."""
+    """Return the engine and the reason for it, as one text. For a run that was stopped early, add the simulated fraction and the error."""
     text = f"{choice.engine} ({choice.why})"
     if steady is not None:
         text += (
@@ -24,7 +24,7 @@ def engine_text(choice: Choice, steady: Steady | None) -> str:
 
 
 def engine_json(choice: Choice, steady: Steady | None) -> dict[str, Any]:
-    """Return the engine, the reason for it and the steady state as JSON fields."""
+    """Return JSON fields with the engine, the reason for it and, for a run that was stopped early, the simulated fraction and the error."""
     stopped = None
     if steady is not None:
         stopped = {"stopped_at_us": steady.at_ps / 1e6, "share_run": steady.share, "error": steady.error}
@@ -48,7 +48,7 @@ def lost_text(counters: dict[str, int] | None) -> str:
 
 
 def congestion_text(counters: dict[str, int] | None) -> str:
-    """Return a text with marks, pauses and retransmissions. ``lost_text`` reports drops."""
+    """Return a text with the numbers of ECN marks, pauses and retransmissions. It does not have drops, which ``lost_text`` reports."""
     if counters is None:
         return "unknown: flows have no queues"
     return (
@@ -58,10 +58,10 @@ def congestion_text(counters: dict[str, int] | None) -> str:
 
 
 def lossless_drops(counters: dict[str, int] | None, arguments: Arguments) -> tuple[str, ...]:
-    """Return a note for each pool or limit that dropped packets although the data class is lossless everywhere.
+    """Return a note for each buffer pool or limit that dropped packets although the data class is lossless everywhere.
 
-    If some ports do not pause, the result is empty, because packets that arrive on these ports may be dropped. Drops of
-    congestion notifications and of other classes are few and are also counted.
+    If some ports do not send pauses, return no notes, because packets that arrive on these ports may be dropped. The few drops of
+    congestion notifications and of other classes are counted too.
     """
     profiles, data = arguments["profiles"], f"class.{arguments['parameters'].get('host.data-class', '3')}"
     if counters is None or not profiles or len(arguments["without_pfc"]):

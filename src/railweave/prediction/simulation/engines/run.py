@@ -26,7 +26,7 @@ NEVER: int = np.iinfo(np.uint64).max
 """The arrival time of a message that never arrived."""
 
 SLICE_PS = 50_000_000
-"""The simulated time in ps of the first slices of a run. Between slices, Ctrl-C and progress are handled."""
+"""The simulated time in ps of the first slices into which a run is divided. Between slices, railweave reports progress and handles Ctrl-C."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,9 +76,9 @@ class Run:
 
 
 def refused(error: ValueError, arguments: Arguments | FlowArguments) -> InputError:
-    """Return an engine's error about a parameter as an ``InputError`` at the option that set the parameter.
+    """Return an ``InputError`` for an engine's error about a parameter. It names the option that set the parameter.
 
-    If the parameter exists only in the profiles of switches, ``--lb`` has set it.
+    If the parameter exists only in the engine's switch profiles, this option is ``--lb``.
     """
     name: str = getattr(error, "parameter", "")
     if name and name not in arguments["parameters"]:

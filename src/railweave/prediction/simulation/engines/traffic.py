@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 class Traffic:
     """The messages of a run, as arrays in the engines' form (``_sim.pyi``). Addresses are numbered as in ``model.addresses``.
 
-    - ``data``: True for each queue pair that carries data. The others carry receivers' credit messages.
+    - ``data``: for each queue pair, True if it carries data, and False if it carries a receiver's reports of free buffers (credit).
     - ``after_of``: for each message, the index of the list in ``after`` with the messages that it waits for. None means
       that message m waits for list m.
     """
@@ -37,7 +37,10 @@ class Traffic:
 
 
 def at_once(pairs: NDArray[np.uint32], carried: NDArray[np.float64] | int) -> Traffic:
-    """Return traffic with one message on each queue pair. The messages do not wait for each other."""
+    """Return traffic with one message on each queue pair. The messages do not wait for each other.
+
+    ``carried`` has the bytes of each message, or one number for all.
+    """
     messages = np.zeros((len(pairs), 4), np.uint64)
     messages[:, 0] = np.arange(len(pairs))
     messages[:, 1] = carried
@@ -64,7 +67,7 @@ def traffic_of(
     way: Way | None = None,
     apart_ps: int = 0,
 ) -> Traffic:
-    """Return the traffic of a program that is split over queue pairs.
+    """Return the traffic of a program (the messages of a collective) that is split over queue pairs.
 
     - ``hosts``: for each NIC of the job, the number of the engine's host.
     - ``alone``: True to leave out all waits, for callers that compute them separately.
@@ -99,9 +102,9 @@ def traffic_of(
 
 
 def _shared(program: Program, parts: Split, ports: int, alive: NDArray[np.int64]) -> NDArray[np.uint64]:
-    """Return the bytes of each part if only some ports of a NIC are usable. Parts of the unusable ports are empty.
+    """Return the bytes of each part of a message if only some ports of a NIC are usable. Parts on unusable ports get 0 bytes.
 
-    ``alive`` is the number of usable ports.
+    ``ports`` is the number of ports of a NIC. ``alive`` has, for each part, the number of usable ports.
     """
     if (alive == ports).all():
         return parts.bytes

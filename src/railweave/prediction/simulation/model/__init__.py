@@ -1,1 +1,1 @@
-"""A designed network in the engines' form: numbers of nodes, ports and addresses, with tables and parameters."""
+"""The conversion of a designed network to the engines' form: numbered nodes, ports and addresses, tables and parameters."""

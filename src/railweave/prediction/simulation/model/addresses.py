@@ -1,6 +1,6 @@
 """The numbered addresses of NICs, and the addresses that a queue pair uses.
 
-Queue pair i of a connection uses address i mod P of the source NIC, where P is the number of its addresses. At the
+Queue pair i of a connection uses address i mod P of the source NIC, where P is the number of the NIC's addresses. At the
 destination, the queue pair uses the address with the same path color, as in ``analysis.routing.paths``.
 """
 
@@ -25,16 +25,17 @@ if TYPE_CHECKING:
 NONE = -1
 
 Way = Callable[["NDArray[np.int64]", "NDArray[np.int64]"], "NDArray[np.bool_]"]
-"""A function of two arrays of hosts with the same shape.
+"""A function that takes two arrays of hosts with the same shape.
 
-It returns an array that is True if packets from the first host reach the second. The number -1 means no host.
+It returns an array of this shape, with True where packets from the first host reach the second. The number -1 means no host.
 """
 
 
 @dataclass(frozen=True, eq=False)
 class Addresses:
-    """All addresses of a network.
+    """All addresses of a network. Hosts are the engine's hosts, one for each NIC port.
 
+    - ``text``: the addresses as text. The other arrays refer to an address by its index here.
     - ``owner``: the host of each address.
     - ``prefix``: the subnet of each address, as an index in ``Routes.prefixes``.
     - ``places``: a row for each host with its addresses in order, filled up with -1.
@@ -68,12 +69,12 @@ class Addresses:
 
     @cached_property
     def nic_of(self) -> NDArray[np.int64]:
-        """For each host, the first existing port of its NIC."""
+        """For each host (NIC port), the first existing port of its NIC."""
         there = np.argmax(self.ports != NONE, axis=1)
         return self.ports[np.arange(len(self.ports)), there]
 
     def ports_in_use(self, sources: NDArray[np.uint32]) -> int:
-        """Return the number of ports on which each NIC of these hosts sends. If NICs differ, return the lowest number."""
+        """Return the number of ports on which the NICs of the hosts ``sources`` send. If NICs differ, return the lowest number."""
         if self.ports.shape[1] == 1 or not len(sources):
             return 1
         counts = np.bincount(self.nic_of[np.unique(sources)])
@@ -82,10 +83,10 @@ class Addresses:
     def lanes(
         self, src: NDArray[np.uint32], dst: NDArray[np.uint32], way: Way | None = None
     ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return, for each pair of NICs, its planes with the usable planes first, and the number of usable planes.
+        """Return (for each pair of NICs, its planes with the usable planes first; the number of usable planes of each pair).
 
-        ``src`` and ``dst`` have any port of each NIC. A plane is usable if both NICs have a port on it and, with
-        ``way``, packets pass between the ports. If no plane is usable, all planes with ports at both ends count as
+        ``src`` and ``dst`` have any port of each NIC. A plane is usable if both NICs have a port on it and, if ``way`` is given,
+        packets pass between the ports. If no plane is usable, all planes with ports at both ends count as
         usable, although packets sent on them do not arrive.
         """
         here, there = self.ports[src], self.ports[dst]
@@ -118,9 +119,9 @@ class Addresses:
 
 
 def addresses(network: Network, wiring: Wiring, index: dict[str, int]) -> Addresses:
-    """Return the addresses of all NICs. With dual stack, return only those of the family that jobs use.
+    """Return the addresses of all NICs. With dual stack, return only the addresses of the family that jobs use.
 
-    ``index`` is ``Routes.index``.
+    ``index`` is ``Routes.index``, the number of each prefix.
     """
     text: list[str] = []
     owner: list[int] = []
@@ -170,7 +171,7 @@ def addresses(network: Network, wiring: Wiring, index: dict[str, int]) -> Addres
 
 
 def ports_of_hosts(network: Network, wiring: Wiring) -> NDArray[np.int64]:
-    """Return ``Addresses.ports``. If NICs have one port, each row is only the host itself."""
+    """Return a row for each host (NIC port) with all ports of its NIC, as ``Addresses.ports``. If NICs have one port, a row is only the host."""
     fabrics = {name: network.fabric(name) for name in {network.switch(switch).fabric for switch in wiring.switches}}
     adapters = {name: network_fabric.adapters or 0 for name, network_fabric in fabrics.items()}
     if not any(adapters.values()):

@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 
 
 def class_of(qos: QosConfig, dscp: int) -> TrafficClass | None:
-    """Return the class into which a switch puts a DSCP.
+    """Return the traffic class of a packet with the value ``dscp``: the class that lists this DSCP or, if there is none, that lists DSCP 0.
 
-    If no class names the DSCP, return the class of DSCP 0, or None if no class names DSCP 0.
+    Return None if no class lists either of them.
     """
     named = next((traffic_class for traffic_class in qos.classes.values() if dscp in traffic_class.dscp), None)
     return named or next((traffic_class for traffic_class in qos.classes.values() if 0 in traffic_class.dscp), None)
@@ -39,7 +39,7 @@ def unpaused(config: DeviceConfig) -> list[str]:
 
 
 def unbound(config: DeviceConfig) -> list[str]:
-    """Return the links on ports without QoS although the switch has QoS. Return [] if the switch has no QoS at all."""
+    """Return the links on ports without QoS settings, if the switch has QoS settings at all. Otherwise, return an empty list."""
     if config.qos is None:
         return []
     bound = set(config.qos.ports)
@@ -47,12 +47,12 @@ def unbound(config: DeviceConfig) -> list[str]:
 
 
 def is_taken_off(config: DeviceConfig) -> bool:
-    """Return True if a switch supports QoS but has no QoS configured. It then treats all traffic as best effort."""
+    """Return True if a switch's operating system supports QoS, but the switch has none configured. All its traffic is then best effort."""
     return config.qos is None and catalog().systems[config.nos].has("qos", config.release)
 
 
 def remarks(configs: Sequence[DeviceConfig], data_dscp: int) -> Iterator[str]:
-    """Yield remarks on features of switches that the simulation ignores, and on features that only some switches lack.
+    """Yield remarks, as sentences, on switch features that the simulation ignores, and on features that only some switches have.
 
     ``data_dscp`` is the DSCP of RDMA data.
     """
@@ -123,7 +123,7 @@ def share_of_free(index: int) -> str:
 
 
 def switch_parameters(config: DeviceConfig, cables: list[Cable], host: HostQos) -> tuple[dict[str, str], list[str]]:
-    """Return the engine parameters of one switch, and notes on assumptions and omitted features.
+    """Return (the engine parameters of one switch, notes on assumptions and omitted features).
 
     ``host`` has the QoS settings with which NICs send.
     """
@@ -179,7 +179,7 @@ def switch_parameters(config: DeviceConfig, cables: list[Cable], host: HostQos) 
 
 
 def _best_effort(model: SwitchModel | None, host: HostQos) -> tuple[dict[str, str], list[str]]:
-    """Return the parameters and notes of a switch without QoS.
+    """Return (engine parameters, notes) of a switch without QoS.
 
     The switch neither pauses nor marks, and one class uses the whole buffer.
     """
@@ -214,11 +214,11 @@ def _pools(buffers: Buffers, model: SwitchModel) -> dict[str, str]:
 
 
 def _headroom(qos: QosConfig, model: SwitchModel, cables: list[Cable], notes: list[str]) -> int:
-    """Return the headroom in bytes of each port and lossless class: the largest need of any port, limited by the partition.
+    """Return the headroom in bytes of each port and lossless class: the largest need of any port, limited by the partition's size.
 
-    No port uses more headroom than its own need, so the partition has to hold only the sum of all needs. The engine
-    adds delays inside switches to cables. If the data in flight on its cables during a pause exceeds the design's
-    figure, the larger value counts.
+    The partition has to hold only the sum of all needs, because no port uses more headroom than its own need. The engine adds the
+    delays inside switches to the delays of cables. If more data is then in flight during a pause than the design assumes, the larger
+    number counts.
     """
     lossless = sum(traffic_class.lossless for traffic_class in qos.classes.values())
     if not lossless or not cables:
@@ -243,10 +243,10 @@ def _headroom(qos: QosConfig, model: SwitchModel, cables: list[Cable], notes: li
 
 
 def _queue_bytes(traffic_class: TrafficClass, buffers: Buffers, model: SwitchModel, cables: list[Cable]) -> int:
-    """Return the bytes of which a drop profile's thresholds are percentages: a port's share of the egress pool of the class.
+    """Return the bytes that a drop profile's percentages refer to: a port's share of the egress pool of the class.
 
     The share is that of a port if all ports queue equally. The thresholds of the chip are fixed numbers of cells, while
-    the share that a queue may take changes all the time. Junos does not document the base of the percentage. With this
+    the share that a queue may take changes all the time. Junos does not document the base of the percentages. With this
     base, 55..90 % is 0.6..0.9 MB on a QFX5240 with 400G ports. Other vendors configure 1..2 MB on such chips, which is
     close. A published result decided between the possible bases (docs/validation.md).
     """

@@ -64,7 +64,7 @@ class Override:
 
     - ``code``: the engine's number of the mode; None means that each switch uses its own mode.
     - ``joined``: True if traffic of a path color may use the uplinks of all colors.
-    - ``knobs``: parameters of the engine, as pairs of name and value.
+    - ``knobs``: engine parameters, as (name, value).
     """
 
     code: int | None = None
@@ -73,10 +73,10 @@ class Override:
 
 
 def override(text: str | None, colored: bool) -> Override:
-    """Read an override of the form ``MODE[:knob=value,…]``. None overrides nothing.
+    """Return the load balancing that a text of the form ``MODE[:knob=value,…]`` requests. None changes nothing.
 
     ``colored`` is True if the fabric has path colors. Raises ``InputError`` for an unknown mode or a knob without a
-    value. The engine checks the values of knobs.
+    value. The engine checks the values of knobs (parameters of the mode).
     """
     if text is None:
         return Override()
@@ -118,7 +118,7 @@ def _wrong(description: str, fix: str) -> InputError:
 
 
 def dlb_parameters(config: BalancingConfig) -> dict[str, str]:
-    """Return a switch's DLB settings under the engine's parameter names."""
+    """Return a switch's settings of dynamic load balancing as engine parameters (value by name)."""
     dlb = config.dlb
     load = dlb.egress_quantization
     again = dlb.reassignment
@@ -157,19 +157,19 @@ def balancing_notes(config: BalancingConfig) -> list[str]:
 
 
 FRAMES = {"ipv4": 62, "ipv6": 82}
-"""The bytes of headers and trailers in a data frame, by address family.
+"""The number of bytes that an Ethernet frame has in addition to RDMA data, by address family.
 
 They are Ethernet (18 bytes with its FCS), IP, UDP, base transport header and invariant CRC.
 """
 
 AETH, CNP_PADDING = 4, 16
-"""The bytes of an acknowledgement and of a congestion notification packet, in addition to the headers.
+"""The bytes that an acknowledgement, and a congestion notification packet, have in addition to the headers.
 
 Source: InfiniBand architecture, annex 17.
 """
 
 ADDITIVE_MBPS, HYPER_MBPS, STEPS_GBPS = 5, 50, 25
-"""The additive and the hyper increase of DCQCN in Mb/s for each 25 Gb/s of port speed (the third value), for all vendors.
+"""DCQCN's additive increase and hyper increase, in Mb/s, for each 25 Gb/s (the third value) of port speed. They apply to all vendors.
 
 Source: the rule of the HPCC simulator. NVIDIA documents 5 and 50 Mb/s without a port speed. The two rules give
 different losses in the 2:1 ring of docs/validation.md. With 5 and 50 Mb/s at 400G, an all-to-all of 2 GiB took one and
@@ -184,9 +184,9 @@ REORDER = 256
 class Transport:
     """The transport settings of hosts.
 
-    - ``parameters``: values under the engine's names.
+    - ``parameters``: values by the engine's parameter names.
     - ``dcqcn``: the name of the DCQCN parameter set; None if NICs do not use DCQCN.
-    - ``notes``: the assumptions.
+    - ``notes``: the assumptions, as sentences.
     """
 
     parameters: dict[str, str]
@@ -195,7 +195,7 @@ class Transport:
 
 
 def transport(nic: HostNic, qos: HostQos, *, reordering: bool, family: Family | None = None) -> Transport:
-    """Return the transport settings of NICs of this kind.
+    """Return the transport settings of NICs with the settings ``nic`` and ``qos``.
 
     - ``reordering``: True if switches spread packets of one queue pair over several links.
     - ``family``: the address family of RDMA traffic for NICs with both families; None means the family of the first
@@ -262,7 +262,8 @@ class Arguments(TypedDict):
 class FlowArguments(Arguments):
     """The arguments of ``FlowEngine``.
 
-    Its tables have a column for each prefix; ``column`` has the column of each address.
+    Its forwarding tables have a column for each prefix, and ``column`` has the column of each address. The other arguments are those of
+    ``PacketEngine``.
     """
 
     column: NDArray[np.uint32]
@@ -275,10 +276,9 @@ class PacketFabric:
     - ``balance``, ``repairs``, ``joined``: see ``tables.Forwarding``.
     - ``profiles``: parameter sets of switches.
     - ``profile``: for each node, the index of its set in ``profiles``. The values of hosts are not used.
-    - ``without_pfc``, ``without_ecn``: the ports that do not pause, and the ports that do not mark.
+    - ``without_pfc``, ``without_ecn``: the ports that do not send pauses, and the ports that do not mark packets.
     - ``notes``: the assumptions, and the features that are not modelled.
-    - ``remarks``: the notes that are shown with every prediction. They are about features of the network that the
-      simulation ignores.
+    - ``remarks``: notes that are shown with every prediction, on features of the network that the simulation ignores.
     """
 
     wiring: Wiring
@@ -313,16 +313,16 @@ class PacketFabric:
         return self.addresses.pairs(src, dst, qp)
 
     def arguments(self, queue_pairs: NDArray[np.uint32], timeline: Timeline | None = None) -> Arguments:
-        """Return the arguments of ``PacketEngine``, except messages. Tables cover the addresses that these queue pairs use.
+        """Return the arguments of ``PacketEngine``, except messages. Tables cover only the addresses that ``queue_pairs`` use.
 
-        Links and devices that are down in the routes are down from the beginning.
+        ``timeline`` has the faults during the run. Links and devices that are down in the routes are down from the beginning.
         """
         return self._arguments(*_used(queue_pairs), timeline or Timeline(), by_prefix=False)
 
     def flow_arguments(self, queue_pairs: NDArray[np.uint32], timeline: Timeline | None = None) -> FlowArguments:
-        """Return the arguments of ``FlowEngine``, except messages.
+        """Return the arguments of ``FlowEngine``, except messages. ``timeline`` has the faults during the run.
 
-        Its tables are by prefix instead of by address, because there are far fewer prefixes.
+        The tables are by prefix instead of by address, because there are far fewer prefixes.
         """
         pairs, used = _used(queue_pairs)
         arguments = self._arguments(pairs, used, timeline or Timeline(), by_prefix=True)
@@ -372,7 +372,7 @@ class PacketFabric:
 
     @cached_property
     def _standing(self) -> tuple[Forwarding, NDArray[np.uint32]]:
-        """The forwarding state at the beginning of every run, and its table entries. The result is cached."""
+        """The forwarding state at the beginning of every run, and the engine's table for it. Both are computed once and then cached."""
         forwarding = Forwarding(self.wiring, self.balance, self.repairs, self.joined)
         entries = forwarding.entries(self.routes)
         entries.flags.writeable = False
@@ -395,7 +395,7 @@ def packet_fabric(
     *,
     tenant: str | None = None,
 ) -> PacketFabric:
-    """Return the engines' view of a network that forwards by ``routes``.
+    """Return a network in the engines' form. Its switches forward by ``routes``.
 
     - ``configs``: the configuration of each switch.
     - ``lb``: an override of the load balancing (see ``override``).
@@ -482,7 +482,7 @@ def _code(config: DeviceConfig, wanted: Override) -> int:
 
 
 def _others(network: Network, wiring: Wiring, sent: Transport) -> list[str]:
-    """Return notes on NICs whose transport settings differ from ``sent``. The engine has only one transport for all hosts."""
+    """Return notes on NICs whose transport settings differ from ``sent``, the settings that the engine uses for all hosts."""
     models = {server.model: server.name for server in network.servers}
     differences: list[str] = []
     for name in models.values():
@@ -499,7 +499,7 @@ def _others(network: Network, wiring: Wiring, sent: Transport) -> list[str]:
 
 
 def _used(queue_pairs: NDArray[np.uint32]) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
-    """Return the queue pairs with addresses renumbered from 0, and the former number of each address."""
+    """Return (the queue pairs with only their own addresses, numbered from 0; the original number of each of these addresses)."""
     used, places = np.unique(queue_pairs[:, 2:], return_inverse=True)
     pairs = queue_pairs.copy()
     pairs[:, 2:] = places.reshape(-1, 2)
@@ -511,9 +511,9 @@ def _rows(changes: Sequence[Change]) -> NDArray[np.uint64]:
 
 
 def _reroutes(at_ps: int, now: NDArray[np.uint32], after: NDArray[np.uint32], hosts: int) -> NDArray[np.uint64]:
-    """Return changes of routes, in the engine's form, for the entries in which table ``after`` differs from table ``now``.
+    """Return the route changes at the time ``at_ps``, in the engine's form: the places in which table ``after`` differs from table ``now``.
 
-    The changes take effect at ``at_ps``.
+    ``hosts`` is the number of hosts, which have no tables.
     """
     switch, address = np.nonzero(now != after)
     rows = np.zeros((len(switch), 5), np.uint64)

@@ -27,15 +27,15 @@ if TYPE_CHECKING:
 
 
 Change = tuple[int, int, int, int, int]
-"""A row of ``PacketEngine``'s changes: at_ps, change, place, x and y."""
+"""A row of ``PacketEngine``'s changes: (time in ps, kind of change, number of the port or node, and two values that depend on the kind)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Outage:
     """A failure of a link, switch, server or NIC (``SERVER:NIC``) from ``from_ps`` until ``until_ps`` (None: permanent).
 
-    ``of`` is the extent of the failure: everything (``signal``), only the BGP session on a link, or only a switch's
-    forwarding.
+    ``of`` is the extent of the failure: ``signal`` means everything, ``session`` only the BGP session on a link, and ``forwarding``
+    only a switch's forwarding of packets.
     """
 
     name: str
@@ -59,7 +59,10 @@ class Tables:
 
 @dataclass(frozen=True, slots=True)
 class Timeline:
-    """Changes in order of time. ``changes`` has those of links and nodes, ``tables`` those of forwarding tables."""
+    """The changes of the network during a run, in order of time.
+
+    ``changes`` has the changes of links and nodes, and ``tables`` the new forwarding tables.
+    """
 
     changes: tuple[Change, ...] = ()
     tables: tuple[Tables, ...] = ()
@@ -70,7 +73,7 @@ class Timeline:
         return sorted({change[0] for change in self.changes} | {table.at_ps for table in self.tables})
 
     def since(self, at_ps: int) -> Timeline:
-        """Return the timeline for a run that begins at ``at_ps``. Earlier changes apply from the beginning of that run."""
+        """Return the timeline for a run that begins at ``at_ps``. Changes before this time apply from the beginning of the run."""
         before = [table for table in self.tables if table.at_ps <= at_ps][-1:]
         after = [table for table in self.tables if table.at_ps > at_ps]
         return Timeline(
@@ -80,7 +83,7 @@ class Timeline:
 
 
 REPAIR_PS = 10**9
-"""The time in ps that a switch takes to remove a dead link from its next-hop groups (fast reroute): 1 ms (assumed)."""
+"""The time in ps that a switch with fast reroute takes to remove a dead link from its next-hop groups: 1 ms (assumed)."""
 
 
 def timeline(
@@ -91,10 +94,10 @@ def timeline(
     reroute_ps: int,
     repair_ps: int = REPAIR_PS,
 ) -> Timeline:
-    """Return the timeline of outages. Routes follow ``reroute_ps`` after each outage begins or ends.
+    """Return the timeline of outages. Routes adapt ``reroute_ps`` after each outage begins or ends, next-hop groups after ``repair_ps``.
 
     ``start`` has the routes before the outages. Without ``plane`` the routes do not change. Raises ``InputError`` for
-    unknown names, and for overlapping outages of the same part.
+    unknown names, and for overlapping outages of the same link or device.
     """
     _check(outages)
     changes: list[Change] = []
@@ -142,19 +145,16 @@ def _check(outages: Sequence[Outage]) -> None:
 
 
 def _routes(wiring: Wiring, plane: ControlPlane, start: Routes, down: Sequence[Outage]) -> Routes:
-    """Return the routes after the control plane has converged.
+    """Return the routes to which the control plane converges during the outages ``down``. ``start`` has the routes without outages.
 
-    A switch that only stops forwarding still advertises its routes. Such outages do not change the routes.
+    A switch that only stops forwarding still advertises its routes, so such an outage changes no routes.
     """
     known = [name for outage in down if outage.of != "forwarding" for name in _known(wiring, outage.name)]
     return plane.routes([*start.down, *known]) if known else start
 
 
 def _without_tables(wiring: Wiring, outages: Sequence[Outage], reroute_ps: int) -> list[Outage]:
-    """Return additional outages of forwarding. A recovered switch forwards nothing until it has learned routes again.
-
-    A switch that failed has lost its former tables.
-    """
+    """Return additional outages: a switch that recovers forwards nothing until it has learned routes again, ``reroute_ps`` later."""
     return [
         Outage(outage.name, outage.until_ps, outage.until_ps + reroute_ps, "forwarding")
         for outage in outages
@@ -167,14 +167,14 @@ def _is_down(outage: Outage, moment: int) -> bool:
 
 
 def _known(wiring: Wiring, name: str) -> Iterable[str]:
-    """Return the names of a link or device in the control plane. For a NIC, this is the NIC's link."""
+    """Return the name of a link or device in the control plane, as a list. For a NIC, the name is that of its link."""
     if name in wiring.nics:
         return [wiring.port_link(int(wiring.first_port[wiring.node[name]]))]
     return [name]
 
 
 def _links(wiring: Wiring, name: str) -> list[str]:
-    """Return the links that an outage of this name takes down."""
+    """Return the names of the links that an outage of the link or device ``name`` takes down."""
     if name not in wiring.node:
         return [name]
     node = wiring.node[name]
@@ -182,12 +182,12 @@ def _links(wiring: Wiring, name: str) -> list[str]:
 
 
 def places_down(wiring: Wiring, name: str, at_ps: int) -> list[Change]:
-    """Return the changes that take down a link, switch, server or NIC. Raises ``InputError`` for an unknown name."""
+    """Return the changes that take down the link, switch, server or NIC ``name``. Raises ``InputError`` if the name is unknown."""
     return _places(wiring, name, at_ps, LINK_DOWN, NODE_DOWN)
 
 
 def places_up(wiring: Wiring, name: str, at_ps: int) -> list[Change]:
-    """Return the changes that bring a link, switch, server or NIC back up."""
+    """Return the changes that bring the link, switch, server or NIC ``name`` back up."""
     return _places(wiring, name, at_ps, LINK_UP, NODE_UP)
 
 
@@ -242,7 +242,7 @@ def fault_timeline(
 
 
 def slowed(wiring: Wiring, changes: Sequence[Change], time_ps: int) -> NDArray[np.float64]:
-    """Return, for each port, the average factor by which its link was slower than designed in a run of ``time_ps``; 1 means full speed."""
+    """Return, for each port, the average factor by which faults slowed its link in a run of ``time_ps``. 1 means full speed."""
     rate = wiring.cables[:, 2].astype(np.float64)
     now, since, carried = rate.copy(), np.zeros(len(rate)), np.zeros(len(rate))
     for at, change, port, mbps, _ in changes:

@@ -42,7 +42,7 @@ def usable(fabric: PacketFabric, timeline: Timeline, until_ps: int = 0) -> Way |
     """Return a function that determines which ports can send to which other ports. Return None if every NIC has one port.
 
     A port that loses its path before ``until_ps`` counts as unusable, even if the path returns. If two NICs have no
-    usable port in common, the ports that regain a path first count as usable, because the queue pairs wait for them.
+    usable port in common, queue pairs wait for the ports that regain a path first, so these ports count as usable.
     """
     if fabric.addresses.ports.shape[1] == 1:
         return None
@@ -67,8 +67,8 @@ def usable(fabric: PacketFabric, timeline: Timeline, until_ps: int = 0) -> Way |
 def apart_ps(wiring: Wiring, ports: int) -> int:
     """Return the shortest time in ps after which a port of a NIC can react to an arrival at another port of the NIC.
 
-    Return 0 if each NIC has one port. The engines have a host for each port, so the time is the delay of the shortest
-    cable.
+    The engines have a separate host for each port. Therefore, the time is not 0 but the delay of the shortest cable. It is 0 if each NIC
+    has one port.
     """
     if ports == 1:
         return 0
@@ -81,8 +81,8 @@ def next_loss(
 ) -> int | None:
     """Return the next time in ps after ``after_ps`` at which a queue pair loses its path, or None if there is none.
 
-    Only times before ``before_ps`` are considered. ``pairs`` are rows of source and destination as ``PacketEngine``
-    takes them. A queue pair that is waiting for a path cannot lose one.
+    Only times before ``before_ps`` are considered. ``pairs`` are rows of source and destination in the form of ``PacketEngine``. Queue
+    pairs that are already without a path do not count.
     """
     if fabric.addresses.ports.shape[1] == 1:
         return None
@@ -101,7 +101,7 @@ def next_loss(
 def check_planes(fabric: PacketFabric, pairs: NDArray[np.uint32]) -> None:
     """Raise ``InputError`` if the NICs of a queue pair have no plane in common because ports are absent.
 
-    ``pairs`` are rows of source and destination as ``PacketEngine`` takes them.
+    ``pairs`` are rows of source and destination in the form of ``PacketEngine``.
     """
     ports, names = fabric.addresses.ports, fabric.wiring.nics
     here, there = pairs[:, 0].astype(np.int64), pairs[:, 1].astype(np.int64)
@@ -122,9 +122,9 @@ def _way_at(fabric: PacketFabric, timeline: Timeline, moment: int) -> Way:
 
 
 def _way(fabric: PacketFabric, up: NDArray[np.bool_], tables: Sequence[Tables]) -> Way:
-    """Return a function that determines which ports can send to which other ports, among hosts that are ``up``.
+    """Return a function that determines which ports can send to which other ports.
 
-    Two ports can do so only if there is a path in all of ``tables``.
+    A port can send to another if both hosts are ``up`` and all of ``tables`` have a path between them.
     """
     addresses = fabric.addresses
     reached = np.logical_and.reduce([_reached(fabric, table.routes) for table in tables])
@@ -148,9 +148,9 @@ def _reached(fabric: PacketFabric, routes: Routes) -> NDArray[np.bool_]:
 
 
 def _up(fabric: PacketFabric, timeline: Timeline, until_ps: int, *, heals: bool) -> NDArray[np.bool_]:
-    """Return, by host, True if the host, its link and its leaf are up at ``until_ps``.
+    """Return, for each host (NIC port), True if the host, its link and its leaf are up at ``until_ps``.
 
-    With ``heals`` False, a host that was down at any earlier time also counts as down.
+    If ``heals`` is False, a host that was down at any earlier time also counts as down.
     """
     wiring = fabric.wiring
     cable = wiring.port_cable[wiring.first_port[: len(wiring.nics)]]

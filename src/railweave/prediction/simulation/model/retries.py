@@ -1,4 +1,4 @@
-"""The retransmissions of a queue pair: the times of its retries, and the time at which it gives up. NCCL configures them in the NICs.
+"""The retransmissions of a queue pair: the times of its retries, and the time at which it gives up. NCCL sets both in the NICs.
 
 A NIC that gets no acknowledgement waits 4.096 us x 2^NCCL_IB_TIMEOUT and retransmits, at most NCCL_IB_RETRY_CNT times
 in a row (InfiniBand architecture, local ACK timeout and retry count). NICs may take up to four times as long, and some
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from railweave.prediction.collectives.nccl import Parameters
 
 BASE_PS = 4_096_000
-"""The base of an ACK timeout in ps. The timeout is this value times 2 to the configured exponent."""
+"""The base of an ACK timeout in ps. The timeout is this number times 2 to the power of NCCL_IB_TIMEOUT."""
 
 HEALED_BY = {LINK_UP: LINK_DOWN, NODE_UP: NODE_DOWN}
 
@@ -43,9 +43,9 @@ def patience_ps(parameters: Mapping[str, str]) -> int:
 
 
 def after_retries(timeline: Timeline, parameters: Mapping[str, str]) -> Timeline:
-    """Return the timeline as senders with lost packets see it: a recovery takes effect at their next retry.
+    """Return the timeline with later recoveries: a sender that lost packets notices a recovery only at its next retry.
 
-    This timeline is used for flows, which lose no packets and would continue at once. A recovery after the last retry
+    This timeline is for flows, which lose no packets and would continue at once. A recovery after the last retry
     never takes effect. Faults from the beginning of a run do not cause losses.
     """
     failed = {NODE_DOWN, LINK_DOWN}

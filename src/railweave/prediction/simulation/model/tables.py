@@ -1,7 +1,7 @@
 """The forwarding tables of the packet engine, made from the tables of the control plane.
 
-Tables are kept by prefix (``Forwarding.entries``) and expanded to addresses at the end. A VLAN's prefix covers every
-NIC in the VLAN. Only the leaf distinguishes between these NICs.
+Tables are by prefix (``Forwarding.entries``) and are converted to tables by address at the end. A VLAN's prefix covers every
+NIC in the VLAN, and only the leaf distinguishes between these NICs.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ class Forwarding:
 
     - ``balance``: the load balancing mode of each switch.
     - ``repairs``: True for each switch with fast reroute.
-    - ``joined``: rows of prefixes that are forwarded like a single prefix (see ``joined_prefixes``). None means that
-      each prefix has its own route.
+    - ``joined``: rows of prefixes. All prefixes of a row are forwarded like a single prefix (see ``joined_prefixes``). None means
+      that each prefix has its own route.
     """
 
     def __init__(
@@ -48,7 +48,7 @@ class Forwarding:
         return other
 
     def entries(self, routes: Routes, dead: Collection[str] = ()) -> NDArray[np.uint32]:
-        """Return the table with a row for each switch and a column for each prefix, as ``FlowEngine`` takes it.
+        """Return the forwarding table in the form of ``FlowEngine``: a row for each switch and a column for each prefix.
 
         ``HERE`` marks prefixes that the leaf forwards by address. Switches with fast reroute remove ``dead`` links from
         groups that have other links.
@@ -77,7 +77,7 @@ class Forwarding:
     def _of(
         self, row: int, name: str, routes: Routes, known: NDArray[np.int32], gone: Collection[str]
     ) -> NDArray[np.uint32]:
-        """Return the table entries of one switch for sets of next-hop groups. Each set becomes one group with the links of all its groups.
+        """Return the row of one switch for sets of next-hop groups. Each set becomes one group with the links of all its groups.
 
         ``row`` is the number of the switch; ``known`` has rows with the groups of each set; ``gone`` has the links to
         leave out.
@@ -99,7 +99,7 @@ class Forwarding:
         return entries
 
     def groups(self) -> tuple[NDArray[np.uint32], NDArray[np.uint16]]:
-        """Return all next-hop groups so far, as ``groups`` and ``members`` of ``PacketEngine``."""
+        """Return all next-hop groups that the tables so far use, in the form of the arguments ``groups`` and ``members`` of ``PacketEngine``."""
         rows: list[tuple[int, int, int]] = []
         members: list[int] = []
         for balance, ports in self._groups:
@@ -109,7 +109,10 @@ class Forwarding:
 
 
 def joined_prefixes(network: Network, index: dict[str, int]) -> NDArray[np.int64]:
-    """Return rows with the prefixes of each segment, one per path color; -1 if the segment has fewer prefixes."""
+    """Return a row for each server segment with the indexes of its prefixes, one per path color; -1 if the segment has fewer prefixes.
+
+    ``index`` has the number of each prefix.
+    """
     rows = [[index.get(subnet.routed_by, -1) for subnet in segment.subnets] for segment in network.segments]
     width = max(map(len, rows), default=1)
     return np.array([row + [-1] * (width - len(row)) for row in rows], np.int64).reshape(len(rows), width)
@@ -122,9 +125,9 @@ def by_address(
     entries: NDArray[np.uint32],
     used: NDArray[np.int64],
 ) -> NDArray[np.uint32]:
-    """Return the table with a row for each switch and a column for each address in ``used``.
+    """Return the forwarding table with a row for each switch and a column for each address in ``used``.
 
-    ``nic_ports`` is the result of ``nic_port``.
+    ``entries`` is the table by prefix, and ``nic_ports`` is the result of ``nic_port``.
     """
     owner = addresses.owner[used]
     table = np.take(entries, addresses.prefix[used], axis=1)  # in order of rows, as engines take it
@@ -138,7 +141,7 @@ def by_address(
 
 
 def nic_port(wiring: Wiring) -> NDArray[np.int64]:
-    """Return, for each host, the node number of its leaf, and the leaf's port to which the host is connected.
+    """Return, for each host, (the node number of its leaf, the leaf's port to which the host is connected).
 
     Ports are counted from the leaf's first port.
     """

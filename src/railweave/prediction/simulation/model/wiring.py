@@ -1,7 +1,7 @@
 """Nodes and cables of a designed network, numbered as in the packet engine.
 
 A host of the engine is a NIC, named ``SERVER:NIC``. Hosts come first, in the order of the servers and their NICs; then
-the switches. If any fabric connects the GPUs' own NICs, only such fabrics are used. Storage and front-end NICs take no
+the switches. If any fabric connects the GPUs' own NICs, only such fabrics are included, because storage and front-end NICs take no
 part in collectives.
 """
 
@@ -36,7 +36,7 @@ delay.
 """
 
 OPTICS_PS = 25_000
-"""The delay in ps of the signal processors in the modules at both ends of a cable, both together (assumed)."""
+"""The delay in ps of the signal processors in optical modules: the sum for the modules at both ends of a cable (assumed)."""
 
 SWITCH_PS = 600_000
 """The latency of a switch from port to port in ps, without queueing and serialization (assumed).
@@ -74,9 +74,9 @@ class Wiring:
     """The row of each link in ``cables``."""
 
     def port(self, link: str, name: str) -> int | None:
-        """Return the port, numbered across all nodes, that connects a NIC or switch to a link.
+        """Return the port, numbered across all nodes, that connects the NIC or switch ``name`` to a link.
 
-        Return None if it is not on the link.
+        Return None if the NIC or switch is not on the link.
         """
         row, node = self.cable.get(link), self.node[name]
         if row is None:
@@ -86,14 +86,14 @@ class Wiring:
         return ports[row][0] if first == node else ports[row][1] if other == node else None
 
     def ports_of(self, name: str) -> dict[str, int]:
-        """Return the ports of a NIC or switch by their links, numbered within that NIC or switch."""
+        """Return the ports of a NIC or switch by the names of their links. Ports count from 0 within the NIC or switch."""
         node = self.node[name]
         cables: list[int] = self.port_cable[self.first_port[node] : self.first_port[node + 1]].tolist()
         return {self.links[cable]: number for number, cable in enumerate(cables)}
 
     @cached_property
     def _ends(self) -> tuple[list[list[int]], list[list[int]]]:
-        """The nodes and ports at the ends of each cable, as lists. Single elements of arrays are slow to read."""
+        """(The two nodes of each cable, the two ports of each cable) as lists, because single elements of arrays are slow to read."""
         nodes: list[list[int]] = self.cables[:, :2].tolist()
         ports: list[list[int]] = self.end_ports.tolist()
         return nodes, ports
@@ -104,7 +104,7 @@ class Wiring:
 
 
 def nic_group(network: Network, server: Server, fabric: str) -> NicGroup | None:
-    """Return the catalog's NIC group that connects a server to a fabric.
+    """Return the group of NICs, from the catalog's server model, that connects a server to a fabric.
 
     Return None if the catalog lacks the server model.
     """
@@ -152,7 +152,7 @@ def wire(network: Network) -> Wiring:
 
 
 def delay_ps(cable: Cable) -> int:
-    """Return the delay of a signal from one device to the other, in ps, including the cable's share of switch latency."""
+    """Return the delay of a signal through a cable in ps, including half the latency of each switch at its ends."""
     switches = 1 if cable.kind == "server" else 2
     way = round(cable.length_m * PS_PER_METER) if cable.delay_us is None else cable.delay_us * 1_000_000
     return way + FEC_PS + OPTICS_PS + switches * SWITCH_PS // 2
@@ -164,7 +164,7 @@ def _ends(cable: Cable) -> tuple[str, str]:
 
 
 def _ports(cables: NDArray[np.uint64], nodes: int) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """Return the first port of each node, the ports at both ends of each cable, and the cable of each port.
+    """Return (the first port of each node, the ports at both ends of each cable, the cable of each port).
 
     The ports of a node are in the order of its cables.
     """
@@ -178,7 +178,7 @@ def _ports(cables: NDArray[np.uint64], nodes: int) -> tuple[NDArray[np.int64], N
 
 
 def servers(network: Network, wiring: Wiring, tenant: str = "") -> list[tuple[str, list[int], int]]:
-    """Return each server that a job can use, with the numbers of its NICs in rail order, and its number of GPUs.
+    """Return each server that a job can use as (name, numbers of its NICs in rail order, number of GPUs).
 
     Only NICs of ``tenant`` count. If collective libraries merge several ports of a NIC into one device, only the first
     existing port is listed.

@@ -4,6 +4,6 @@
 - ``packets`` also runs communications by packets.
 - ``storage`` has storage traffic, and the pace of communications that run at the same time.
 - ``question`` reads a job file and runs its jobs together, with background traffic.
-- ``answer`` has the result with its band, and ``tiers`` the bytes by tier.
+- ``answer`` has the result with its likely range, and ``tiers`` the bytes that cross each tier of switches.
 - ``variants`` compares jobs with one setting changed, and over seeds.
 """

@@ -1,6 +1,6 @@
 """The predictions for training jobs as text and JSON.
 
-They have the step time, the computing time of GPUs, and the reasons for which GPUs wait in the remaining time.
+They have the time of a step, the computing time of GPUs, and the causes for which GPUs wait during the rest of the step.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ if TYPE_CHECKING:
 
 TABLE = Path(__file__).with_name("errors.json")
 FEW = 5
-"""The number of rows below which the largest error is used. A 90th percentile needs more rows."""
+"""The number of compared steps from which a 90th percentile of their errors is used. With fewer steps, the largest error is used."""
 
 
 @dataclass(frozen=True)
 class StepErrors:
-    """The errors of predicted steps, compared with published steps on one GPU model.
+    """The errors of predicted steps, compared with published steps on one GPU model. ``rows`` is the number of these steps.
 
     ``gpus`` has the smallest and the largest number of GPUs of these steps. Errors are absolute values in percent.
     """
@@ -48,7 +48,7 @@ class StepErrors:
 
     @property
     def error(self) -> float:
-        """The relative error that nine of ten predictions do not exceed. With fewer than ``FEW`` rows, it is the largest error."""
+        """The relative error that nine of ten predictions do not exceed, or the largest error if there are fewer than ``FEW`` rows."""
         return (self.p90_abs_percent if self.rows >= FEW else self.max_abs_percent) / 100
 
 
@@ -57,7 +57,9 @@ class StepBand(JsonObject):
     """The range of a step's time in ps.
 
     - ``error``: the relative error. None if no published step ran on this GPU.
+    - ``compared``: the published steps from which the error was determined.
     - ``outside``: a text about the properties of the job that no published step has.
+    - ``seeds_ps``: the time of the step with each of several seeds.
     """
 
     JSON = ("low_ms=low_ps/1e9", "high_ms=high_ps/1e9", "error", "compared", "outside", "seeds_ms=seeds_ps/1e9")
@@ -70,7 +72,7 @@ class StepBand(JsonObject):
     seeds_ps: tuple[int, ...] = ()
 
     def to_text(self) -> str:
-        """Return the result as a line of text, and a second line if the job differs from the published steps."""
+        """Return the range as a line of text, and a second line if the job differs from the published steps."""
         chance = ""
         if len(self.seeds_ps) > 1:
             low, high = min(self.seeds_ps), max(self.seeds_ps)
@@ -86,7 +88,7 @@ class StepBand(JsonObject):
 
 @cache
 def judged() -> dict[str, StepErrors]:
-    """Return the committed errors of predicted training steps, by GPU name."""
+    """Return the errors of earlier predictions of training steps, by GPU name. They are in a file that is part of railweave."""
     rows: list[dict[str, Any]] = json.loads(TABLE.read_text(encoding="utf-8"))
     by_gpu: dict[str, StepErrors] = {}
     for row in rows:
@@ -96,10 +98,10 @@ def judged() -> dict[str, StepErrors]:
 
 
 def step_band(plan: JobPlan | PlacedTrace, step_ps: int, seeds_ps: tuple[int, ...] = (), others: str = "") -> StepBand:
-    """Return the band of a step.
+    """Return the range in which the time of a step probably lies. ``step_ps`` is the predicted time.
 
     - ``seeds_ps``: the times of the step with several seeds.
-    - ``others``: conditions of the run that no published step has.
+    - ``others``: conditions of the run that no published step has, such as faults.
     """
     low, high = min(seeds_ps or (step_ps,)), max(seeds_ps or (step_ps,))
     if isinstance(plan, PlacedTrace):
@@ -139,7 +141,7 @@ KINDS = {
     "bubble": "waiting for other stages",
 }
 OF_TRACES = KINDS | {"bubble": "CPUs and other ranks"}
-"""The names of the parts of a step for traces, which have no stages."""
+"""The names that texts use for the parts of a step of a trace. A trace has no pipeline stages, so a bubble has a different name."""
 
 COMPUTING = "computing"
 LEAST_PART = 0.01
@@ -148,18 +150,21 @@ LEAST_PART = 0.01
 
 @dataclass(frozen=True)
 class JobResult:
-    """The prediction for a job. ``carried`` has an entry for each communication of the graph."""
+    """The prediction for a training job: its plan, and the graph and times of a step.
+
+    ``carried`` has the load of each communication of the graph.
+    """
 
     plan: JobPlan | PlacedTrace
     graph: Graph
     times: Times
     carried: tuple[CarriedCommunication, ...]
     step_ps: int
-    """The time of a step in ps while the other jobs run. ``times`` has the operations of one step."""
+    """The time of a step in ps while the other jobs run. ``times`` instead has the operations of a single step."""
     alone_ps: int
     """The time of a step in ps if no other job or traffic uses the network."""
     sent: StepTraffic
-    """The traffic of a step, by tier and link."""
+    """The traffic of a step, by tier of switches and by link."""
     unlike: str = ""
     """Conditions of the run that no published step has; empty if there are none."""
     checked: tuple[PacketCheck, ...] = ()
@@ -176,10 +181,10 @@ class JobResult:
 
     @property
     def mfu(self) -> float | None:
-        """The model FLOPs utilization: the fraction of the GPUs' peak rate that the model's operations use. None for a trace.
+        """The model FLOPs utilization: the fraction of the GPUs' peak rate that the model's operations use.
 
-        Recomputation does not count, and attention counts over the whole sequence. A trace does not give the operations
-        of the model.
+        Operations for recomputation do not count, and attention counts over the whole sequence. The value is None for a trace, which does
+        not give the operations of its model.
         """
         if self.plan.flops is None:
             return None
@@ -194,7 +199,7 @@ class JobResult:
 
     @cached_property
     def parts(self) -> dict[str, float]:
-        """The time in ps of each part of a step, by name of the part.
+        """The time in ps of each part of a step, by name: ``compute``, a kind of communication such as ``DP``, or ``bubble``.
 
         Times are averaged over pipeline stages, and add up to the step time.
         """
@@ -206,7 +211,7 @@ class JobResult:
         }
 
     def name_of(self, kind: str) -> str:
-        """Return the displayed name of a part of a step. Traces have a different name for bubbles."""
+        """Return the name that texts use for a part of a step, such as ``bubble`` or ``DP``. Traces have a different name for bubbles."""
         return OF_TRACES.get(kind, kind) if self.plan.flops is None else KINDS.get(kind, kind)
 
     @property
@@ -226,9 +231,9 @@ class JobResult:
         return self.plan.ranks * self.exposed_ps / self.step_ps
 
     def binds(self) -> str:
-        """Return text about the longest wait of GPUs: a kind of communication with its bottleneck, or pipeline bubbles.
+        """Return a phrase about the longest wait of GPUs: a kind of communication with its bottleneck, or pipeline bubbles.
 
-        The text is ``computing`` if no kind of wait takes more than 1 % of the step (``LEAST_PART``).
+        The phrase is ``computing`` if no kind of wait takes more than 1 % of the step (``LEAST_PART``).
         """
         waits = {
             cause: time for cause, time in self.parts.items() if cause != COMPUTE and time > LEAST_PART * self.step_ps
@@ -243,12 +248,12 @@ class JobResult:
         return f"{self.name_of(kind)}: {where}"
 
     def slowest(self) -> list[tuple[Communication, CarriedCommunication]]:
-        """Return each communication between servers (by kind, collective and size) once: at the pipeline stage where it takes longest."""
+        """Return the communications between servers with their loads. The same kind, collective and size occurs once, for the slowest stage."""
         return slowest(self.graph, self.carried)
 
     @property
     def parts_table(self) -> Table:
-        """The table of the parts of a step, one per row."""
+        """The table of a step's time, with a row for each part (computation, kinds of communication, bubbles)."""
         return Table(
             (
                 Column("in a step", "text", "part"),
@@ -271,7 +276,7 @@ class JobResult:
 
     @property
     def tiers_table(self) -> Table:
-        """The table of the traffic of a step, by tier."""
+        """The table of the traffic of a step, with a row for each tier of switches."""
         inside = (INSIDE, _gigabytes(self.sent.inside_bytes), EMPTY, EMPTY, EMPTY)
         return Table(
             (
@@ -298,7 +303,7 @@ class JobResult:
 
     @property
     def sent_table(self) -> Table:
-        """The table of communications between servers, one per row."""
+        """The table of communications between servers, with a row for each communication in ``slowest``."""
         return Table(
             (
                 *COMMUNICATION,
@@ -317,7 +322,7 @@ class JobResult:
 
     @property
     def packets_table(self) -> Table:
-        """The table of communications that were run by packets, one per row."""
+        """The table of communications that were also run by packets, with a row for each of them."""
         return Table(
             (
                 *COMMUNICATION,
@@ -345,7 +350,7 @@ class JobResult:
         )
 
     def to_text(self) -> str:
-        """Return the result as lines of text."""
+        """Return the prediction as lines of text: the time of a step and its range, utilization, and tables of waits and traffic."""
         tokens, mfu = self.tokens_per_second, self.mfu
         lines = [
             f"{self.plan.job.name or 'job'}{self._tenant()}: {self.plan.about}",
@@ -372,7 +377,7 @@ class JobResult:
         return "" if self.step_ps == self.alone_ps else f", alone {_shown(self.alone_ps)} ({more:+.1%})"
 
     def to_json(self) -> dict[str, Any]:
-        """Return the documented JSON object (docs/predict.md#training-steps)."""
+        """Return the prediction as a JSON object; docs/predict.md#training-steps documents its fields."""
         return {
             "name": self.plan.job.name,
             "tenant": self.plan.job.tenant,
@@ -410,7 +415,7 @@ class JobResult:
 
 
 def _shown(time_ps: float) -> str:
-    """Return a time as text: in ms, or in us below a millisecond, as for traces of single collectives."""
+    """Return a time as text: in ms, or in us below a millisecond (such short steps occur in traces of single collectives)."""
     return f"{time_ps / 1e6:.1f} us" if time_ps < 1e9 else f"{time_ps / 1e9:,.1f} ms"
 
 
@@ -420,7 +425,7 @@ def _gigabytes(value: int) -> Cell:
 
 
 JOB = Column("job", "text", "job")
-"""The first column of a table with the rows of several jobs."""
+"""The first column of a table that joins the rows of several jobs: the name of the job."""
 COMMUNICATION = (
     Column("kind", "text", "kind"),
     Column("collective", "text", "collective"),
@@ -453,7 +458,7 @@ class TrainingPrediction(JsonObject):
     fabric: PacketFabric
     notes: tuple[str, ...]
     own_jobs: int
-    """The number of jobs from the requested file. The other jobs come from the file of jobs that run at the same time."""
+    """The number of jobs from the requested file. The other jobs come from a second file, of jobs that run at the same time."""
 
     @property
     def complete(self) -> bool:
@@ -462,14 +467,14 @@ class TrainingPrediction(JsonObject):
 
     @property
     def table(self) -> Table:
-        """The table of communications between servers of all jobs, one per row."""
+        """The table of communications between servers of all jobs, with a row for each communication."""
         return joined(JOB, [(self.title(number), job.sent_table) for number, job in enumerate(self.jobs)])
 
     def title(self, number: int) -> str:
-        """Return the name of a job, given by its index, or its number if it has no name."""
+        """Return the name of the job with the index ``number``, or ``job 1`` and so on if the job has no name."""
         return self.jobs[number].plan.job.name or f"job {number + 1}"
 
     def to_text(self) -> str:
-        """Return the result as lines of text."""
+        """Return the predictions of all jobs as lines of text, followed by notes on features of the network that the simulation ignores."""
         notes = ["\n".join(f"note: {remark}" for remark in self.fabric.remarks)] if self.fabric.remarks else []
         return "\n\n".join([*(job.to_text() for job in self.jobs), *notes])

@@ -1,6 +1,4 @@
-"""The cost of a checkpoint while a job trains.
-
-The cost consists of the time to write the checkpoint, the longer steps during that time, and the cost per step.
+"""The time that a checkpoint costs while a job trains: the time to write it, and the longer steps meanwhile.
 
 A checkpoint holds the state between two steps. With ``overlap``, steps continue and share links with the checkpoint
 until it is written. The first part of the writing is simulated, up to two steps, and the rest is assumed to continue at
@@ -68,7 +66,7 @@ class CheckpointCost(JsonObject):
 
     @property
     def each_ps(self) -> float:
-        """The cost of the checkpoint per step, in ps.
+        """The cost of the checkpoint per step, in ps: the cost divided by the number of steps from one checkpoint to the next.
 
         If the next checkpoint is due before this one is written, checkpoints follow each other without a pause.
         """
@@ -81,7 +79,7 @@ class CheckpointCost(JsonObject):
 
     @property
     def summary(self) -> str:
-        """One or two sentences about the checkpoint, its time and its effect on steps."""
+        """One or two sentences about the size of the checkpoint, the time to write it, and its effect on steps."""
         return (
             f"A checkpoint of {self.size_bytes / 1e9:,.1f} GB goes over {self.fabric} to {self.servers} storage servers in {self.time_ps / 1e12:,.2f} s, "
             f"{self.alone_ps / 1e12:,.2f} s alone, bound by {self.bound}; a step meanwhile takes {self.step_ps / 1e9:,.1f} ms. "
@@ -93,7 +91,7 @@ class CheckpointCost(JsonObject):
         )
 
     def to_text(self, plain_ps: int) -> list[str]:
-        """Return lines for people. ``plain_ps`` is the time of a step without a checkpoint."""
+        """Return lines for people about the checkpoint and its cost. ``plain_ps`` is the time of a step without a checkpoint."""
         to = f"{self.size_bytes / 1e9:,.1f} GB over {self.fabric} to {self.servers} storage servers"
         lines = [
             f"  checkpoint     {to} in {self.time_ps / 1e12:,.2f} s, alone {self.alone_ps / 1e12:,.2f} s: {self.bound}",
@@ -124,7 +122,8 @@ def written(
     - ``graph``, ``known``: the graph of the job's step, and the loads of its communications.
     - ``step_ps``: the time of a step without a checkpoint.
     - ``to``: the load of writing the checkpoint without other traffic on the network.
-    - ``size_bytes``, ``servers``, ``fabric``: the checkpoint's size, the servers that write it, and the fabric that
+    - ``wanted``: the checkpoint settings of the job file.
+    - ``size_bytes``, ``servers``, ``fabric``: the checkpoint's size, the number of servers that write it, and the fabric that
       carries it.
     """
     every = wanted.steps(step_ps)
@@ -149,7 +148,7 @@ def written(
 
 
 def _repeated(graph: Graph, steps: int) -> Graph:
-    """Return the graph of several steps, one after another, with one additional empty rank class."""
+    """Return the graph of several steps, one after another. It has one more rank class without operations, for the checkpoint."""
     whole = Graph(graph.classes + 1)
     for communication in graph.communications:
         whole.communication(communication)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def chakra_files(prediction: TrainingPrediction) -> Iterator[tuple[str, bytes]]:
-    """Yield the trace files of all jobs: ``NAME.RANK.et`` and ``NAME.comm_group.json``, where NAME is the job's name.
+    """Yield (name, content) of the trace files of all jobs: ``NAME.RANK.et`` and ``NAME.comm_group.json``, with the job's name as NAME.
 
     Raises ``InputError`` for a job that is itself a trace, and ``OutputError`` if protobuf is not installed.
     """

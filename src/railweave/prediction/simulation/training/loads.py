@@ -39,22 +39,22 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Group:
-    """A process group: its job, and the engine's host of each of the job's NICs."""
+    """A process group: a job with the group's ranks, and the engine's host number of each of the job's NICs."""
 
     job: Job
     hosts: NDArray[np.uint32]
 
     @property
     def shape(self) -> tuple[int, tuple[int, ...], int]:
-        """The shape of the group: its number of servers, the NIC of each GPU, and the number of machines of a server.
+        """The shape of the group: (number of servers, NIC of each GPU, number of machines of a server).
 
-        Groups of the same shape have the same messages.
+        Groups of the same shape send the same messages.
         """
         return len(self.job.servers), self.job.servers[0].nearest, self.job.machines_per_server
 
 
 def group_of(job: Job, hosts: NDArray[np.uint32], ranks: Sequence[int]) -> Group:
-    """Return the group of some ranks of a job. Raises ``JobError`` if the group's GPUs or NICs differ between servers."""
+    """Return the process group of the given ranks of a job. Raises ``JobError`` if the group's GPUs or NICs differ between servers."""
     gpus, nics = job.gpus_per_server, job.nics_per_server
     members: dict[int, list[int]] = {}
     for rank in ranks:
@@ -74,9 +74,9 @@ def group_of(job: Job, hosts: NDArray[np.uint32], ranks: Sequence[int]) -> Group
 
 
 def _machines(server: Server, gpus: Sequence[int], nics: Sequence[int]) -> tuple[str, ...]:
-    """Return the machines of an NVLink domain that these GPUs and NICs are in.
+    """Return the names of the machines of an NVLink domain that contain the given GPUs and NICs (indexes in the domain).
 
-    Return () for a server, and for a domain whose machines take part with different numbers of GPUs or NICs.
+    Return () for a single server, and for a domain whose machines take part with different numbers of GPUs or NICs.
     """
     if not server.members:
         return ()
@@ -103,9 +103,9 @@ def inside_bytes(job: Job, collective: Collective, size_bytes: int, nccl: Parame
 
 
 def between(job: Job, collective: Collective, size_bytes: int, nccl: Parameters) -> Program:
-    """Return the program of a collective between servers, with one message for each connection.
+    """Return the messages of a collective between servers, with all bytes of a connection in one message.
 
-    For ``send-recv``, only the first of two ranks sends. It sends to the second.
+    In ``send-recv``, only the first of two ranks sends, to the second.
     """
     if collective in RINGS:
         return single_message_program(job, collective, size_bytes, nccl)
@@ -157,7 +157,10 @@ class CarriedCommunication:
 
 @dataclass(frozen=True, eq=False)
 class PlacedJob:
-    """A job placed on a network. ``hosts`` has the engine's host of each of its NICs."""
+    """A job placed on a network. ``hosts`` has the engine's host number of each of the job's NICs.
+
+    ``settings`` are engine parameters, and ``timeline`` has the faults during the run.
+    """
 
     fabric: PacketFabric
     job: Job
@@ -171,7 +174,7 @@ class PlacedJob:
         return [group_of(self.job, self.hosts, ranks) for ranks in self._by_rail(communication)]
 
     def _by_rail(self, communication: Communication) -> tuple[tuple[int, ...], ...]:
-        """Return the groups of a communication. If PXN changes the sender of a message, the group has the new sender.
+        """Return the ranks of each group of a communication. If PXN changes the sender of a message, the new sender is in the group.
 
         NCCL first moves a message for a different rail to the GPU on that rail. This GPU then sends the message.
         """
@@ -196,7 +199,7 @@ class PlacedJob:
 
 
 def carried(placed: PlacedJob, communication: Communication) -> CarriedCommunication:
-    """Run a communication without other traffic on the network, and return its load.
+    """Run a communication on the network without other traffic, and return its load (time, and busy ports).
 
     Raises ``JobError`` if servers of a group differ, and the errors of ``run_flows``.
     """
@@ -260,7 +263,7 @@ def _bound(alone: int, arrived: int, floor: int, proxy: int, link: str) -> str:
 
 
 def _joined(parts: list[Traffic]) -> Traffic:
-    """Return several traffics as one. Queue pairs and messages are concatenated, and no message waits."""
+    """Return the traffic of all groups as one object: queue pairs and messages are concatenated, and no message waits for another."""
     first = np.cumsum([0, *(len(part.pairs) for part in parts[:-1])])
     rows: list[NDArray[np.uint64]] = []
     for begin, part in zip(first.tolist(), parts, strict=True):
@@ -281,6 +284,9 @@ def _joined(parts: list[Traffic]) -> Traffic:
 
 
 def nccl_of(network: Network, settings: Mapping[str, str], job: Job, qps: int | None, colors: int) -> Parameters:
-    """Return NCCL's parameters for a job: the parameters of the design, with ``qps`` and ``settings`` applied."""
+    """Return NCCL's parameters for a job: the parameters of the design, changed by ``qps`` (queue pairs) and ``settings``.
+
+    ``colors`` is the number of path colors.
+    """
     given = designed_variables(network, colors) | ({} if qps is None else {QUEUE_PAIRS: str(qps)})
     return parameters({**given, **settings}, job.library)

@@ -31,18 +31,18 @@ if TYPE_CHECKING:
 WIRE_BYTES = 4178
 """The size in bytes of a full packet on the wire, with headers, preamble and gap."""
 ACKNOWLEDGED = 1.1
-"""The approximate number of packets per data packet, including acknowledgements."""
+"""The approximate number of packets on the network for each data packet, including acknowledgements."""
 NOTE = (
     "packets: a communication takes the time that packets of all its groups took, if this is longer than with flows; communications that run at the same time "
     "share links as flows"
 )
 ALIGN = 1 << 16
-"""The unit in bytes to which reduced sizes are rounded down."""
+"""The unit in bytes to which railweave rounds down the size of a communication that it reduces for a packet run."""
 
 
 @dataclass(frozen=True)
 class PacketCheck(JsonObject):
-    """A communication run by packets and by flows.
+    """A communication that was run by packets and by flows, for comparison.
 
     - ``size_bytes``: the size that was run. It is smaller than the communication's size if that size would need too
       many packets.
@@ -81,7 +81,7 @@ class PacketCheck(JsonObject):
         return self.packet_ps / self.flow_ps - 1
 
     def to_text(self) -> str:
-        """Return one line for people."""
+        """Return one line for people: the communication, its times with flows and packets, marks and pauses."""
         communication = self.communication
         cut = "" if self.size_bytes == communication.size_bytes else f" (of {communication.size_bytes:,})"
         return (
@@ -97,7 +97,10 @@ class PacketCheck(JsonObject):
 
 
 def slowest(graph: Graph, loads: Sequence[CarriedCommunication]) -> list[tuple[Communication, CarriedCommunication]]:
-    """Return each kind, collective and size of communication between servers once, with the load at the stage where it is slowest."""
+    """Return the communications between servers with their loads. The same kind, collective and size occurs once, for the slowest stage.
+
+    ``loads`` has the load of each communication of the graph.
+    """
     by_key: dict[tuple[str, str, int], tuple[Communication, CarriedCommunication]] = {}
     for communication, load in zip(graph.communications, loads, strict=True):
         if key(communication) not in by_key or load.alone_ps > by_key[key(communication)][1].alone_ps:
@@ -113,7 +116,7 @@ def key(communication: Communication) -> tuple[str, str, int]:
 def as_long_as_packets(
     graph: Graph, loads: Sequence[CarriedCommunication], checked: Sequence[PacketCheck]
 ) -> list[CarriedCommunication]:
-    """Return the loads, lengthened by the extra time that packets took for communications with the same key.
+    """Return the loads of all communications. If packets took longer than flows for a communication with the same ``key``, the load is longer.
 
     ``checked`` has the results of packet runs. If packets were faster than flows, the load is unchanged.
     """
@@ -134,7 +137,7 @@ def check_packets(
     progress: Callable[[str], None],
     most_hops: int = MOST_PACKET_HOPS,
 ) -> list[PacketCheck]:
-    """Run communications (from ``slowest``) by packets and by flows.
+    """Run communications by packets and by flows, and return the results. ``wanted`` is the result of ``slowest``.
 
     If packets would cross more than ``most_hops`` links, both engines run fewer bytes. Raises the errors of
     ``run_packets`` and ``run_flows``.
@@ -179,7 +182,7 @@ def _checked(placed: PlacedJob, whole: Communication, size: int) -> PacketCheck:
 
 
 def _traffic(placed: PlacedJob, communication: Communication) -> tuple[Traffic, int, int]:
-    """Return all messages of a communication, the time added at its end, and its shortest possible time (both in ps)."""
+    """Return (all messages of a communication, the time in ps added after the last arrival, its shortest possible time in ps)."""
     way = usable(placed.fabric, placed.timeline)
     known: dict[object, Program] = {}
     parts: list[Traffic] = []
@@ -213,7 +216,7 @@ def _traffic(placed: PlacedJob, communication: Communication) -> tuple[Traffic, 
 
 
 def joined(parts: Sequence[Traffic]) -> Traffic:
-    """Return several traffics as one: queue pairs, messages and lists of waits are concatenated."""
+    """Return the traffic of all groups as one object: queue pairs, messages and lists of waits are concatenated."""
     messages: list[NDArray[np.uint64]] = []
     starts: list[NDArray[np.uint64]] = [np.zeros(1, np.uint64)]
     after: list[NDArray[np.uint32]] = []

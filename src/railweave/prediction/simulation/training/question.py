@@ -59,7 +59,7 @@ NOTE = (
     "a communication is then as fast as its slowest link allows"
 )
 WINDOW_US = 10_000
-"""The time in us for which background traffic is run to find its links. The length does not affect the resulting shares."""
+"""The time in us for which background traffic is simulated to find the links that it uses. The length does not affect the result."""
 
 
 def taken(
@@ -96,7 +96,10 @@ READ = "read"
 
 @dataclass(frozen=True)
 class StorageUse:
-    """The storage traffic of job ``number`` of a file. ``whole`` is the network with all its fabrics."""
+    """The storage traffic of job ``number`` of a job file. ``whole`` is the network with all its fabrics, including those for storage.
+
+    ``lb`` is the load balancing of switches in place of the designed one.
+    """
 
     whole: Network
     read: ReadJobs
@@ -104,7 +107,7 @@ class StorageUse:
     lb: str | None
 
     def add_reads(self, placed: PlacedJob, graph: Graph) -> CarriedCommunication | None:
-        """Add the storage reads of a step to its graph, from the beginning of the step. Return their load, or None if nothing is read.
+        """Add the storage reads of a step to its graph, from the beginning of the step. Return their load, or None if the job reads nothing.
 
         The load is calculated without other traffic on the network. Raises the errors of ``stores_of`` and ``stored``.
         """
@@ -126,7 +129,9 @@ class StorageUse:
     ) -> CheckpointCost | None:
         """Return the cost of the job's checkpoint with no other job on the network. Return None if the job writes no checkpoint.
 
-        Raises the errors of ``stores_of`` and ``stored``.
+        ``known`` has the loads of the job's communications, and ``step_ps`` is the time of a step without a checkpoint. Raises the errors
+        of
+        ``stores_of`` and ``stored``.
         """
         wanted = self.read.jobs[self.number].checkpoint
         if wanted is None:
@@ -154,13 +159,13 @@ class StorageUse:
 
 
 def _ranks(placed: PlacedJob) -> tuple[tuple[int, ...], ...]:
-    """Return the ranks of each server. A server reads from storage for all of its ranks together."""
+    """Return the ranks of each server, as one group per server, because a server reads from storage for all of its ranks together."""
     gpus = placed.job.gpus_per_server
     return tuple(tuple(range(first, first + gpus)) for first in range(0, placed.job.ranks, gpus))
 
 
 MOST_STEPS = 40
-"""The largest number of steps of a job that are run while a longer job runs."""
+"""The largest number of steps of a job that are simulated while a longer job runs."""
 
 
 @dataclass(frozen=True)
@@ -177,13 +182,13 @@ def together(
     load: NDArray[np.float64] | None,
     alone_ps: Sequence[int],
 ) -> list[tuple[Times, int]]:
-    """Run the steps of all jobs at the same time. Return, for each job, the times of its last step and the time of a step.
+    """Run the steps of all jobs at the same time. Return, for each job, (times of its last step, time of a step in ps).
 
     - ``known``: for each job, the loads of its communications.
     - ``load``: for each port, the fraction of its rate that background traffic uses.
     - ``alone_ps``: for each job, the time of a step without the other jobs.
 
-    Jobs repeat their steps until the longest job has made two steps. So the other jobs overlap with every part of these
+    Jobs repeat their steps until the job with the longest step has made two steps. So the other jobs overlap with every part of these
     steps.
     """
     until = 2 * max(alone_ps) + max(job.start_ps for job in jobs)
@@ -217,7 +222,7 @@ def together(
 
 
 def _last_step(times: Times, count: int, begins: Sequence[int]) -> tuple[Times, int]:
-    """Return the times of a job's last step, from its beginning, and the mean time in ps of all steps but the first.
+    """Return (times of a job's last step, counted from the beginning of that step; mean time in ps of all steps except the first).
 
     ``count`` is the number of operations per step. ``begins`` has the first operation of each step.
     """
@@ -260,12 +265,12 @@ def predict_training(
     """Return the predicted step of each job of a file while all jobs run at the same time.
 
     - ``changes``: new values for fields of all jobs in the file, by path (``parallel.tensor``).
-    - ``lb``, ``settings``: as for ``predict``.
+    - ``lb``, ``settings``: the load balancing and further engine parameters, as in ``collective.predict``.
     - ``qps``: the number of queue pairs per connection, for jobs that give no number.
     - ``faults``: faults that have already happened, and to which routes have adapted.
     - ``scenario``: a file with more faults and background traffic.
     - ``whole``: the network including storage fabrics, if ``network`` is only one of its fabrics.
-    - ``others``: a file of jobs that run at the same time, without ``changes``.
+    - ``others``: a file of jobs that run at the same time; ``changes`` do not apply to them.
     - ``background``: background traffic, in place of the scenario's background traffic.
     - ``check``: True to run the communications also by packets.
     - ``engine``: ``flow`` or ``packet``. With ``packet``, a communication takes the time of packets if this is longer
@@ -356,7 +361,7 @@ def predict_training(
 
 
 def _shared(jobs: Sequence[_Job]) -> str:
-    """Return a note if several jobs are on one server. Return "" otherwise."""
+    """Return a note if several jobs use the same server, and an empty text otherwise."""
     names = Counter(name for job in jobs for name in job.placed.job.machines)
     both = [name for name, often in names.items() if often > 1]
     if not both:
@@ -383,7 +388,7 @@ def _scenario(network: Network, path: Path | None) -> tuple[tuple[FaultTarget, .
 
 
 def _after(bed: SimulatedNetwork, faults: Sequence[FaultTarget]) -> Timeline:
-    """Return the timeline in which the faults have already happened and the routes have followed."""
+    """Return a timeline for the state after the faults: they have already happened, and the routes have adapted to them."""
     timeline = conditions_of(bed, None, faults, 0).timeline if faults else Timeline()
     return timeline.since(max(timeline.moments)) if timeline.moments else timeline
 

@@ -1,6 +1,6 @@
 """The storage traffic of a job, on the fabric of its GPUs or on a separate fabric.
 
-All NICs that the job's servers have on that fabric take part. Each carries an equal part of the bytes, spread evenly
+All NICs that the job's servers have on this fabric take part. Each carries an equal part of the bytes, spread evenly
 over the storage servers. If a storage server has NICs on the rail of a client's NIC, only those NICs serve that client.
 """
 
@@ -33,16 +33,16 @@ if TYPE_CHECKING:
 
 
 LEAST = 1e-4
-"""The busy fraction below which a port is assumed to slow no communication."""
+"""The busy fraction below which railweave assumes that a port slows no communication."""
 GRAIN = 1e-3
 """The resolution of busy fractions. Links whose busy fractions differ by less are treated as one link."""
 MOST_TAKEN = 0.5
-"""The largest share of a link that background traffic takes from jobs."""
+"""The largest fraction of a link that background traffic can take away from jobs."""
 LEAST_PACE = 1e-9
 
 
 class SharedLinks:
-    """The links that the communications of all jobs share. The class implements ``Network`` of ``prediction.jobs.run``."""
+    """The links that the communications of all jobs share, and the paces that follow. It has the methods of ``prediction.jobs.run.Network``."""
 
     def __init__(self, carried: Sequence[CarriedCommunication], taken: NDArray[np.float64] | None = None) -> None:
         """Find the links that can fill.
@@ -70,9 +70,9 @@ class SharedLinks:
         return self._alone[communication]
 
     def paces(self, active: tuple[int, ...]) -> list[float]:
-        """Return the pace of each communication in ``active`` while all of them run.
+        """Return the pace of each communication in ``active`` while all of them run at the same time.
 
-        A pace of 1 is that of a communication without others.
+        A pace is relative to the pace of the same communication without others: 0.5 is half as fast.
         """
         use = self._use[list(active)]
         pace = np.ones(len(active))
@@ -98,18 +98,19 @@ class SharedLinks:
 
 
 RUN_BYTES = 1 << 30
-"""The largest number of bytes of a connection that are simulated.
+"""The largest number of bytes of a connection with storage that are simulated.
 
-For more bytes, the time is scaled. No other traffic shares the links.
+For more bytes, the simulated time is scaled, because no other traffic shares the links in this run.
 """
 
 
 @dataclass(frozen=True, eq=False)
 class Stores:
-    """The connection of a job with its storage.
+    """The connection of a job with its storage. ``name`` is the name of the fabric.
 
-    - ``clients``: the engine's hosts of the job's NICs.
-    - ``servers``: the engine's hosts of each storage server's NICs.
+    - ``clients``: the engine's host numbers of the job's NICs.
+    - ``servers``: the engine's host numbers of each storage server's NICs.
+    - ``rail``: for each host of the engine, the rail of its NIC.
     - ``on_gpu_fabric``: True if the storage is on the fabric of the GPUs.
     """
 
@@ -125,10 +126,11 @@ class Stores:
 def stores_of(
     whole: Network, placed: PlacedJob, wanted: Storage, lb: str | None, tell: Callable[[str, str, str], Problem]
 ) -> Stores:
-    """Return the storage that a job names.
+    """Return the connection of a job with the storage that it names.
 
     - ``whole``: the network with all its fabrics.
-    - ``tell``: a function that makes a problem from a field, a description and a fix.
+    - ``wanted``: the storage settings of the job file.
+    - ``tell``: a function that makes an error from a field of the job file, a description and a fix.
 
     Raises ``InputError``, with the line, if the storage does not exist, or if no fabric connects the storage with the
     job.
@@ -176,7 +178,7 @@ def _fabric(network: Network, lb: str | None) -> PacketFabric:
 
 
 def stored(stores: Stores, wanted: Storage, size_bytes: int, *, reads: bool) -> CarriedCommunication:
-    """Return the load of writing or reading ``size_bytes`` without other traffic on the network.
+    """Return the load of writing ``size_bytes`` to storage, or of reading them, without other traffic on the network.
 
     Raises the errors of ``run_flows``.
     """
@@ -211,7 +213,7 @@ def stored(stores: Stores, wanted: Storage, size_bytes: int, *, reads: bool) -> 
 
 
 def _connections(stores: Stores) -> tuple[NDArray[np.uint32], NDArray[np.float64]]:
-    """Return the connections with storage as pairs of client NIC and storage NIC, and the fraction of all bytes on each."""
+    """Return (pairs of client NIC and storage NIC, the fraction of all bytes that each pair carries)."""
     ends: list[tuple[int, int]] = []
     parts: list[float] = []
     for client in stores.clients.tolist():

@@ -1,4 +1,4 @@
-"""The traffic of a step, by tier of the network and by link."""
+"""The traffic of a training step, by tier of the network (such as server to leaf, leaf to spine) and by link."""
 
 from __future__ import annotations
 
@@ -27,11 +27,12 @@ TIERS = ("server to leaf", "leaf to spine", "spine to super-spine", "between sit
 
 @dataclass(frozen=True)
 class Tier(JsonObject):
-    """The traffic of a job on a tier of the network.
+    """The traffic of a job on the links of one tier of the network, such as leaf to spine.
 
+    - ``links``: the number of links of the tier.
     - ``up_bytes``, ``down_bytes``: the bytes in each direction, with headers.
     - ``busiest``: the busiest link. ``busiest_from`` is the end that sends.
-    - ``busy``: the fraction of a step for which the job keeps that link busy.
+    - ``busy``: the fraction of a step for which the job keeps the busiest link busy.
     """
 
     name: str
@@ -90,7 +91,7 @@ class StepTraffic:
         return tiers
 
     def links(self, most: int | None = None) -> list[dict[str, Any]]:
-        """Return a row for each link and direction that carries traffic, the busiest first; at most ``most`` rows."""
+        """Return a dict of columns for each link and direction that carries traffic, the busiest first; at most ``most`` of them."""
         order = np.argsort(-self.busy, kind="stable")[: int((self.ports > 0).sum())]
         return [
             {
@@ -112,7 +113,10 @@ class StepTraffic:
 def sent(
     network: Network, wiring: Wiring, graph: Graph, carried: Sequence[CarriedCommunication], step_ps: int
 ) -> StepTraffic:
-    """Return the traffic of a step. Each communication is counted as often as it occurs in the graph."""
+    """Return the traffic of a step. A communication that occurs several times in the graph is counted each time.
+
+    ``carried`` has the load of each communication.
+    """
     often = Counter(op.communication for op in graph.ops if op.communication is not None)
     ports = np.zeros(len(wiring.port_cable))
     inside = sum(op.inside_bytes for op in graph.ops)

@@ -1,4 +1,4 @@
-"""The comparison of training jobs with one setting changed: the cost of each choice in time and GPUs."""
+"""The comparison of training jobs with one setting changed: the time and the GPUs that each value of the setting costs."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 def training_over_seeds(
     network: Network, path: Path, seeds: int, given: Mapping[str, Any], progress: Callable[[str], None]
 ) -> TrainingPrediction:
-    """Return the prediction of the median seed by the steps of all jobs, with the times of all seeds if there are several.
+    """Return the prediction of the seed with the median time of the jobs' steps. If there are several seeds, it has the times of all.
 
     ``given`` has the arguments of ``predict_training``. Seeds count up from the seed in the settings, or from 1. Raises
     the errors of ``predict_training``.
@@ -52,7 +52,7 @@ def training_over_seeds(
 
 
 def oversubscribed(network: Network, text: str) -> dict[str, str]:
-    """Return the changes of the fabric file that give leaves an oversubscription ratio such as ``2:1``.
+    """Return the changes of the fabric file, value by field, that give leaves an oversubscription ratio such as ``2:1``.
 
     The ratio is the server bandwidth of a leaf over its uplink bandwidth, for the leaf with the most server bandwidth.
     The changes reduce the links to each spine, or the number of spines. Raises ``InputError`` if whole links cannot
@@ -79,10 +79,10 @@ def oversubscribed(network: Network, text: str) -> dict[str, str]:
 
 
 def on_leaves(network: Network, text: str) -> dict[str, str]:
-    """Return the changes of the fabric file that connect each server's NICs to a given number of leaves in its stripe.
+    """Return the changes of the fabric file, value by field, that connect each server's NICs to a given number of leaves in its stripe.
 
-    The stripe keeps its total number of uplinks. With as many leaves as rails, the fabric is rail-optimised; with 1
-    leaf, all NICs of a server are on the same leaf. Raises ``InputError`` if the NICs of a server or the uplinks of a
+    ``text`` is this number. The stripe keeps its total number of uplinks. With as many leaves as rails, the fabric is rail-optimised;
+    with 1 leaf, all NICs of a server are on the same leaf. Raises ``InputError`` if the NICs of a server or the uplinks of a
     stripe cannot be divided evenly over the leaves.
     """
     leaves = Counter(switch.stripe for switch in network.switches if switch.role == "leaf")
@@ -110,7 +110,10 @@ def on_leaves(network: Network, text: str) -> dict[str, str]:
 
 
 def _colors(network: Network, uplinks: int) -> dict[str, str]:
-    """Return the change to fewer path colors if their number does not divide the uplinks of a leaf. Return {} otherwise."""
+    """Return the change of the fabric file to fewer path colors if their number does not divide ``uplinks``, else {}.
+
+    ``uplinks`` is the number of uplinks of a leaf.
+    """
     fabric = network.fabrics[0]
     now = len(fabric.colors)
     if not now or not uplinks % now:
@@ -173,7 +176,7 @@ class Choice:
 
 
 def choices(network: Network, words: str, given: Mapping[str, Any]) -> list[Choice]:
-    """Return the choices in a text such as ``NAME=a,b``.
+    """Return one choice for each value in a text such as ``NAME=a,b``.
 
     ``given`` has the other arguments of ``predict_training``. Raises ``InputError`` if a name or value is invalid.
     """
@@ -218,9 +221,9 @@ def _changed(path: str, name: str, value: str, given: Mapping[str, Any]) -> Choi
 
 
 SEVERAL = "choice"
-"""The name of the column if several settings are varied."""
+"""The title of the first column if several settings are varied."""
 AS_IT_IS = "as it is"
-"""The label of the row without a change, if several settings are varied."""
+"""The label of the row without any change, which exists if several settings are varied."""
 COLUMNS = (
     Column("step ms", "number", "step_ms"),
     Column("slower", "number", "slower"),
@@ -229,15 +232,15 @@ COLUMNS = (
     Column("GPUs wasted", "number", "gpus_wasted"),
     Column("bound by", "text", "bound_by"),
 )
-"""The columns of a comparison after the varied value."""
+"""The columns of a comparison that follow the column with the varied value."""
 
 
 @dataclass(frozen=True)
 class Row:
-    """The result of one job with one choice.
+    """The result of one job with one value of the varied setting, which ``label`` names.
 
-    - ``slower``: the extra time of the job's step, as a fraction of the step with the fastest choice.
-    - ``gpus_wasted``: the number of GPUs that the fastest choice would not need for the same speed.
+    - ``slower``: the extra time of the job's step, as a fraction of the step with the fastest value.
+    - ``gpus_wasted``: the number of GPUs that the job would not need for the same speed with the fastest value.
     """
 
     label: str
@@ -262,7 +265,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Variants:
-    """The predictions of all choices, as pairs of label and prediction.
+    """The predictions with all values of the varied setting, as (label, prediction).
 
     ``name`` is the varied setting, or ``SEVERAL`` for several settings.
     """
@@ -278,7 +281,7 @@ class Variants:
         return all(prediction.complete for _, prediction in self.predictions)
 
     def rows(self, number: int) -> list[Row]:
-        """Return a row for each choice of a job, in the order in which choices were given."""
+        """Return the results of the job with the index ``number``: a row for each choice, in the order in which choices were given."""
         results = [(label, prediction.jobs[number]) for label, prediction in self.predictions]
         best = min(result.step_ps for _, result in results)
         return [
@@ -287,11 +290,11 @@ class Variants:
         ]
 
     def title(self, number: int) -> str:
-        """Return the name of a job."""
+        """Return the name of the job with the index ``number``."""
         return self.predictions[0][1].title(number)
 
     def job_table(self, number: int) -> Table:
-        """Return the table of a job's choices, one per row."""
+        """Return the table of the job with the index ``number``, with a row for each choice."""
         rows = self.rows(number)
         best = min(rows, key=lambda row: row.job.step_ps)
         return Table(
@@ -302,7 +305,7 @@ class Variants:
 
     @property
     def table(self) -> Table:
-        """The table of the choices of all jobs, one per row."""
+        """The table of all jobs, with a row for each job and choice."""
         return joined(JOB, [(self.title(number), self.job_table(number)) for number in range(self.jobs)])
 
     def to_text(self) -> str:
@@ -317,7 +320,7 @@ class Variants:
         )
 
     def to_json(self) -> dict[str, Any]:
-        """Return the documented JSON object (docs/predict.md#training-steps)."""
+        """Return the comparison as a JSON object; docs/predict.md#training-steps documents its fields."""
         costs = [self.rows(number) for number in range(self.jobs)]
         return {
             "compared": self.name,

@@ -1,4 +1,4 @@
-"""Lint rules for the command line of Enterprise SONiC. A grammar lists the commands that railweave uses.
+"""Rules that find mistakes in commands of Enterprise SONiC. A grammar lists the commands that railweave uses.
 
 Dell publishes no model of the command line. Each command of the grammar is from a public document that the grammar
 names. A command that is in none of these documents is reported as unknown, even if a switch would accept it.

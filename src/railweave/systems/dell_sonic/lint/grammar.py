@@ -1,6 +1,6 @@
-"""The grammar of Enterprise SONiC's commands by mode, and the rule that every command is in the grammar. Each command names its public document.
+"""The grammar of Enterprise SONiC's commands by configuration mode, and the rule that every command is in the grammar.
 
-Sources:
+Each command names its public document:
 - ``guide`` is the Thor2 guide, sections 2.4.1.3 and 2.5.2;
 - ``ansible`` is the collection dellemc.enterprise_sonic, the examples of the module named;
 - ``spytest`` is the test library of sonic-net/sonic-mgmt, whose ``klish`` commands are commands of this command line;
@@ -29,13 +29,13 @@ TOP = "configure"
 
 @dataclass(frozen=True)
 class Command:
-    """A command: its form, its public document, and the mode that it opens (None if it opens no mode)."""
+    """A command: its form (such as ``mtu <bytes>``), its public document, and the configuration mode that it opens, or None."""
 
     form: str
     source: str
     opens: str | None = None
     of_row: Form | None = None
-    """The form in a statement table that the command repeats, or None."""
+    """The form in a statement table from which the command was made, or None."""
 
     @property
     def pattern(self) -> re.Pattern[str]:
@@ -63,7 +63,7 @@ def _compiled(form: str) -> re.Pattern[str]:
 
 
 def _part(part: str) -> str:
-    """Return the regular expression for one piece of a form.
+    """Return the regular expression for one piece of a command's form.
 
     A piece is ``<name>``, ``<0-7>`` (a number in a range), ``<a|b>``, ``[optional words]``, or plain words.
     """
@@ -103,7 +103,7 @@ GRAMMAR: dict[str, list[Command]] = {
 
 
 def _add(table: Statements[Any], mode: str) -> None:
-    """Add the statements of a table to a mode. Statements below a header are added to a mode with the name of that header."""
+    """Add the statements of a table to the grammar of a configuration mode. Statements below a header form a mode named after the header."""
     known = GRAMMAR.setdefault(mode, [])
     for row, form, inner in table.commands():
         command = next((command for command in known if command.form == form.text), None)
@@ -136,7 +136,7 @@ _NOT_READ = {
     "ars port-profile": [Command("load-future-weight <1-16>", "ansible sonic_ars")],
     "ars object": [Command("mode <fixed|flowlet-random|packet-random>", "ansible sonic_ars (options)")],
 }
-"""Commands for which no table has a row, by the mode in which they are entered. The reader does not understand them."""
+"""Commands that no statement table describes, by the mode in which they are entered. railweave does not understand them when it reads."""
 for _mode, _commands in _NOT_READ.items():
     GRAMMAR[_mode] += _commands
 

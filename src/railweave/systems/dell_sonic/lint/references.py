@@ -20,7 +20,7 @@ REFERENCES: References = {
     },
     "profile": ((("buffer profile <name> **",),), (("interface **", "buffer queue * <name>"),)),
 }
-"""The lines that define or use names and are not rows of a statement table."""
+"""Patterns of lines that define a name, and of lines that use it, by kind of name. They are not in the statement tables."""
 
 
 @check(

@@ -1,1 +1,1 @@
-"""Conversion between a ``DeviceConfig`` and the values of Enterprise SONiC's statement tables (``statements``)."""
+"""Conversion between a device's configuration (``DeviceConfig``) and the values of Enterprise SONiC's statements (``statements``)."""

@@ -35,7 +35,7 @@ def adaptive(config: DeviceConfig) -> bool:
 
 
 def balancing_of(config: DeviceConfig) -> Balancing:
-    """Return the settings of adaptive routing and of the static hash, in the form of their statements."""
+    """Return the settings of adaptive routing and of the static hash, as the values of their statements."""
     intent, knobs = config.balancing, config.balancing.dlb
     static = Balancing(seed=intent.hash.seed, hashed=tuple(_hashed(intent)))
     if not adaptive(config):
@@ -63,7 +63,7 @@ _LAYER3, _LAYER4 = ("src-ip", "dst-ip"), ("l4-src-port", "l4-dst-port")
 
 
 def balancing_config_of(balancing: Balancing) -> BalancingConfig:
-    """Return the load balancing that the statements describe: adaptive routing, and the fields of the static hash.
+    """Return the load balancing that the values of statements describe: adaptive routing, and the fields of the static hash.
 
     If several objects have different values, the last value applies. A profile that is bound but not defined has no effect.
     """
@@ -98,9 +98,10 @@ def balancing_config_of(balancing: Balancing) -> BalancingConfig:
 
 
 def in_use(balancing: Balancing, objects: Collection[str | None], profiles: Collection[str]) -> Balancing:
-    """Return load balancing with only those objects and port profiles that a route-map or a port uses.
+    """Return the load balancing with only the ARS objects in ``objects`` and the port profiles in ``profiles``.
 
-    If none of the objects (or none of the port profiles) is used, all of them are kept.
+    The caller passes those that a route-map or a port uses. If none of the objects (or none of the port profiles) is used, all of them
+    are kept.
     """
     named = {name: ars for name, ars in balancing.objects.items() if name in objects}
     at_ports = {name: profile for name, profile in balancing.port_profiles.items() if name in profiles}
@@ -108,9 +109,9 @@ def in_use(balancing: Balancing, objects: Collection[str | None], profiles: Coll
 
 
 def unrepresented_ars(balancing: Balancing, sections: Iterable[Section]) -> Iterator[Section]:
-    """Yield the lines of objects and port profiles that ``DeviceConfig`` cannot represent.
+    """Yield the lines of ARS objects and port profiles that ``DeviceConfig`` cannot represent.
 
-    ``DeviceConfig`` has one value for all of them, and these lines set a different value.
+    ``DeviceConfig`` has one value for all objects. These lines set a different value in one of them.
     """
     objects, profiles = balancing.objects.values(), balancing.port_profiles.values()
     counted = ArsObject(*(_last((getattr(ars, name) for ars in objects), None) for name in ("mode", "idle", "flows")))

@@ -1,4 +1,7 @@
-"""Conversion of a device's BGP configuration to its statements (``statements.bgp``). Unlike on FRR, each peer contains its address families."""
+"""Conversion of a device's BGP configuration to its statements (``statements.bgp``).
+
+Unlike on FRR, each neighbor contains the settings of its address families.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +26,7 @@ if TYPE_CHECKING:
 
 
 def policies_of(config: DeviceConfig, shared_by: str | None) -> Iterator[Policies]:
-    """Yield the policies of a device: those of the fabric, those of the overlay, and one for each direction of a tenant's external routers.
+    """Yield the policies of a device: of the fabric, of the overlay, and of each direction towards a tenant's external routers.
 
     ``shared_by`` is the ARS object for adaptive routing of the fabric's routes. If it is None, a hash distributes traffic.
     """
@@ -43,14 +46,14 @@ def policies_of(config: DeviceConfig, shared_by: str | None) -> Iterator[Policie
 
 
 def routing_of(config: DeviceConfig) -> Routing:
-    """Return the BGP instances of a device: that of the fabric, then one for each tenant."""
+    """Return the BGP instances of a device: first the fabric's instance, then one for each tenant."""
     names = vrf_names(config)
     renamed = replace(config, vrfs=tuple(replace(vrf, name=names[vrf.name]) for vrf in config.vrfs))
     return Routing({vrf: _router(router, renamed) for vrf, router in bgp.routing_of(renamed).routers.items()})
 
 
 def _router(router: FrrRouter, config: DeviceConfig) -> Router:
-    """Return a BGP instance in the form of Enterprise SONiC. Spines have no VNIs."""
+    """Return an FRR BGP instance in the form of Enterprise SONiC, in which each neighbor contains its address families."""
     peers = (_peer(router, peer) for peer in router.neighbors.values())
     return Router(
         asn=router.asn,

@@ -33,9 +33,8 @@ if TYPE_CHECKING:
 NAMES: dict[Family, str] = {"ipv4": "control-plane-v4", "ipv6": "control-plane-v6"}
 SSH, NETCONF, BGP, SNMP = 22, 830, 179, 161
 NO_MORE, THE_REST = Entry("deny", every=True), Entry("permit", every=True)
-"""The last entry of a list for packets to the switch (``NO_MORE``), and of a list of gateways (``THE_REST``).
-
-They match all packets that no earlier entry matches.
+"""Entries that match all remaining packets: the last entry of a list for packets to the switch (``NO_MORE``), and of a gateway's list
+(``THE_REST``).
 """
 
 Key = tuple["Family", str]
@@ -44,7 +43,7 @@ Rule = TypeVar("Rule", ControlRule, ServerPortRule)
 
 
 def lists_of(config: DeviceConfig) -> Lists:
-    """Return the access lists. The rules for network and management packets are in one list, because the system has one list for both."""
+    """Return the access lists of a device. One list has the rules for both network and management packets, as the system requires."""
     protection = config.protection
     if protection is None:
         return Lists()
@@ -63,7 +62,7 @@ def _numbered(entries: Iterable[Entry]) -> AccessList:
 
 
 def _permits(rule: ControlRule, sources: tuple[Prefix, ...]) -> list[Entry]:
-    """Return the entries of a rule: one for each combination of source, port ranges and ICMP type."""
+    """Return the access list entries of a rule: one for each combination of source, port ranges and ICMP type."""
     plain = Entry("permit", established=rule.established or None)
     plain = replace(plain, icmp=True) if rule.protocol == "icmp" else replace(plain, protocol=rule.protocol)
     return [
@@ -78,7 +77,7 @@ def _permits(rule: ControlRule, sources: tuple[Prefix, ...]) -> list[Entry]:
 
 
 def _discards(rule: ServerPortRule) -> list[Entry]:
-    """Return the entries of a rule: one for each combination of destination and port range."""
+    """Return the access list entries of a rule for server ports: one for each combination of destination and port range."""
     ends = product(rule.destinations, rule.destination_ports)
     return [Entry("discard", protocol=rule.protocol, target=target, received=ports) for target, ports in ends]
 
@@ -86,7 +85,10 @@ def _discards(rule: ServerPortRule) -> list[Entry]:
 def protected(
     config: DeviceConfig, lists: Lists, lines: Mapping[str, Lines], sections: Sequence[Section]
 ) -> tuple[DeviceConfig, list[Section]]:
-    """Return (the configuration, extended by the rules in its access lists; the lines that ``DeviceConfig`` cannot represent)."""
+    """Return (the configuration with the rules that its access lists contain, the lines that ``DeviceConfig`` cannot represent).
+
+    ``lines`` are the settings of interfaces by name, and ``sections`` the sections of the configuration.
+    """
     every: dict[Key, tuple[Entry, ...]] = {("ipv4", name): entries.entries for name, entries in lists.ipv4.items()}
     every |= {("ipv6", name): entries.entries for name, entries in lists.ipv6.items()}
     uses = [use for terminal in lists.terminals for use in terminal.lists]
@@ -114,7 +116,7 @@ def protected(
 def _ordered(entries: Iterable[Entry]) -> list[Entry]:
     """Return entries in the order of their numbers, without the numbers. If several entries have the same number, the last one is kept.
 
-    If an entry before the last matches every packet, this entry and those after it are left out.
+    If an entry other than the last matches every packet, it and all later entries are left out.
     """
     latest = {entry.number: entry for entry in entries}
     ordered = [replace(latest[number], number=0) for number in sorted(latest)]
@@ -124,7 +126,8 @@ def _ordered(entries: Iterable[Entry]) -> list[Entry]:
 def _filters(sections: Iterable[Section], open_lists: Collection[Key], links: Collection[str]) -> Iterator[Section]:
     """Yield the lines that apply access lists which may drop forwarded packets.
 
-    On a link, that is every list. On other ports, it is every list outside ``open_lists``, which pass all other packets.
+    On a port in ``links`` (a link to a switch or router), every such line is yielded. On other ports, it is yielded only for lists outside
+    ``open_lists``, whose last entry permits all other packets.
     """
     for line in select(sections, "interface <name...>", "ip|ipv6 access-group <list> *"):
         key = FAMILY.read(line.line.split()[0]), line["list"]
@@ -134,9 +137,9 @@ def _filters(sections: Iterable[Section], open_lists: Collection[Key], links: Co
 
 
 def _designed(config: DeviceConfig, lists: Iterable[Sequence[Entry]]) -> tuple[ControlPlane, Management]:
-    """Return (the control plane that railweave would design for this configuration, its management).
+    """Return (the control plane that railweave would design for this configuration, its management settings).
 
-    Management has the services whose ports the access lists open.
+    The management settings have the services whose ports the access lists open.
     """
     asked = [entry for entries in lists for entry in entries if entry.sender != ANY and entry.received]
     to_ssh = (entry for entry in asked if entry.protocol == "tcp" and entry.received == (SSH, SSH))
@@ -160,7 +163,10 @@ def _designed(config: DeviceConfig, lists: Iterable[Sequence[Entry]]) -> tuple[C
 def _rules(
     designed: ControlPlane, lists: Mapping[Key, Sequence[Entry]], understood: set[int]
 ) -> tuple[tuple[ControlRule, ...], tuple[Sources, ...]]:
-    """Return the (rules, sources) of access lists. The identities of understood lines are added to ``understood``."""
+    """Return (rules, their sources) that access lists contain. ``designed`` has the rules that railweave would design.
+
+    The Python identities (``id``) of understood lines are added to ``understood``.
+    """
     gone = {rule.name for family in FAMILIES for rule in designed.together(family)}
     more: list[ControlRule] = []
     sources = [*designed.sources]
@@ -200,7 +206,10 @@ def _server_rules(
 def _matched(
     entries: Sequence[Entry], wanted: Iterable[Rule], entries_of: Callable[[Rule], list[Entry]]
 ) -> tuple[list[Rule], list[Entry]]:
-    """Return (the wanted rules whose entries are all in the list, in order; the entries that belong to no such rule)."""
+    """Return (the rules of ``wanted`` whose entries are in the list one after another, the entries that belong to no such rule).
+
+    ``entries_of`` returns the entries of a rule.
+    """
     places: dict[Entry, list[int]] = {}
     for place, entry in enumerate(entries):
         places.setdefault(entry, []).append(place)
@@ -219,12 +228,12 @@ def _matched(
 
 
 def _title(entry: Entry) -> str:
-    """Return the line of an entry without its first two words. It is the name of the rule that is made from the entry."""
+    """Return the line of an entry without its first two words (``seq`` and the number). It becomes the name of a rule made from the entry."""
     return entry.section.line.split(maxsplit=2)[2] if entry.section else ""
 
 
 def _rule(name: str, family: Family, entry: Entry) -> ControlRule:
-    """Return a rule that consists of one entry."""
+    """Return a control-plane rule that consists of one access list entry, with the given name."""
     return ControlRule(
         name=name,
         plane="network",

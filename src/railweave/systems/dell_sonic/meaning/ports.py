@@ -39,13 +39,13 @@ TUNNEL = "vtep"
 
 
 def splits_of(config: DeviceConfig) -> Splits:
-    """Return the ports that are split into channels."""
+    """Return the breakouts of ports that are split into channels, by port name."""
     split = (each for each in config.splits if each.channels > 1)
     return Splits({each.port: Split(each.channels, each.speed_gbps) for each in split})
 
 
 def shared_of(config: DeviceConfig) -> Shared:
-    """Return the settings that all interfaces share. All gateways of a fabric have the same MAC address.
+    """Return the settings that all interfaces share: the gateways' MAC address (the same for all), its address families, and the spanning tree.
 
     The spanning tree is on only to detect bridges.
     """
@@ -55,7 +55,7 @@ def shared_of(config: DeviceConfig) -> Shared:
 
 
 def interfaces_of(config: DeviceConfig) -> Interfaces:
-    """Return loopbacks, VLANs with their gateways, every cabled port, and the VXLAN tunnel."""
+    """Return all interfaces as the values of their statements: loopbacks, VLANs with their gateways, cabled ports, and the VXLAN tunnel."""
     names = vrf_names(config)
     loopbacks = [Lines("Loopback0", unicast=_assigned(config.loopbacks()))]
     loopbacks += [
@@ -116,9 +116,10 @@ def _port(config: DeviceConfig, port: Interface, gateway: Gateway | None, names:
 
 
 def _gateway(config: DeviceConfig, gateway: Gateway, names: Mapping[str, str]) -> dict[str, Any]:
-    """Return the fields that an interface gets because it is a gateway. ``names`` are the names of VRFs on the switch, by tenant.
+    """Return the fields of ``Lines`` (the settings of an interface) that are set because the interface is a gateway.
 
-    ``filters`` has an access list only for address families in which packets are dropped.
+    ``names`` are the names of VRFs on the switch, by tenant. The field ``filters`` has an access list only for address families in which
+    packets are dropped.
     """
     dropped = {rule.family for rule in (config.protection.server_ports if config.protection else ())}
     return {
@@ -131,7 +132,10 @@ def _gateway(config: DeviceConfig, gateway: Gateway, names: Mapping[str, str]) -
 
 
 def _external(port: Interface, names: Mapping[str, str]) -> dict[str, Any]:
-    """Return the fields of a port to an external router, or of its tagged subinterface: the tenant's VRF, and the addresses."""
+    """Return the fields of a port to an external router, or of its tagged subinterface: the tenant's VRF, and the addresses.
+
+    ``names`` are the names of VRFs on the switch, by tenant.
+    """
     return {"vrf": names[port.vrf] if port.vrf else "", "unicast": _plain(port.addresses)}
 
 
@@ -164,7 +168,10 @@ def _advertised(gateway: Gateway) -> Advertised | None:
 
 
 def _tunnels(config: DeviceConfig, names: Mapping[str, str]) -> dict[str, Tunnel]:
-    """Return the VXLAN tunnel between leaves. It maps each tenant's VNI to a VLAN and a VRF, and the VNI of each layer-2 network to a VLAN."""
+    """Return the VXLAN tunnel between leaves, by name. It maps the VNI of each tenant to a VLAN and a VRF, and of each layer-2 network to a VLAN.
+
+    ``names`` are the names of VRFs on the switch, by tenant.
+    """
     if config.overlay is None or not config.vrfs or not config.overlay.endpoints:
         return {}
     vlans = {transit_vlan(config, vrf.name): vrf.vni for vrf in config.vrfs}
@@ -174,7 +181,10 @@ def _tunnels(config: DeviceConfig, names: Mapping[str, str]) -> dict[str, Tunnel
 
 
 def unrepresented_at_ports(interfaces: Interfaces, config: DeviceConfig) -> Iterator[Section]:
-    """Yield the lines that ``DeviceConfig`` cannot represent: storm control, router advertisements, and interfaces whose names do not follow railweave's scheme."""
+    """Yield the lines about interfaces that ``DeviceConfig`` cannot represent.
+
+    They set storm control or router advertisements, or belong to interfaces whose names do not follow railweave's scheme.
+    """
     if "Loopback0" not in interfaces.loopbacks:
         yield from (lines.section for lines in interfaces.loopbacks.values() if lines.section and not lines.vrf)
     yield from (

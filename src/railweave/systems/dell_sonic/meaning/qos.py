@@ -1,6 +1,6 @@
 """Conversion between the QoS of a device and its statements (``statements.qos``).
 
-The statements identify a class by its queue. Only the name of a class's WRED policy may contain the name of the class.
+The statements identify a class by its queue. The name of the class occurs only in the name of the class's WRED policy, if at all.
 """
 
 from __future__ import annotations
@@ -69,12 +69,12 @@ def lossy_group(paused: Collection[int]) -> int:
 
 
 def preparation_of(config: DeviceConfig) -> Qos:
-    """Return the settings whose commands restart the switch."""
+    """Return the QoS settings whose commands restart the switch: the initialization of lossless buffers, if there is a lossless class."""
     return Qos(lossless_buffers=config.qos is not None and bool(lossless(config.qos)))
 
 
 def qos_of(config: DeviceConfig) -> Qos:
-    """Return all QoS objects to which ports refer."""
+    """Return the QoS objects to which ports refer (maps, schedulers, WRED policies, buffer profiles), as the values of their statements."""
     qos = config.qos
     if qos is None:
         return Qos()
@@ -121,7 +121,7 @@ def _groups(priorities: Mapping[int, int]) -> Map:
 
 
 def _model(config: DeviceConfig, qos: QosConfig) -> SwitchModel | None:
-    """Return the switch model if buffers are set, otherwise None. Buffer sizes depend on the model's cell size.
+    """Return the switch model, whose cell size determines buffer sizes. Return None if there is no lossless class, so no buffers are set.
 
     A configuration that was read may have a model that the catalog does not have; the result is then None too.
     """
@@ -129,7 +129,10 @@ def _model(config: DeviceConfig, qos: QosConfig) -> SwitchModel | None:
 
 
 def _pool(config: DeviceConfig, qos: QosConfig) -> int | None:
-    """Return the headroom of the buffer pool in bytes, or None if there are no lossless classes. ``buffer init lossless`` sets the other values of the pool."""
+    """Return the headroom of the buffer pool in bytes, or None if there are no lossless classes.
+
+    ``buffer init lossless`` sets the other values of the pool.
+    """
     model = _model(config, qos)
     if model is None:
         return None
@@ -154,7 +157,7 @@ def _sizes(config: DeviceConfig, qos: QosConfig) -> dict[str, BufferProfile]:
 
 
 def port_qos_of(config: DeviceConfig, port: Interface) -> PortQos:
-    """Return the QoS of a port: marking, scheduler, maps, PFC and its watchdog, headroom, and adaptive routing."""
+    """Return the QoS of a port as the values of its statements: marking, scheduler, maps, PFC and its watchdog, headroom, adaptive routing."""
     qos = config.qos
     if qos is None or port.name not in qos.ports:
         return PortQos()
@@ -192,7 +195,10 @@ _PROFILE = re.compile(r"pg_lossless_(?P<speed>\d{1,7})_(?P<length>\d{1,6})m(?:_(
 def qos_config_of(
     qos: Qos, lines: Mapping[str, Lines], ports: Sequence[Interface], model_name: str
 ) -> QosConfig | None:
-    """Return the QoS of a device, or None if it has neither a map nor a scheduler. ``lines`` are the settings of ports, by name."""
+    """Return the QoS of a device that was read, or None if it has neither a map nor a scheduler.
+
+    ``qos`` has the QoS objects, and ``lines`` the settings of ports, by name.
+    """
     if not qos.maps and not qos.schedulers:
         return None
     at_ports = [lines[port.name].qos for port in ports]
@@ -218,9 +224,10 @@ def qos_config_of(
 def _bound(
     qos: Qos, ports: Sequence[Interface], at_ports: Sequence[PortQos], marked: Mapping[int, Marking]
 ) -> tuple[str, ...]:
-    """Return the ports that have the complete QoS of the device: its maps, its scheduler and its marking.
+    """Return the names of the ports that have the complete QoS of the device: its maps, its scheduler and its marking.
 
-    A port that refers to an undefined object is left out. ``marked`` has the marking of each queue, merged over all ports.
+    ``at_ports`` has the QoS of each port. A port that refers to an undefined object is left out. ``marked`` has the marking of each queue,
+    merged over all ports.
     """
     kinds = {kind for port in at_ports for kind in port.maps}
     scheduled = any(port.scheduler for port in at_ports)
@@ -237,30 +244,30 @@ def _bound(
 
 
 def _is_map(qos: Qos, kind: str, name: str, targets: Mapping[int, int]) -> bool:
-    """Return True if the map ``name`` is defined and has these targets.
+    """Return True if the map ``name`` is defined and has the given targets.
 
-    If no map of the kind is defined, the system's default map applies, and the result is True.
+    If no map of the kind is defined, the system's default map applies. The result is then True as well.
     """
     maps = qos.maps.get(kind, {})
     return not maps or (name in maps and maps[name].targets == targets)
 
 
 def _targets(qos: Qos, at_ports: Iterable[PortQos], kind: str) -> dict[int, int]:
-    """Return the target of each number in the map that ports use. ``kind`` is the kind of map."""
+    """Return, for the map of a kind (such as ``dscp-tc``) that ports use, the target of each number."""
     names = (port.maps.get(kind) for port in at_ports)
     return qos.targets(kind, (name for name in names if name is not None))
 
 
 def _default_queue(qos: Qos, at_ports: Sequence[PortQos]) -> int:
-    """Return the queue of DSCP 0."""
+    """Return the queue in which the ports' maps put packets with DSCP 0."""
     default = _targets(qos, at_ports, "dscp-tc").get(0, 0)
     return _targets(qos, at_ports, "tc-queue").get(default, default)
 
 
 def _names(qos: Qos, at_ports: Sequence[PortQos]) -> dict[int, str]:
-    """Return the names of classes by queue.
+    """Return the names of classes, by number of the queue.
 
-    If the name of a class's WRED policy contains a class name, that is used. Otherwise, the class gets the usual name for
+    If the name of a class's WRED policy contains the class name, this name is used. Otherwise, the class gets the usual name for
     its function, or ``queue-`` and the number of its queue.
     """
     policy = _policy(qos, at_ports)
@@ -292,7 +299,7 @@ def _policy(qos: Qos, at_ports: Sequence[PortQos]) -> dict[int, Queue]:
 
 
 def _lossless(qos: Qos, at_ports: Sequence[PortQos]) -> dict[int, int]:
-    """Return the queues of lossless classes, by PFC priority.
+    """Return the queue of each lossless class, by PFC priority.
 
     A queue is lossless if its priority has a separate priority group, or if ports pause the priority.
     """
@@ -335,7 +342,7 @@ def _marking(wred: Wred) -> Marking | None:
 
 
 def _marked(qos: Qos, port: PortQos) -> dict[int, Marking]:
-    """Return the marking of a port's queues. A queue whose policy is not defined is left out."""
+    """Return the ECN marking of a port's queues, by queue. A queue whose WRED policy is not defined is left out."""
     levels = {queue: _marking(qos.marking.get(use.policy, Wred())) for queue, use in port.marking.items()}
     return {queue: marking for queue, marking in levels.items() if marking is not None}
 
@@ -366,7 +373,10 @@ def _threshold(qos: Qos) -> int:
 def _profiles(
     qos: Qos, lines: Mapping[str, Lines], ports: Sequence[Interface], model: SwitchModel
 ) -> tuple[PfcProfile, ...]:
-    """Return the PFC profiles. The cable length and the MRU come from the names of the buffer profiles."""
+    """Return the PFC profiles of ports. Their cable length and MRU (largest received frame) are taken from the names of buffer profiles.
+
+    ``lines`` are the settings of ports, by name.
+    """
     needs: dict[tuple[int, int, int], list[str]] = {}
     rooms: dict[tuple[int, int, int], list[int]] = {}
     every = [port.mtu for port in ports]
@@ -385,7 +395,10 @@ def _profiles(
 
 
 def _mru(profile: BufferProfile, length: int, port: Interface, mtus: Sequence[int], model: SwitchModel) -> int:
-    """Return the MRU of a port whose buffer profile has no MRU in its name: the most frequent MTU that fits the profile's sizes."""
+    """Return the MRU (largest received frame) of a port whose buffer profile has no MRU in its name.
+
+    It is the first of ``mtus`` that fits the profile's sizes, else the port's MTU. ``length`` is the cable length in metres.
+    """
     speed = port.speed_gbps
     fits = (
         mtu
@@ -418,7 +431,10 @@ def _watchdog(qos: Qos, at_ports: Sequence[PortQos]) -> Watchdog | None:
 def unrepresented(
     qos: Qos, lines: Mapping[str, Lines], sections: Iterable[Section], config: DeviceConfig
 ) -> Iterator[Section]:
-    """Yield the statements whose value ``DeviceConfig`` cannot represent. ``sections`` are the sections at the top level."""
+    """Yield the QoS and load balancing statements whose value ``DeviceConfig`` cannot represent.
+
+    ``lines`` are the settings of ports by name, and ``sections`` the sections at the top level of the configuration.
+    """
     expected = qos_of(config)
     yield from _unrepresented_entries(qos, lines, config, expected)
     printed = [*QOS.printed(preparation_of(config)), *QOS.printed(expected), *BALANCING.printed(balancing_of(config))]
@@ -437,15 +453,20 @@ def unrepresented(
 
 
 _PLAIN = ("buffer ", "priority-flow-control ", "ip load-share hash ")
-"""The beginnings of statements that railweave prints in exactly the same words if ``DeviceConfig`` represents them."""
+"""The beginnings of statements of which railweave prints every line that ``DeviceConfig`` represents, in exactly the same words.
+
+So a line that railweave would not print is not represented.
+"""
 
 
 def _unrepresented_entries(
     qos: Qos, lines: Mapping[str, Lines], config: DeviceConfig, expected: Qos
 ) -> Iterator[Section]:
-    """Yield the map entries that ``DeviceConfig`` cannot represent: in ``DeviceConfig``, their packets have a different queue, group or priority.
+    """Yield the map entries that ``DeviceConfig`` cannot represent, because its maps give their packets a different queue, group or priority.
 
-    In the configuration text, a traffic class may have any number. In ``DeviceConfig``, it has the number of its queue.
+    In the configuration text, a traffic class may have any number. In ``DeviceConfig``, it has the number of its queue. ``expected`` has
+    the
+    maps that railweave would print for ``config``.
     """
     at_ports = [lines[port.name].qos for port in config.interfaces]
     queues, classes = _targets(qos, at_ports, "tc-queue"), {*_targets(qos, at_ports, "dscp-tc").values()}

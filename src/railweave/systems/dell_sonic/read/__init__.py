@@ -1,6 +1,6 @@
 """Reader of Enterprise SONiC's commands, from railweave's files or from a switch's printed running configuration.
 
-Each module reads the lines of one subject, and marks the lines that it understands. Any other line is not understood.
+Each module reads the lines about one topic, and marks the lines that it understands. All other lines are reported as not understood.
 ``reads`` in system.yaml has the defaults of values that no line sets.
 """
 
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
 
 def spelled(reader: SectionReader) -> list[Section]:
-    """Return the sections at the top level, with the interface names in their headers in the same form as in statements.
+    """Return the sections at the top level, with interface names in headers spelled as railweave's statements spell them (``Vlan 10``).
 
     A section for a range of interfaces becomes one section for each interface.
     """
@@ -62,12 +62,12 @@ def spelled(reader: SectionReader) -> list[Section]:
 
 
 def _spelled(name: str) -> str:
-    """Return an interface name in the form of statements: ``Vlan 10`` in two words, a port in one word."""
+    """Return an interface name as statements spell it: ``Vlan 10`` in two words, a port in one word."""
     return re.sub(r"(?<=^Vlan)|(?<=^Loopback)|(?<=^Management)", " ", name)
 
 
 def _names(words: str) -> Iterator[str]:
-    """Yield the names of the interfaces in a header, which may be a range."""
+    """Yield the name of each interface in a section header, such as ``Eth 1/1-1/4``."""
     if not words.startswith("range "):
         name = interface(words)
         if name:
@@ -108,9 +108,9 @@ SECTIONS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
     ("family", r"address-family ", ("peer", "bgp")),
     ("vni", r"vni \d+$", ("family",)),
 )
-"""The kinds of sections: (kind, pattern of the beginning of the header, kinds of sections that may contain it).
+"""The kinds of sections, as (kind, pattern of the beginning of the header, kinds of sections that may contain it).
 
-If the last is empty, the section is at the top level.
+If the last member is empty, sections of the kind are at the top level.
 """
 
 _TOP = re.compile(
@@ -130,19 +130,23 @@ _LEAVES = re.compile(
     r"(end|(?:do )?show .*|conf|config|configure|configure terminal|conf t|sonic-cli|write memory|write mem"
     r"|copy running-config\S* startup-config\S*|[\w.@:~-]+[#$] ?(.*))$"
 )
-"""A pattern of commands that are not configuration, such as ``show``. Such a line ends all open sections."""
+"""A pattern of commands that are not configuration, such as ``show``. In a text, such a line ends all open sections."""
 
 MOST_LEVELS = 32
-"""The greatest depth of sections that is read. Lines below it are added to the section above; no real configuration is so deep."""
+"""The greatest depth to which sections are nested when a text is read. No real configuration is so deep.
+
+Deeper lines are added to the last section of this depth.
+"""
 
 
 @dataclass(slots=True)
 class _Open:
-    """An open section, to which lines may still be added.
+    """A section of a text that is being read, to which lines may still be added.
 
     - ``column``: the column of its header.
-    - ``kind``: the kind of the section; empty for a plain line.
+    - ``kind``: the kind of the section, as in ``SECTIONS``; empty for a plain line.
     - ``parted``: True if a line ``!`` follows the header or a line of the section.
+    - ``indented``: True if the lines of the section are indented.
     """
 
     column: int
@@ -153,7 +157,10 @@ class _Open:
 
 
 def sections(text: str) -> list[Section]:
-    """Return the sections of a text, each line with its line number. Raises ``RenderError``, with the line number, if the text is malformed."""
+    """Return the sections of a configuration text, with the number of every line.
+
+    Raises ``RenderError``, with the line number, if the text is malformed.
+    """
     top = Section("", [])
     open_: list[_Open] = []
     for number, raw in enumerate(text.splitlines(), 1):
@@ -180,7 +187,7 @@ def sections(text: str) -> list[Section]:
 
 
 def _close(open_: list[_Open], column: int) -> None:
-    """Close the section to which an ``exit`` in this column belongs. The section may be empty."""
+    """Close the open section to which an ``exit`` in this column belongs, and all sections inside it. ``open_`` are the open sections."""
     here = [opened for opened in open_ if opened.column == column]
     known = [opened for opened in open_ if opened.kind]
     ends = next((opened for opened in reversed(here) if opened.kind or opened.section.body is not None), None)
@@ -217,14 +224,17 @@ def _add(top: Section, open_: list[_Open], made: Section, column: int) -> None:
 
 
 def _kind(line: str) -> tuple[str, tuple[str, ...]]:
-    """Return (the kind of section that a line opens, the kinds of sections that may contain it). The kind is empty if the line opens no section."""
+    """Return (the kind of section that a line opens, the kinds of sections that may contain it). Both are empty for other lines."""
     if _OPENS.match(line) is None:
         return "", ()
     return next(((kind, inside) for kind, begins, inside in _SECTIONS if begins.match(line)), ("", ()))
 
 
 def _is_setting(open_: list[_Open], line: str, column: int) -> bool:
-    """Return True if a line that could open a section is instead a setting of the neighbor or peer-group in the same column."""
+    """Return True if ``bfd`` or ``peer-group`` in a text without indentation is a setting of the neighbor above and does not open a section.
+
+    ``open_`` are the open sections.
+    """
     if line != "bfd" and not line.startswith("peer-group "):
         return False
     last = next((opened for opened in reversed(open_) if opened.kind and not opened.indented), None)
@@ -234,7 +244,10 @@ def _is_setting(open_: list[_Open], line: str, column: int) -> bool:
 
 
 def _flat(open_: list[_Open], line: str, inside: tuple[str, ...], *, opens: bool) -> _Open | None:
-    """Return the section to which a line belongs although it is in the same column as the section's header, or None if there is none."""
+    """Return the open section to which a line belongs in a text without indentation, or None if the line is at the top level.
+
+    ``inside`` are the kinds of sections that may contain the line. ``opens`` is True if the line opens a section.
+    """
     headers = [opened for opened in open_ if opened.kind and not opened.indented]
     last = headers[-1] if headers else None
     if last is None:
@@ -248,14 +261,17 @@ def _flat(open_: list[_Open], line: str, inside: tuple[str, ...], *, opens: bool
 
 _SECTIONS = tuple((kind, re.compile(begins), inside) for kind, begins, inside in SECTIONS)
 _OPENS = re.compile("|".join(f"(?:{begins})" for _, begins, _ in SECTIONS))
-"""A pattern of all headers in one. Most lines are not headers, and this pattern excludes them quickly."""
+"""A pattern that matches all section headers of ``SECTIONS``. With it, railweave quickly skips lines that are not headers."""
 
 
 NOS = "dell_sonic"
 
 
 def read(texts: Mapping[str, str]) -> Reading:
-    """Return the configuration of one device, read from all its texts together. Raises ``RenderError`` if a text is malformed."""
+    """Return the configuration of one device, read from all its texts together. ``texts`` are by file name.
+
+    Raises ``RenderError`` if a text is malformed.
+    """
     of_file = {file: sections(text) for file, text in texts.items()}
     reader = SectionReader([section for some in of_file.values() for section in some])
     config = _config(reader)
@@ -275,13 +291,16 @@ def read(texts: Mapping[str, str]) -> Reading:
 
 
 def parsed(file: str, text: str) -> ConfigTree:
-    """Return a text as a tree of commands. Raises ``RenderError``, with the line number, if the text is malformed."""
+    """Return a text as a tree of commands. ``file`` has no effect.
+
+    Raises ``RenderError``, with the line number, if the text is malformed.
+    """
     del file
     return config_tree(sections(text))
 
 
 def printed(file: str, nodes: Sequence[Node]) -> str:
-    """Return the commands of a tree as text, in the form of railweave's files."""
+    """Return the commands of a tree as a file's text, as railweave writes it. ``file`` has no effect."""
     del file
     return to_text(as_sections(nodes))
 
@@ -291,11 +310,11 @@ def _count(some: Sequence[Section]) -> int:
 
 
 _NAMED = {"interface": 1, "hostname": 1, "route-map": 1, "username": 1, "bfd": 1}
-"""The number of words that identify the part of the configuration, by the first word of a top-level line. The default is 2."""
+"""The number of words that name the part of the configuration, by the first word of a top-level line. For all other words, it is 2."""
 
 
 def _named(lines: Sequence[tuple[Section, str, Known]]) -> Iterator[tuple[Section, str, Known, str]]:
-    """Yield each line with the part of the configuration to which it belongs, which is the first words of its top-level line."""
+    """Yield (section, path, known, part of the configuration) for each line. The part is the first words of the line's top-level line."""
     for section, path, known in lines:
         words = path.partition(" / ")[0].split()
         yield section, path, known, " ".join(words[: _NAMED.get(words[0], 2)])
@@ -356,14 +375,17 @@ def _config(reader: SectionReader) -> DeviceConfig:
 
 
 def _mark_shutdowns_unknown(reader: SectionReader, transit: set[int]) -> None:
-    """Mark as not understood: ``shutdown`` below a VLAN that exists only for a VRF's VNI."""
+    """Mark ``shutdown`` as not understood below each VLAN in ``transit``. These VLANs exist only for a VRF's VNI."""
     for line in select(reader.sections, "interface Vlan <vlan>", "shutdown"):
         if line["vlan"].isdecimal() and int(line["vlan"]) in transit:
             reader.mark_unknown(line)
 
 
 def _interfaces(lines: Mapping[str, Lines], routing: Routing) -> tuple[Interface, ...]:
-    """Return the ports in the order of their numbers. If any port has PFC settings, ports without them do not use PFC."""
+    """Return the ports in the order of their numbers. ``lines`` are the settings of interfaces by name.
+
+    If any port has PFC settings, ports without them do not use PFC. If none has them, ports to servers and switches use PFC by default.
+    """
     cages = [port for name, port in lines.items() if devices.is_port(name)]
     of_vrf = {vrf: tenant.ports() for vrf, tenant in routing.sessions.items()}
     outside = {name for vrf, names in of_vrf.items() if vrf for name in names}

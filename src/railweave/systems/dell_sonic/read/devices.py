@@ -1,4 +1,4 @@
-"""Derivation of ports, their purpose, gateways and breakouts from the statements about interfaces."""
+"""Conversion of interface statements to the ports of a device, with their purpose, and to its gateways and breakouts."""
 
 from __future__ import annotations
 
@@ -26,24 +26,24 @@ if TYPE_CHECKING:
 PORT_MTU = 9216
 """The frame size in bytes of a port that is a gateway. Its ``mtu`` is the MTU of the gateway, not of frames (system.yaml, ``interfaces.mtu``)."""
 ROUNDED = 0.01
-"""The largest deviation from a whole percentage of the packet buffer that rounding to cells can explain, in percentage points."""
+"""The largest difference, in percentage points, from a whole percentage of the packet buffer that counts as the effect of rounding to cells."""
 POINT_TO_POINT = 2
 """The largest number of host bits in the prefix of a link between two routers."""
 _SWITCH_PORTS = ("Eth", "et-")
 """The beginnings of the names of switch ports in all operating systems."""
 WHOLE_PORT = 2
-"""The count of integers in the name of a port that is not split: two in ``Eth1/1``."""
+"""The number of integers in the name of a port that is not split: two in ``Eth1/1``."""
 
 
 class Sessions(NamedTuple):
-    """The interfaces on which BGP sessions run: those on links of the fabric, and those to external routers."""
+    """The names of the interfaces on which BGP sessions run: links of the fabric (``fabric``), and links to external routers (``outside``)."""
 
     fabric: Collection[str]
     outside: Collection[str]
 
 
 def is_port(name: str) -> bool:
-    """Return True if a name is that of a port, and not that of a subinterface."""
+    """Return True if a name is the name of a port, such as ``Eth1/1``, and False for subinterfaces and other interfaces."""
     return name.startswith("Eth") and "." not in name
 
 
@@ -56,9 +56,10 @@ def breakouts(splits: Splits) -> dict[str, Split]:
 
 
 def model(split: Iterable[Split], ports: Iterable[Lines], headroom: int | None) -> str:
-    """Return the name of the catalog model that fits the ports: it has at least the highest speed and the number of ports in the configuration.
+    """Return the name of the catalog model that fits a configuration: it has at least its highest port speed and its highest port number.
 
-    If several models fit, one whose headroom pool is a whole percentage of its packet buffer is preferred.
+    If several models fit, a model is preferred if ``headroom`` (the bytes of the headroom pool) is a whole percentage of its packet
+    buffer.
     """
     ports = list(ports)
     speeds = [part.channels * part.speed_gbps for part in split] + [port.speed or 0 for port in ports]
@@ -77,7 +78,10 @@ def _holds(switch: SwitchModel, speed: int, ports: int) -> bool:
 
 
 def splits(broken_out: Mapping[str, Split], ports: Iterable[Lines], model_name: str) -> tuple[Split, ...]:
-    """Return the breakouts: ports that are split into channels, and whole ports that run below their highest speed."""
+    """Return the breakouts of ports. Whole ports that run below the highest speed of the model count as breakouts with one channel.
+
+    ``broken_out`` are the ports that are split into channels.
+    """
     group = catalog().switches[model_name].ports[0]
     slower = {
         port.name: Split(port.name, port.number[1] - 1, 1, port.speed)
@@ -89,7 +93,10 @@ def splits(broken_out: Mapping[str, Split], ports: Iterable[Lines], model_name: 
 
 
 def interface(port: Lines, parts: Iterable[Lines], sessions: Sessions, pauses: bool) -> Interface:
-    """Return a port, with its tagged subinterfaces if it has any. ``pauses`` is True if the port uses PFC."""
+    """Return a port, with its tagged subinterfaces if it has any.
+
+    ``parts`` are the settings of the subinterfaces. ``pauses`` is True if the port uses PFC.
+    """
     tagged: list[Lines | None] = [sub for sub in parts if sub.name in sessions.outside or sub.vrf]
     return with_parts(_part(port, part, sessions, pauses) for part in tagged or [None])[0]
 
@@ -125,7 +132,10 @@ def _part(port: Lines, part: Lines | None, sessions: Sessions, pauses: bool) -> 
 
 
 def _kind(port: Lines, part: Lines | None, sessions: Sessions) -> Literal["server", "fabric", "external"]:
-    """Return the purpose of a port. It follows from the sessions that run on the port or, if there are none, from the port's settings."""
+    """Return the purpose of a port. It follows from the BGP sessions on the port or, if there are none, from the port's settings.
+
+    ``part`` has the settings of a subinterface, or is None.
+    """
     if part is not None or port.name in sessions.outside:
         return "external"
     if port.name in sessions.fabric:
@@ -144,7 +154,7 @@ def _kind(port: Lines, part: Lines | None, sessions: Sessions) -> Literal["serve
 def gateways(
     interfaces: Interfaces, ports: Iterable[Interface], transit: set[int], shared: Shared
 ) -> tuple[Gateway, ...]:
-    """Return the gateways of VLANs, then the gateways of ports.
+    """Return the gateways of VLANs, then the gateways of ports. VLANs in ``transit`` exist only for VNIs and are left out.
 
     A VLAN interface without any settings is not a gateway; it only creates the VLAN.
     """
@@ -197,7 +207,7 @@ def _advertisements(lines: Lines) -> RouterAdvertisements | None:
 
 
 def parts_of(interfaces: Mapping[str, Lines]) -> dict[str, list[Lines]]:
-    """Return the subinterfaces of each port, by the name of the port."""
+    """Return the settings of the subinterfaces of each port, by the name of the port."""
     parts: dict[str, list[Lines]] = {}
     for name, lines in interfaces.items():
         port, dot, _ = name.partition(".")

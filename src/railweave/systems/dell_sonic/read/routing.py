@@ -1,4 +1,4 @@
-"""Derivation of BGP and of the overlay (the tunnel, tenants' VRFs and layer-2 networks) from statements. The result has the types of FRR's reader."""
+"""Conversion of statements to BGP and the overlay (the tunnel, tenants' VRFs and layer-2 networks). It uses the types of FRR's reader."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ class Routing(Sessioned):
         return replace(overlay, endpoints=tuple(model.TunnelEndpoint(end, None) for end in ends))
 
     def bridged(self, names: Mapping[int, str], ports: Iterable[Interface]) -> model.MacVrf | None:
-        """Return the bridging instance, or None if there is no layer-2 VNI. Each layer-2 VNI has its own route target.
+        """Return the instance for layer-2 networks (MAC-VRF), or None if there is no layer-2 VNI. Each layer-2 VNI has its own route target.
 
         ``names`` are the names of VLANs, by number.
         """
@@ -115,17 +115,19 @@ class Routing(Sessioned):
 
 
 def at(text: str, interfaces: Mapping[str, Lines]) -> Address | None:
-    """Return the address in a text or, if the text is the name of an interface, the interface's address. Return None if it is neither."""
+    """Return the address that a text states: an address, or the name of an interface, whose first address is meant. Return None for others.
+
+    ``interfaces`` has the settings of interfaces by name.
+    """
     name = interface(text)
     lines = interfaces.get(name) if name else None
     return lines.addresses[0].address if lines is not None and lines.addresses else address(text)
 
 
 def _target(evpn: Evpn) -> str:
-    """Return the route target of a VNI.
+    """Return the route target of a VNI, such as ``target:65000:10``.
 
-    If its import and export targets differ, return a text with both. No design has such a text, so the difference stays
-    visible.
+    If the import and export targets differ, the text has both. No design has such a text, so the difference stays visible.
     """
     if evpn.imports != evpn.exports:
         return f"target:{'+'.join(evpn.imports)}/{'+'.join(evpn.exports)}"

@@ -41,7 +41,10 @@ def routing(config: model.DeviceConfig) -> Iterator[Section]:
 
 
 def tree(config: model.DeviceConfig) -> list[Section]:
-    """Return the commands of a device, with the operator's own commands merged in. Raises ``RenderError`` if the operator's commands cannot be read."""
+    """Return the sections of ``sonic.cli``, with the operator's own commands merged in.
+
+    Raises ``RenderError`` if the operator's commands cannot be read.
+    """
     sections = [
         *SYSTEM.printed(system_of(config)),
         *SPLITS.printed(splits_of(config)),
@@ -57,7 +60,11 @@ def tree(config: model.DeviceConfig) -> list[Section]:
 
 
 def prepare(config: model.DeviceConfig) -> list[Section]:
-    """Return the commands of ``prepare.cli``: those that name ports, which take effect in the next session, and those for lossless buffers, which restart the switch."""
+    """Return the commands of ``prepare.cli``.
+
+    They are the command that sets the naming of ports, which takes effect in the next session, and the commands for lossless
+    buffers, which restart the switch.
+    """
     return [line("interface-naming standard"), *QOS.printed(preparation_of(config))]
 
 
@@ -72,9 +79,9 @@ def lines(config: model.DeviceConfig) -> list[str]:
 
 
 def gaps(config: model.DeviceConfig) -> list[Finding]:
-    """Return findings about parts of the design and about the operator's own commands.
+    """Return findings about the operator's own commands, and about parts of the design that this system cannot express as designed.
 
-    A part of the design has a finding if it has no command, has a different command, or needs a newer release.
+    Such a part has no command, has a different command, or needs a newer release.
     """
     return [*unsaid(config), *release_findings(config, TABLES, tree)]
 

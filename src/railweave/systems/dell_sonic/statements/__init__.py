@@ -1,6 +1,6 @@
-"""Statement tables of Enterprise SONiC. Each module has the tables of one subject (``model.config.statements``).
+"""Statement tables of Enterprise SONiC. A table has a row for each statement; each module has the tables of one topic.
 
-A row's source is a public document:
+``model.config.statements`` explains such tables. Each row names its source, a public document:
 
 - ``guide``: the Thor2 guide, sections 2.4.1.3 and 2.5.2;
 - ``ansible``: the collection dellemc.enterprise_sonic, in the examples of the module named;

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class PeerFamily(bgp.PeerFamily):
-    """An address family of a neighbor or of a peer group. ``communities`` is True if communities of all kinds are sent."""
+    """An address family of a neighbor or of a peer group. ``communities`` is True if the switch sends communities of all kinds."""
 
     communities: bool = False
 
@@ -68,13 +68,13 @@ class Routing:
 
 
 RETRY = 5
-"""The time in seconds between two attempts to connect."""
+"""The time in seconds between two attempts to connect a BGP session."""
 HOPS = 2
-"""The largest number of hops of a session between loopbacks."""
+"""The number of hops that ``ebgp-multihop`` allows for a BGP session between loopbacks."""
 
 
 def _source(text: str) -> str:
-    """Return a text that is an address unchanged, and the name of an interface in its canonical spelling."""
+    """Return the name of an interface in its canonical spelling. A text that is not such a name (an address) is returned unchanged."""
     return interface(text) or text
 
 

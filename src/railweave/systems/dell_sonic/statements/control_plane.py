@@ -24,11 +24,12 @@ ANY = "any"
 class Entry:
     """An entry of an access list.
 
+    - ``verdict``: ``permit``, ``deny`` or ``discard``. ``number`` is the sequence number.
     - ``every``: True if the entry matches every packet.
     - ``icmp``, ``icmp_type``: True if it matches ICMP packets, and their type.
     - ``protocol``: the protocol of other packets.
-    - ``sender``, ``sent``: their source prefix and source ports.
-    - ``target``, ``received``: their destination prefix and destination ports.
+    - ``sender``, ``sent``: the source prefix and source ports of the packets.
+    - ``target``, ``received``: the destination prefix and destination ports of the packets.
     """
 
     verdict: str
@@ -47,7 +48,7 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class AccessList:
-    """The entries of an access list, in the order of the text. On the switch, their sequence numbers decide the order."""
+    """The entries of an access list, in the order of the configuration text. On the switch, their sequence numbers decide the order."""
 
     entries: tuple[Entry, ...] = ()
 
@@ -70,7 +71,7 @@ class Terminal:
 
 @dataclass(frozen=True, slots=True)
 class Lists:
-    """The access lists of each address family by name, and the sections that apply lists to packets for the switch itself."""
+    """The access lists of each address family by name, and the sections that apply lists to packets for the switch itself (``terminals``)."""
 
     ipv4: dict[str, AccessList] = field(default_factory=dict[str, AccessList])
     ipv6: dict[str, AccessList] = field(default_factory=dict[str, AccessList])
@@ -106,9 +107,9 @@ PORTS = Codec(r"eq \d+|range \d+ \d+", _ports, _written_ports, word=r"eq \S+|ran
 
 
 def _lists(family: Family, ip: str, icmp: str) -> Row:
-    """Return the row about access lists of an address family.
+    """Return the row of the statement table for access lists of an address family.
 
-    ``ip`` and ``icmp`` are the words of the command line for the family's packets and for its ICMP.
+    ``ip`` and ``icmp`` are the command line's words for the family's packets and for its ICMP.
     """
     entries = each(
         (

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 SECURITY_PROFILE = "railweave"
 TENANT = Codec(rf"(?!mgmt$){NAME_FORM}", word=r"(?!(?:mgmt|management|default)$)\S+", shown_as="name")
-"""The codec for the name of a VRF that is not the VRF of the management port."""
+"""The codec (conversion from and to text) for the name of a VRF other than the VRF of the management port."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,9 +50,9 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class System:
-    """The management settings in the form of their commands.
+    """The values of all management statements.
 
-    ``asked`` is the kind of servers that logins ask first, or None if logins ask no server.
+    ``asked`` is the kind of servers that logins ask first, or None if logins ask no server. ``port`` is the management port.
     """
 
     name: str = ""

@@ -52,7 +52,7 @@ class Shared:
 
 @dataclass(frozen=True, slots=True)
 class Assigned:
-    """An address of an interface."""
+    """An address of an interface, either IPv4 or IPv6. ``secondary`` is True for a secondary IPv4 address."""
 
     ipv4: InterfaceAddress | None = None
     ipv6: InterfaceAddress | None = None
@@ -61,11 +61,14 @@ class Assigned:
 
 @dataclass(frozen=True, slots=True)
 class Lines:
-    """The settings of an interface.
+    """The settings of an interface, as its statements give them.
 
     - ``speed``: the speed in Gb/s.
     - ``floods``: the storm-control limits in kb/s, by kind of traffic.
+    - ``guarded``: True if BPDU guard is on.
+    - ``unicast``, ``shared``: the addresses of this interface only, and the gateway addresses that every leaf has.
     - ``filters``: the names of access lists, by address family.
+    - ``vlan``, ``trunks``: the untagged VLAN, and the tagged VLANs.
     """
 
     name: str
@@ -97,7 +100,7 @@ class Lines:
 
     @property
     def addresses(self) -> tuple[InterfaceAddress, ...]:
-        """The addresses of the interface that no other switch has."""
+        """The addresses that only this interface has."""
         return _addresses(self.unicast)
 
     @property
@@ -117,7 +120,7 @@ def _addresses(assigned: tuple[Assigned, ...]) -> tuple[InterfaceAddress, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Tunnel:
-    """The VXLAN tunnel: its source address or the interface with this address, and the VNIs of VLANs and of VRFs."""
+    """The VXLAN tunnel: its source (an address, or the interface with this address), the VNI of each VLAN, and the VNI of each VRF."""
 
     address: str | None = None
     vlans: dict[int, int] = field(default_factory=dict[int, int])
@@ -162,7 +165,10 @@ def _without(name: str, kind: str) -> str:
 
 
 def _named(kind: str, form: str, shown_as: str, defines: str = "") -> Codec:
-    """Return the codec for the number in the name of an interface. Its value is the whole name."""
+    """Return the codec (conversion from and to text) for an interface that a statement gives by its number. The value is the whole name.
+
+    ``kind`` is the name without the number, and ``form`` the pattern of the number.
+    """
     return Codec(
         form, f"{kind}{{}}".format, partial(_without, kind=kind), word=form, shown_as=shown_as, defines=defines
     )
@@ -223,7 +229,7 @@ SHUT = line("shutdown", "guide", sets={"shut": True}, disrupts=effects.SHUT)
 
 
 def _is_whole(port: Lines) -> bool:
-    """Return True if an interface is a whole port, and not a tagged subinterface."""
+    """Return True if an interface is a port, and False if it is a tagged subinterface of a port."""
     return "." not in port.name
 
 
@@ -287,7 +293,10 @@ SPLITS = Statements(
     ),
     disrupts=(),
 )
-"""The statements about split ports. They are printed before the statements about channels. A port that is not split, but runs below its highest speed, has a ``speed`` statement instead."""
+"""The statements about split ports. They are printed before the statements about the channels of these ports.
+
+A port that is not split, but runs below its highest speed, has a ``speed`` statement instead.
+"""
 
 SHARED = Statements(
     Shared,
@@ -386,4 +395,4 @@ INTERFACES = Statements(
     ),
     disrupts=(),
 )
-"""The statements about interfaces, with everything below their headers."""
+"""The statements about interfaces: the headers of their sections, and the statements below them."""

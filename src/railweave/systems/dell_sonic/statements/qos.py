@@ -29,7 +29,10 @@ KINDS = ("dscp-tc", "tc-queue", "tc-pg", "pfc-priority-queue")
 
 @dataclass(frozen=True, slots=True)
 class Wred:
-    """A WRED policy: its thresholds for green packets in kilobytes, its probability in percent at the upper threshold, and the packets that ECN marks (``marks``)."""
+    """A WRED policy: the thresholds ``low`` and ``high`` for green packets in kilobytes, and the ``probability`` at ``high`` in percent.
+
+    ``marks`` names the packets that ECN marks.
+    """
 
     low: int | None = None
     high: int | None = None
@@ -39,7 +42,7 @@ class Wred:
 
 @dataclass(frozen=True, slots=True)
 class Queue:
-    """The scheduling of a queue: ``strict``, or ``dwrr`` with a weight."""
+    """The scheduling of a queue. ``serving`` is ``strict`` or ``dwrr``; the latter has a weight."""
 
     serving: str | None = None
     weight: int | None = None
@@ -54,7 +57,7 @@ class Scheduler:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A line of a map: the numbers that the map converts to the same ``target``."""
+    """A line of a QoS map. The map converts each number in ``members`` to ``target``."""
 
     members: tuple[int, ...] = ()
     target: int = 0
@@ -74,7 +77,7 @@ class Map:
 
 
 def _by_kind(*values: T) -> dict[str, T]:
-    """Return the values by kind of map. They are in the order of ``KINDS``; empty values are left out."""
+    """Return the values by kind of map. ``values`` are in the order of ``KINDS``; empty values are left out."""
     return {kind: value for kind, value in zip(KINDS, values, strict=True) if value}
 
 
@@ -82,8 +85,9 @@ def _by_kind(*values: T) -> dict[str, T]:
 class BufferProfile:
     """A lossless buffer profile.
 
-    It has the reserved size in bytes, its share of the pool as the exponent of alpha to the base 2, and the number of bytes
-    that may arrive after a pause.
+    - ``size``: the reserved bytes.
+    - ``alpha``: the share of the pool's free part, as the exponent of alpha to the base 2.
+    - ``xoff``: the number of bytes that may arrive after a pause.
     """
 
     size: int = 0
@@ -116,14 +120,14 @@ class Qos:
         return _by_kind(self.dscp_tc, self.tc_queue, self.tc_pg, self.pfc_priority_queue)
 
     def targets(self, kind: str, names: Iterable[str]) -> dict[int, int]:
-        """Return the targets of a map of a kind. It is the map with the first name in ``names`` that is defined, else the first map."""
+        """Return the target of each number in a map of a kind: the first defined map of ``names``, else the first map of the kind."""
         maps = self.maps.get(kind, {})
         return next((maps[name].targets for name in chain(names, maps) if name in maps), dict[int, int]())
 
 
 @dataclass(frozen=True, slots=True)
 class QueueMarking:
-    """The WRED policy of a queue on a port."""
+    """The WRED policy that a port applies to a queue, with the line that states it (``section``)."""
 
     policy: str = ""
     section: Section | None = field(default=None, compare=False)
@@ -131,7 +135,10 @@ class QueueMarking:
 
 @dataclass(frozen=True, slots=True)
 class PortQos:
-    """The QoS of a port: the names of the objects that it uses, the paused priorities, and the times of the PFC watchdog in milliseconds."""
+    """The QoS of a port: names of the QoS objects that it uses, PFC priorities that it pauses, and settings of the PFC watchdog.
+
+    ``detect`` and ``restore`` are times in milliseconds. ``buffers`` has the buffer profile of each priority group.
+    """
 
     marking: dict[int, QueueMarking] = field(default_factory=dict[int, QueueMarking])
     scheduler: str = ""
@@ -162,14 +169,14 @@ Mode = Literal["dlb-flowlet", "dlb-per-packet"]
 
 @dataclass(frozen=True, slots=True)
 class ArsProfile:
-    """A profile of adaptive routing. Its interval is the time in microseconds between two samples of the load."""
+    """A profile of adaptive routing. ``interval`` is the time in microseconds between two samples of the load."""
 
     interval: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class ArsPortProfile:
-    """The settings of adaptive routing on a port: True if it is on, and the weight of the past load."""
+    """The settings of adaptive routing on a port. ``past_weight`` is the weight of the past load."""
 
     enabled: bool = False
     past_weight: int | None = None
@@ -179,7 +186,7 @@ class ArsPortProfile:
 class ArsObject:
     """The load balancing of next-hop groups.
 
-    For flowlets, it has the idle time in microseconds that separates two flowlets, and the largest number of flowlets at
+    For flowlets, ``idle`` is the time in microseconds that separates two flowlets, and ``flows`` is the largest number of flowlets at
     the same time.
     """
 
@@ -228,9 +235,12 @@ def _signed(text: str) -> int:
 
 
 CLASS = Codec(in_range(0, MOST_QUEUE), partial(_limited, most=MOST_QUEUE), str, shown_as=f"0-{MOST_QUEUE}")
-"""The codec for the number of a queue, traffic class, PFC priority or priority group."""
+"""The codec (conversion from and to text) for the number of a queue, traffic class, PFC priority or priority group."""
 CLASSES = Codec(CLASS.accepts, partial(_members, most=MOST_QUEUE), ranges, shown_as=CLASS.shown_as)
-"""The codec for several such numbers. They are printed one in each line; the reader also accepts a list."""
+"""The codec (conversion from and to text) for several numbers of queues, traffic classes or priorities.
+
+Each number is printed in its own line; the reader also accepts a list.
+"""
 LIST = r"\d+(?:-\d+)?(?:,\d+(?:-\d+)?)*"
 ALPHA = Codec(r"-[1-6]|[0-3]", _signed, str, shown_as="-6 to 3")
 FLOWS = replace(
@@ -245,14 +255,16 @@ ARS = "4.5"
 
 
 def _list(most: int) -> Codec:
-    """Return the codec for a list of numbers and ranges, such as ``0-2,5``. ``most`` is the largest number that may occur."""
+    """Return the codec (conversion from and to text) for a list of numbers and ranges, such as ``0-2,5``. ``most`` is the largest number."""
     return Codec(LIST, partial(_members, most=most), ranges, shown_as="list")
 
 
 def _map(kind: str, field_name: str, form: str, members: Codec) -> Row:
     """Return the row of a statement table for QoS maps of a kind.
 
-    ``form`` is the pattern of the lines below a map's header. ``members`` is the codec for the numbers in such a line.
+    ``field_name`` is the field of ``Qos`` with these maps. ``form`` is the pattern of the lines below a map's header. ``members`` is the
+    codec
+    for the numbers in such a line.
     """
     entry = each(form, "entries", "guide", Entry, members=members, target=CLASS)
     return each(f"qos map {kind} <name>", field_name, "guide", Map, (entry,), by="name", name=defines(kind))
@@ -320,7 +332,7 @@ QOS = Statements(
     ),
     disrupts=(),
 )
-"""The statements about maps, policies and buffers. ``buffer init lossless`` belongs to ``prepare.cli``."""
+"""The statements about maps, policies and buffers. Of these, ``prepare.cli`` has only ``buffer init lossless``."""
 
 OPTIONS = "guide; ansible sonic_qos_interfaces"
 PORT_QOS = (

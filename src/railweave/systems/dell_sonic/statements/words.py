@@ -1,4 +1,4 @@
-"""Codecs of Enterprise SONiC: conversion between values and the words of its commands, within the device's limits."""
+"""Codecs of Enterprise SONiC: they convert values to the words of its commands and back, within the device's limits."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SECRET = Codec(r"\S+", lambda text: reference(words.unquoted(text)), "<{}>".form
 
 
 def _asn(text: str) -> int:
-    """Return the AS number in a text, which may contain a dot (RFC 5396). 0 means any AS number except the device's."""
+    """Return the AS number in a text, which may contain a dot (RFC 5396). Return 0 for ``external`` and ``internal``."""
     if text in {"external", "internal"}:
         return 0
     high, dot, low = text.partition(".")

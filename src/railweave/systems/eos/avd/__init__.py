@@ -1,8 +1,7 @@
 """The configuration of a switch in the data model of Arista's AVD (``eos_cli_config_gen``).
 
-This data is used to validate ``eos.conf``, so it shares only names with that file's renderer (``systems/eos/names.py``).
-Every value is computed from the ``DeviceConfig`` a second time. Lines that AVD's schema cannot express are in the key
-``eos_cli``, as text.
+This data validates ``eos.conf``. Therefore, every value is computed from the ``DeviceConfig`` a second time, and only names are shared
+with the renderer of the file (``systems/eos/names.py``). Lines that AVD's schema cannot express are in the key ``eos_cli``, as text.
 """
 
 from __future__ import annotations
@@ -21,11 +20,14 @@ if TYPE_CHECKING:
 
 SEVERITIES = ("emergency", "alert", "critical", "error", "warning", "notice", "info", "any")
 LEVELS = ("emergencies", "alerts", "critical", "errors", "warnings", "notifications", "informational", "debugging")
-"""EOS's words for the severities in ``SEVERITIES``, in the same order. EOS has one level for all servers, so the most detailed level that a server needs applies."""
+"""EOS's words for the severities in ``SEVERITIES``, in the same order.
+
+EOS has one level for all log servers, so the most detailed level that any server needs applies to all.
+"""
 
 
 def _lldp(wanted: Management, address: str) -> dict[str, Any]:
-    """Return the settings of LLDP. The hold time in seconds is a number of intervals; an interval is 30 seconds by default."""
+    """Return the settings of LLDP under AVD's key. EOS needs the hold time in seconds, which is a multiple of the interval (default 30 s)."""
     sends: dict[str, Any] = {"management_address": address, "vrf": MANAGEMENT_VRF}
     settings: dict[str, Any] = sends if wanted.lldp else {"run": False}
     if wanted.lldp_interval is not None:
@@ -36,7 +38,7 @@ def _lldp(wanted: Management, address: str) -> dict[str, Any]:
 
 
 def management(config: DeviceConfig, raw: list[str]) -> dict[str, Any]:
-    """Return the settings of logins, servers, APIs and the management port. Lines that the schema cannot express are appended to ``raw``."""
+    """Return AVD's keys for logins, servers, APIs and the management port. Lines that the schema cannot express are appended to ``raw``."""
     wanted = config.management
     address = config.management_address
     six = address.family == "ipv6"
@@ -147,7 +149,7 @@ def _telemetry(wanted: Management) -> dict[str, Any]:
 
 
 def _security(config: DeviceConfig) -> dict[str, Any]:
-    """Return ``management security``: the TCP-AO keys, and the certificate of gNMI."""
+    """Return AVD's key ``management_security``: the TCP-AO keys, and the certificate of gNMI."""
     settings: dict[str, Any] = {}
     if profiles := key_profiles(config):
         settings["shared_secret_profiles"] = profiles
@@ -158,7 +160,7 @@ def _security(config: DeviceConfig) -> dict[str, Any]:
 
 
 def structured_config(config: DeviceConfig) -> dict[str, Any]:
-    """Return the whole configuration of a device as AVD's structured configuration."""
+    """Return the whole configuration of a device in AVD's data model (structured configuration)."""
     raw: list[str] = []
     structured = {**management(config, raw), **encryption(config, raw), **interfaces(config)}
     structured |= {**qos(config, raw), **routing(config), **control_plane(config)}

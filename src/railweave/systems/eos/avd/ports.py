@@ -47,7 +47,7 @@ def _key(reference: str | None) -> dict[str, Any]:
 
 
 def on_port(config: DeviceConfig, port: str) -> dict[str, Any]:
-    """Return the IS-IS settings of a port between switches; empty if IS-IS does not run on the port."""
+    """Return AVD's keys for IS-IS on a port between switches; empty if IS-IS does not run on the port."""
     isis = config.isis
     metrics = {link.interface: link.metric for link in isis.ports} if isis else {}
     if isis is None or port not in metrics:
@@ -65,12 +65,12 @@ def on_port(config: DeviceConfig, port: str) -> dict[str, Any]:
 
 
 def on_gateway(config: DeviceConfig, gateway: Gateway) -> dict[str, Any]:
-    """Return the IS-IS settings of an interface to servers; empty if IS-IS does not advertise its prefix."""
+    """Return AVD's keys for IS-IS on an interface to servers; empty if IS-IS does not advertise its prefix."""
     return PASSIVE if config.isis and (gateway.port or gateway.name) in config.isis.passive else {}
 
 
 def router_isis(config: DeviceConfig) -> dict[str, Any]:
-    """Return the IS-IS instance; empty if the device does not run IS-IS."""
+    """Return AVD's key for the IS-IS instance; empty if the device does not run IS-IS."""
     isis = config.isis
     if isis is None:
         return {}
@@ -92,7 +92,7 @@ DESCRIPTIONS = {names.ROUTER_LOOPBACK: "router id", names.TUNNEL_LOOPBACK: "tunn
 
 
 def loopback_interfaces(config: DeviceConfig) -> list[dict[str, Any]]:
-    """Return the settings of the loopbacks that have addresses."""
+    """Return AVD's data for each loopback that has addresses."""
     passive = PASSIVE if config.isis else {}
     loopbacks = [
         {"name": name, "description": DESCRIPTIONS[name], **addressed(addresses), **passive}
@@ -112,7 +112,7 @@ def loopback_interfaces(config: DeviceConfig) -> list[dict[str, Any]]:
 
 
 def tunnel_source(config: DeviceConfig) -> str | None:
-    """Return the name of the loopback from which tunnels start, or None if the device has no tunnels."""
+    """Return the name of the loopback whose address is the source of VXLAN tunnels, or None if the device has no tunnels."""
     if config.overlay is None or not config.overlay.endpoints:
         return None
     begins = config.overlay.endpoints[0].address.prefix
@@ -122,7 +122,7 @@ def tunnel_source(config: DeviceConfig) -> str | None:
 def _addresses(config: DeviceConfig) -> dict[str, list[Prefix]]:
     """Return the prefixes of the loopback interfaces, by interface name.
 
-    Tunnels have a separate loopback only if their addresses differ from those of the router's loopback.
+    VXLAN tunnels have a separate loopback only if their source addresses differ from the addresses of the router's loopback.
     """
     router = [config.loopback]
     tunnels: list[Prefix] = []
@@ -140,14 +140,17 @@ def _server(server: LoginServer) -> dict[str, Any]:
 
 
 def _with_port(kind: str, server: LoginServer) -> str:
-    """Return the line of a login server whose port is not the default. The schema cannot express such a port."""
+    """Return the configuration line of a login server with a port that is not the default, because AVD's schema cannot express the port.
+
+    ``kind`` is ``tacacs`` or ``radius``.
+    """
     port = f"port {server.port}" if kind == "tacacs" else f"auth-port {server.port}"
     key = f"timeout {server.timeout} key 0 {names.secret(server.key)}"
     return f"{kind}-server host {server.host} vrf {names.MANAGEMENT_VRF} {port} {key}"
 
 
 def logins(wanted: Management, raw: list[str]) -> dict[str, Any]:
-    """Return login methods, servers and limits; empty if the device has no users and no login settings.
+    """Return AVD's keys for login methods, servers and limits; empty if the device has no users and no login settings.
 
     Lines that the schema cannot express are appended to ``raw``.
     """
@@ -184,7 +187,7 @@ def logins(wanted: Management, raw: list[str]) -> dict[str, Any]:
 
 
 def snmp_lists(snmp: Snmp | None) -> dict[str, Any]:
-    """Return the access lists of the clients that may use the SNMP community. The last entry of each list denies all other clients."""
+    """Return AVD's keys for access lists of the clients that may use the SNMP community. Each list ends with a rule that denies all others."""
     if snmp is None or not (snmp.community and snmp.clients):
         return {}
     lists: dict[str, Any] = {}
@@ -196,7 +199,7 @@ def snmp_lists(snmp: Snmp | None) -> dict[str, Any]:
 
 
 def edge_port(config: DeviceConfig, port: Interface) -> dict[str, Any]:
-    """Return the settings that protect a layer-2 server port: storm control and BPDU guard."""
+    """Return AVD's keys that protect a layer-2 server port: storm control and BPDU guard."""
     edge = config.management.security.edge_ports if config.management.security else None
     if edge is None or port.kind != "server" or port.vlan is None:
         return {}
@@ -221,7 +224,7 @@ ERROR_CORRECTION = {"": {"reed_solomon": True}, "none": {"enabled": False}, "fc"
 
 
 def interfaces(config: DeviceConfig) -> dict[str, Any]:
-    """Return the settings of all interfaces except the management port."""
+    """Return AVD's keys for all interfaces except the management port."""
     routed = {gateway.port: gateway for gateway in config.gateways if gateway.port}
     profiles = service_profiles(config)
     settings: dict[str, Any] = {
@@ -289,7 +292,10 @@ def _tagged(port: Interface) -> dict[str, Any]:
 
 
 def encryption(config: DeviceConfig, raw: list[str]) -> dict[str, Any]:
-    """Return the MACsec profile of encrypted links. The key is appended to ``raw``, because the schema accepts only keys that a switch has encrypted."""
+    """Return AVD's keys for the MACsec profile of encrypted links.
+
+    The MACsec key is appended to ``raw`` as a line, because the schema accepts only keys that a switch has encrypted.
+    """
     wanted = [port.macsec for port in config.interfaces if port.macsec]
     if not wanted:
         return {}
@@ -317,7 +323,7 @@ def _membership(config: DeviceConfig, port: Interface) -> dict[str, Any]:
 
 
 def _listed(numbers: list[int]) -> str:
-    """Return sorted numbers as EOS prints them: consecutive numbers are joined to a range."""
+    """Return sorted numbers as EOS prints them, with consecutive numbers joined to a range, such as ``1-4,7``."""
     text = ""
     for at, number in enumerate(numbers):
         before, after = number - 1 in numbers, number + 1 in numbers
@@ -353,7 +359,7 @@ def _gateway(config: DeviceConfig, gateway: Gateway) -> dict[str, Any]:
 
 
 def _unknown_to_schema(gateway: Gateway, timers: RouterAdvertisements) -> list[str]:
-    """Return those lines of router advertisements that the schema cannot express."""
+    """Return those configuration lines about a gateway's router advertisements that AVD's schema cannot express."""
     lines = [
         f"ipv6 nd ra interval {timers.max_interval} {timers.min_interval}",
         f"ipv6 nd ra lifetime {timers.router_lifetime}",

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def control_plane(config: DeviceConfig) -> dict[str, Any]:
-    """Return ``access_lists``, ``ipv6_access_lists`` and ``system.control_plane``."""
+    """Return AVD's keys for the access lists that protect the switch and the server ports, and for applying them to the control plane."""
     if config.protection is None:
         return {}
     tenants = [vrf.name for vrf in config.vrfs]
@@ -52,7 +52,7 @@ def control_plane(config: DeviceConfig) -> dict[str, Any]:
 
 
 def at_gateway(config: DeviceConfig, gateway: Gateway) -> dict[str, Any]:
-    """Return the access lists on the interface of a gateway."""
+    """Return AVD's keys that apply access lists to the interface of a gateway."""
     dropped = {rule.family for rule in (config.protection.server_ports if config.protection else ())}
     return {
         "ipv6_access_group_in" if family == "ipv6" else "access_group_in": names.SERVER_LISTS[family]
@@ -100,11 +100,14 @@ The renderer has the same numbers. They are repeated here on purpose, because th
 """
 
 FLOWSET_TABLES = {256: 1, 512: 2, 1024: 3, 2048: 4, 4096: 5, 8192: 6, 16384: 7}
-"""EOS's number for each size of a flowset table, by size in entries (AVD 6.4, description of ``flow_set_size``)."""
+"""EOS's number for each size of a flowset table. The key is the number of table entries (AVD 6.4, description of ``flow_set_size``)."""
 
 
 def qos(config: DeviceConfig, raw: list[str]) -> dict[str, Any]:
-    """Return QoS maps, QoS profiles, buffers, the PFC watchdog, and dynamic load balancing. Lines that the schema cannot express are appended to ``raw``."""
+    """Return AVD's keys for QoS maps and profiles, buffers, the PFC watchdog, and dynamic load balancing.
+
+    Lines that the schema cannot express are appended to ``raw``.
+    """
     keys: dict[str, Any] = {}
     if config.balancing.group_mode == "dlb-flowlet":
         dynamic: dict[str, Any] = {"enabled": True}
@@ -126,9 +129,9 @@ def qos(config: DeviceConfig, raw: list[str]) -> dict[str, Any]:
 
 
 def service_profiles(config: DeviceConfig) -> dict[str, str]:
-    """Return the QoS profile of every port that has one, by port.
+    """Return the name of the QoS profile of every port that has one, by port.
 
-    It is the profile with PFC if the port's peer is paused by PFC, or if the design has no lossless class.
+    A port has the profile with PFC if the device sends pauses on it, or if the design has no lossless class.
     """
     settings = config.qos
     if settings is None:
@@ -150,7 +153,10 @@ def _priorities(settings: QosConfig) -> list[int]:
 
 
 def _classified(settings: QosConfig) -> list[str]:
-    """Return the lines that assign all 64 DSCPs to traffic classes. A DSCP that no class lists is in the default class."""
+    """Return lines that assign all 64 DSCPs to traffic classes, such as ``46 48 to traffic-class 6``.
+
+    A DSCP that no class lists is in the default class.
+    """
     rest = settings.classes.get(settings.default_class)
     owner = dict.fromkeys(range(64), rest.queue) if rest else dict[int, int]()
     for traffic_class in settings.classes.values():
@@ -162,7 +168,10 @@ def _classified(settings: QosConfig) -> list[str]:
 
 
 def _mapped(settings: QosConfig) -> list[str]:
-    """Return the lines that map each traffic class to its queue and to the first DSCP of the class. The queue of class 7 is fixed and needs no line."""
+    """Return lines that map each traffic class to its queue, and to the first DSCP of the class for marking.
+
+    The queue of class 7 is fixed and needs no line.
+    """
     lines: dict[int, list[str]] = {}
     for traffic_class in settings.classes.values():
         to = [] if traffic_class.queue == 7 else [f"{traffic_class.queue} to tx-queue {traffic_class.queue}"]
@@ -215,7 +224,7 @@ def _queue(traffic_class: TrafficClass, marking: Marking | None) -> dict[str, An
 
 
 def _buffers(config: DeviceConfig, settings: QosConfig) -> dict[str, Any]:
-    """Return the buffer thresholds and the headroom. All ports get the largest headroom that any port needs."""
+    """Return AVD's keys for buffer thresholds and headroom. All ports get the largest headroom that any port needs."""
     queues = [
         {"id": traffic_class.queue, "threshold": _alpha(traffic_class.dynamic_threshold)}
         for traffic_class in sorted(settings.classes.values(), key=lambda entry: entry.queue)

@@ -22,7 +22,7 @@ def community_kind(value: str) -> str:
 
 
 def lists(bgp: model.Bgp) -> dict[str, Any]:
-    """Return the prefix lists of each address family, and the peer filters. A kind without any list has no key."""
+    """Return AVD's keys for the prefix lists of each address family, and for the peer filters. A kind without any list has no key."""
     keys = {
         "prefix_lists": _prefix_lists(bgp, six=False),
         "ipv6_prefix_lists": _prefix_lists(bgp, six=True),
@@ -32,7 +32,7 @@ def lists(bgp: model.Bgp) -> dict[str, Any]:
 
 
 def route_maps(bgp: model.Bgp) -> list[dict[str, Any]]:
-    """Return the route maps. The sequence numbers of their terms are multiples of ten."""
+    """Return AVD's data for each route map. The sequence numbers of a route map's terms are multiples of ten."""
     values = {community.name: community.value for community in bgp.communities}
     maps: list[dict[str, Any]] = []
     for policy in bgp.policies:
@@ -47,7 +47,7 @@ def route_maps(bgp: model.Bgp) -> list[dict[str, Any]]:
 
 
 def matched_communities(bgp: model.Bgp) -> dict[str, str]:
-    """Return the values of the communities that route maps match, by name."""
+    """Return the communities that route maps match: the value of each community by its name."""
     asked = {term.match.community for policy in bgp.policies for term in policy.terms}
     values = {community.name: community.value for community in bgp.communities if community.name in asked}
     return dict(sorted(values.items()))
@@ -70,7 +70,7 @@ def _prefix_lists(bgp: model.Bgp, *, six: bool) -> list[dict[str, Any]]:
 
 
 def _peer_filters(bgp: model.Bgp) -> list[dict[str, Any]]:
-    """Return the peer filters, which list the AS numbers that discovered neighbors may have."""
+    """Return AVD's data for peer filters, which list the AS numbers that dynamically discovered neighbors may have."""
     filters: list[dict[str, Any]] = []
     for name, ranges in bgp.as_lists.items():
         numbers = [str(low) if low == high else f"{low}-{high}" for low, high in ranges]
@@ -83,7 +83,7 @@ def _peer_filters(bgp: model.Bgp) -> list[dict[str, Any]]:
 
 
 def _asked(match: model.Match, family: Family, values: Mapping[str, str]) -> dict[str, list[str]]:
-    """Return the conditions of a route map's term, under AVD's key ``match``."""
+    """Return the conditions of a route map's term, under AVD's key ``match``. ``values`` has the value of each community by name."""
     matches: list[str] = []
     if match.prefix_list:
         matches.append(f"{'ipv6' if family == 'ipv6' else 'ip'} address prefix-list {match.prefix_list}")
@@ -93,7 +93,7 @@ def _asked(match: model.Match, family: Family, values: Mapping[str, str]) -> dic
 
 
 def _done(action: model.Action, values: Mapping[str, str]) -> dict[str, list[str]]:
-    """Return the actions of a route map's term, under AVD's key ``set``."""
+    """Return the actions of a route map's term, under AVD's key ``set``. ``values`` has the value of each community by name."""
     actions: list[str] = []
     if action.local_preference is not None:
         actions.append(f"local-preference {action.local_preference}")
@@ -108,7 +108,7 @@ def _done(action: model.Action, values: Mapping[str, str]) -> dict[str, list[str
 
 
 def external_lists(config: model.DeviceConfig) -> dict[str, list[dict[str, Any]]]:
-    """Return the prefix lists and route maps for external routers, by AVD's keys. Keys without any list are included."""
+    """Return the prefix lists and route maps for external routers: lists of AVD's data, by AVD's keys. A key may have an empty list."""
     keys: dict[str, list[dict[str, Any]]] = {"prefix_lists": [], "ipv6_prefix_lists": [], "route_maps": []}
     for vrf in config.vrfs:
         routers = {external.router: external for external in vrf.external}
@@ -127,7 +127,7 @@ def external_lists(config: model.DeviceConfig) -> dict[str, list[dict[str, Any]]
 
 
 def external_sessions(vrf: model.Vrf) -> dict[str, Any]:
-    """Return the settings of a VRF's external neighbors and of their address families."""
+    """Return AVD's keys for a VRF's external neighbors and for their address families."""
     if not vrf.external:
         return {}
     keys: dict[str, Any] = {
@@ -159,7 +159,7 @@ def _family(peer: model.ExternalPeer) -> str:
 
 
 def bfd(timers: Bfd | None) -> dict[str, Any]:
-    """Return the BFD settings of a peer group; empty if ``timers`` is None."""
+    """Return AVD's keys for BFD on a peer group; empty if ``timers`` is None."""
     if timers is None:
         return {}
     every = timers.minimum_interval
@@ -170,7 +170,7 @@ AO_ALGORITHMS = {"ao-aes-128-cmac": "aes-128-cmac-96", "ao-hmac-sha-1": "hmac-sh
 
 
 def key_of(bgp: model.Bgp) -> dict[str, Any]:
-    """Return the reference to the profile of a peer group's TCP-AO keys; empty if there is none."""
+    """Return AVD's key with which a peer group refers to its profile of TCP-AO keys; empty if there is no such profile."""
     wanted = bgp.authentication
     if wanted is None or wanted.algorithm not in AO_ALGORITHMS:
         return {}
@@ -178,7 +178,10 @@ def key_of(bgp: model.Bgp) -> dict[str, Any]:
 
 
 def clear_keys(bgp: model.Bgp, groups: list[str]) -> dict[str, Any]:
-    """Return the TCP MD5 keys as text, because the schema accepts only keys that EOS has encrypted. ``groups`` are the peer groups with such keys."""
+    """Return the TCP MD5 keys of peer groups as configuration lines, under AVD's key ``eos_cli``; empty if TCP MD5 is not used.
+
+    The schema accepts only keys that EOS has encrypted. ``groups`` are the names of the peer groups.
+    """
     wanted = bgp.authentication
     if wanted is None or wanted.algorithm in AO_ALGORITHMS:
         return {}
@@ -186,7 +189,7 @@ def clear_keys(bgp: model.Bgp, groups: list[str]) -> dict[str, Any]:
 
 
 def key_profiles(config: model.DeviceConfig) -> list[dict[str, Any]]:
-    """Return the profiles of shared secrets, which hold the TCP-AO keys."""
+    """Return AVD's data for the profiles of shared secrets, which hold the TCP-AO keys."""
     wanted = config.bgp.authentication if config.bgp else None
     if wanted is None or wanted.algorithm not in AO_ALGORITHMS:
         return []
@@ -202,7 +205,7 @@ def key_profiles(config: model.DeviceConfig) -> list[dict[str, Any]]:
 
 
 def neighbor(session: model.Session, group: str) -> dict[str, Any]:
-    """Return the settings of a neighbor that is configured by its address."""
+    """Return AVD's data for a neighbor of a peer group that is configured by its address."""
     policies = {"route_map_in": session.import_policy, "route_map_out": session.export_policy}
     return {
         "ip_address": session.peer_address,
@@ -217,11 +220,14 @@ VXLAN_PORT = 4789
 """The UDP port of VXLAN (RFC 7348)."""
 
 BRIDGED_RD = 60000
-"""The number that is added to a VLAN number in the route distinguisher, so that VLANs do not collide with tenants, which count from 1."""
+"""The number that is added to a VLAN number in the route distinguisher of a VLAN.
+
+Tenants count from 1, so without it a VLAN and a tenant could have the same route distinguisher.
+"""
 
 
 def overlay_group(overlay: model.OverlayConfig) -> dict[str, Any]:
-    """Return the peer group of EVPN sessions. Two hops are allowed, because the neighbor's loopback is one hop behind the link."""
+    """Return AVD's data for the peer group of EVPN sessions. Two hops are allowed, because a session runs between loopbacks."""
     group: dict[str, Any] = {
         "name": names.OVERLAY_GROUP,
         "description": "EVPN, loopback to loopback",
@@ -235,7 +241,10 @@ def overlay_group(overlay: model.OverlayConfig) -> dict[str, Any]:
 
 
 def overlay_map(overlay: model.OverlayConfig) -> dict[str, Any]:
-    """Return the route map for routes that are sent to overlay neighbors. Spines add a community, and leaves reject routes with it."""
+    """Return AVD's data for the route map of routes that are sent to overlay neighbors.
+
+    The spines' map adds a community. The leaves' map rejects routes that have it.
+    """
     kind = community_kind(overlay.from_spine)
     if overlay.reflects:
         mark = [f"{kind} {overlay.from_spine} additive"]
@@ -247,13 +256,13 @@ def overlay_map(overlay: model.OverlayConfig) -> dict[str, Any]:
 
 
 def vrf_families(vrf: model.Vrf) -> list[str]:
-    """Return the address families of a tenant's prefixes and external routers, in AVD's words."""
+    """Return the address families of a tenant's prefixes and external routers, in AVD's words: ``ip`` for IPv4, and ``ipv6``."""
     known = [*vrf.prefixes, *vrf.loopbacks, *(external.session.local_address for external in vrf.external)]
     return sorted({"ipv6" if prefix.family == "ipv6" else "ip" for prefix in known})
 
 
 def vrf_instances(config: model.DeviceConfig, overlay: model.OverlayConfig, bgp: model.Bgp) -> list[dict[str, Any]]:
-    """Return the VRFs of tenants, as they are in ``router bgp``."""
+    """Return AVD's data for the VRFs of tenants under ``router bgp``."""
     width = len(overlay.neighbors) or 1
     return [
         {
@@ -273,7 +282,7 @@ def vrf_instances(config: model.DeviceConfig, overlay: model.OverlayConfig, bgp:
 
 
 def vlan_instances(config: model.DeviceConfig) -> list[dict[str, Any]]:
-    """Return the VLANs that EVPN extends, as they are in ``router bgp``."""
+    """Return AVD's data for the VLANs that EVPN extends, under ``router bgp``."""
     if config.mac_vrf is None:
         return []
     address = config.mac_vrf.route_distinguisher.rsplit(":", 1)[0]
@@ -289,7 +298,7 @@ def vlan_instances(config: model.DeviceConfig) -> list[dict[str, Any]]:
 
 
 def tunnels(config: model.DeviceConfig, overlay: model.OverlayConfig) -> dict[str, Any]:
-    """Return ``interface Vxlan1``; empty if the switch has no tunnels."""
+    """Return AVD's key for ``interface Vxlan1``; empty if the switch has no tunnels."""
     source = tunnel_source(config)
     if source is None:
         return {}
@@ -306,12 +315,12 @@ def tunnels(config: model.DeviceConfig, overlay: model.OverlayConfig) -> dict[st
 
 
 def _target(value: str) -> str:
-    """Return a route target ``target:A:B`` in EOS's form, ``A:B``."""
+    """Return a route target without its prefix ``target:``, as EOS writes it: ``A:B``."""
     return value.rpartition("target:")[2]
 
 
 def routing(config: model.DeviceConfig) -> dict[str, Any]:
-    """Return AVD's data for VRFs, policies, IS-IS, BGP and the overlay."""
+    """Return AVD's keys for VRFs, policies, IS-IS, BGP and the overlay of a device."""
     settings: dict[str, Any] = {
         "service_routing_protocols_model": "multi-agent",
         "spanning_tree": spanning_tree(config),
@@ -407,7 +416,10 @@ def _router_bgp(config: model.DeviceConfig, bgp: model.Bgp) -> dict[str, Any]:
 
 
 def _active(group: model.BgpGroup, family: str) -> dict[str, Any]:
-    """Return the keys that activate a group in an address family. If no session has an IPv4 address, IPv4 routes get IPv6 next hops (RFC 8950)."""
+    """Return AVD's keys that activate a peer group in an address family.
+
+    If no session of the group has an IPv4 address, IPv4 routes get IPv6 next hops (RFC 8950).
+    """
     keys: dict[str, Any] = {"name": group.name, "activate": True}
     numbered = any(session.peer_address and session.peer_address.family == "ipv4" for session in group.sessions)
     if family == "ipv4" and not numbered:

@@ -1,4 +1,4 @@
-"""Lint rules for EOS that AVD's schema does not check: rules about free text, references, and numbers that belong together.
+"""Rules that find mistakes which AVD's schema does not detect: in free text, references, and numbers that belong together.
 
 The ``why`` of a rule names its source, unless the rule follows from the meaning of the statements.
 """

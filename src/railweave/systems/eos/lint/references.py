@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 BGP = ("router bgp *", "**")
-"""The forms of BGP lines. They match also inside VRFs and address families."""
+"""The pattern of all lines below ``router bgp``, including those in VRFs and address families."""
 
 REFERENCES: References = {
     "QoS profile": ((("qos profile <name>",),), (("interface *", "service-profile <name>"),)),
@@ -55,7 +55,10 @@ REFERENCES: References = {
         (("management api **", "**", "ssl profile <name>"),),
     ),
 }
-"""The lines that define or use names and are not rows of a statement table."""
+"""By kind of name: (patterns of the lines that define such a name, patterns of the lines that use it).
+
+Lines that are in the statement tables are left out.
+"""
 
 
 @check(

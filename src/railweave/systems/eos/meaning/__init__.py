@@ -1,1 +1,1 @@
-"""Conversion between a ``DeviceConfig`` and the values of EOS's statement tables (``statements``)."""
+"""Conversion between a ``DeviceConfig`` and the objects that EOS's statement tables print and read (``statements``)."""

@@ -91,7 +91,10 @@ def _group(bgp: Bgp, group: BgpGroup) -> Iterator[Peer]:
 
 
 def _kept(peer: Peer, bgp: Bgp, bfd: Bfd | None) -> Peer:
-    """Return a peer group with its BFD timers and its key. A TCP MD5 key is in the group itself; a TCP-AO key is in a profile."""
+    """Return a peer group with the BFD timers and the authentication key of its sessions.
+
+    A TCP MD5 key is written in the group itself, a TCP-AO key in a profile that the group names.
+    """
     peer, key = replace(peer, bfd=bfd is not None, timers=bfd), bgp.authentication
     if key is None or key.algorithm == "md5":
         return replace(peer, password=key.key if key else None)
@@ -116,7 +119,10 @@ def _overlay(bgp: Bgp, overlay: OverlayConfig) -> list[Peer]:
 
 
 def _tenant(vrf: Vrf, bgp: Bgp, overlay: OverlayConfig) -> Router:
-    """Return the VRF of a tenant: it exports connected prefixes as type-5 routes, and has the sessions with external routers."""
+    """Return the BGP statements of a tenant's VRF, which exports its connected prefixes as EVPN type-5 routes.
+
+    They include the sessions with the tenant's external routers.
+    """
     ways = max(1, len(overlay.neighbors))
     external = [
         replace(

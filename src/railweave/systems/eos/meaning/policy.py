@@ -1,4 +1,7 @@
-"""Conversion between the routing policy of a device and its statements (``statements.policy``). Unlike on FRR, the entries of a list are below a header."""
+"""Conversion between the routing policy of a device and its statements (``statements.policy``).
+
+A prefix list is a section whose header has the name of the list. In FRR, each line of a list has the name instead.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +26,7 @@ FAMILIES: tuple[Family, ...] = ("ipv4", "ipv6")
 
 
 def policies_of(config: DeviceConfig) -> Iterator[Policies]:
-    """Yield the policies of a device: those of the fabric, one for each direction of a tenant's external routers, and those of the overlay."""
+    """Yield the routing policies of a device: of the fabric, of each direction of a tenant's external routers, and of the overlay."""
     if config.bgp is not None:
         yield _listed(frr.fabric_policies(config, config.bgp), _filters(config.bgp))
     for vrf in config.vrfs:
@@ -40,7 +43,7 @@ def _filters(bgp: Bgp) -> dict[str, PeerFilter]:
 
 
 def _listed(policies: Entries, filters: dict[str, PeerFilter] | None = None) -> Policies:
-    """Return the policies with the entries of each prefix list in one section. IPv4 lists come first."""
+    """Return the same policies with one section for each prefix list. IPv4 lists come first. ``filters`` are the peer filters, by name."""
     lists: dict[tuple[Family, str], list[ListEntry]] = {}
     for entry in sorted(policies.prefixes, key=lambda entry: FAMILIES.index(entry.family)):
         entries = lists.setdefault((entry.family, entry.name), [])
@@ -51,7 +54,7 @@ def _listed(policies: Entries, filters: dict[str, PeerFilter] | None = None) -> 
 
 @dataclass(frozen=True, slots=True)
 class Lists(frr.Lists):
-    """The lists and route maps of a configuration, by name. ``as_lists`` are the peer filters."""
+    """The lists and route maps of a configuration, by name. ``as_lists`` are the peer filters, as (first, last) AS numbers."""
 
     as_lists: dict[str, tuple[tuple[int, int], ...]]
 
@@ -62,7 +65,7 @@ class Lists(frr.Lists):
         return {name for name in chain.from_iterable(names) if name}
 
     def listed(self, policies: Sequence[Policy], unused: Collection[str]) -> tuple[Community, ...]:
-        """Return the communities to which policies refer, and the communities of all other lists except those in ``unused``."""
+        """Return the communities to which policies refer, and the communities of all other lists except the lists in ``unused``."""
         named = self.named(policies)
         names = {community.name for community in named}
         kept = {name: value for name, value in self.communities.items() if name in names or name not in unused}
@@ -71,7 +74,7 @@ class Lists(frr.Lists):
 
 
 def read_policies(reader: SectionReader) -> Lists:
-    """Return the lists and route maps of a text."""
+    """Return the prefix lists, community lists, peer filters and route maps of a configuration."""
     stated = POLICIES.read(reader.sections, reader)
     prefixes = tuple(
         PrefixEntry(

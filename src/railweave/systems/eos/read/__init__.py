@@ -1,7 +1,7 @@
 """Reader of Arista EOS's running configuration, whether railweave or someone else wrote it.
 
-The module of each subject marks the lines that it understands. ``reads`` in ``system.yaml`` lists known settings that
-``DeviceConfig`` does not represent.
+Each module of this package reads one area, for example QoS, and marks the lines that it understands. ``reads`` in
+``system.yaml`` lists known settings that ``DeviceConfig`` does not represent.
 """
 
 from __future__ import annotations
@@ -37,11 +37,11 @@ _PROMPT = re.compile(r"[\w.-]+(?:\([\w. /-]*\))?[#>] ?(?:(?:sh|sho|show|en|enabl
 _MORE = "--More--"
 _BANNER = re.compile(r"banner (?:login|motd|exec)")
 _TEXT = re.compile(r"action bash|comment|code(?: unit \S+)?")
-"""A pattern of the words that begin a text of several lines. A line ``EOF`` ends the text."""
+"""A pattern of lines that begin a text of several lines, for example a comment. A line ``EOF`` ends the text."""
 
 
 def sections_of(text: str) -> list[Section]:
-    """Return the statements of a text, each with its line number. JSON that is not in EOS's form has no statements.
+    """Return the statements of a text, each with its line number. JSON other than the output of EOS has no statements.
 
     Raises ``RenderError``, with the line number, if JSON is malformed or a banner does not end.
     """
@@ -103,9 +103,9 @@ def _of_json(text: str) -> list[Section]:
 
 
 def _commands(document: object) -> dict[str, Any] | None:
-    """Return the commands in an answer to ``show running-config | json``, or None if there are none.
+    """Return the ``cmds`` in the output of ``show running-config | json``, or None if it has none.
 
-    The answer may be as the CLI prints it, or as eAPI returns it.
+    The output may be that of the CLI or that of eAPI.
     """
     if isinstance(document, list):
         document = next(iter(cast("list[Any]", document)), None)
@@ -119,7 +119,7 @@ def _commands(document: object) -> dict[str, Any] | None:
 
 
 class _Lines:
-    """A search for the line numbers of keys in a JSON text. The keys must be requested in the order of the text."""
+    """A search for the line numbers of keys in a JSON text. Keys must be requested in the order in which the text has them."""
 
     def __init__(self, text: str) -> None:
         self._text = text
@@ -127,7 +127,7 @@ class _Lines:
         self._line = 1
 
     def of(self, key: str) -> int:
-        """Return the line number of the next occurrence of a key. If there is none, return the result of the last search."""
+        """Return the line number of the next occurrence of a key. If there is none, return the line number of the previous key."""
         at = self._text.find(json.dumps(key, ensure_ascii=False), self._place)
         if at >= 0:
             self._line += self._text.count("\n", self._place, at)
@@ -149,7 +149,7 @@ def _sections(commands: dict[str, Any], lines: _Lines, depth: int) -> Iterator[S
 __all__ = ["parsed", "printed", "read"]
 
 _TWO = {"router", "management", "vrf", "qos", "platform", "aaa", "ip", "ipv6", "mac", "system", "monitor", "service"}
-"""The first words of headers that identify a part of the configuration only together with the second word, such as ``router bgp``."""
+"""The first words of headers that identify a section only together with the second word, for example ``router bgp``."""
 _PLAIN = re.compile(r"[a-z][a-z-]*")
 
 
@@ -174,7 +174,10 @@ def read(texts: Mapping[str, str]) -> Reading:
 def _by_file(
     reader: SectionReader, files: Mapping[int, str]
 ) -> Iterator[tuple[str, list[tuple[int, str, str, Known]]]]:
-    """Yield (file, its lines). Each line is (line number, part of the configuration, path, whether the line was understood)."""
+    """Yield (file name, its lines). Each line is (line number, its top-level section, its path, True if it was understood).
+
+    ``files`` has the file name of each top-level section, by the ``id()`` of the section.
+    """
     lines: dict[str, list[tuple[int, str, str, Known]]] = {name: [] for name in files.values()}
     here, hierarchy = "", ""
     for section, path, understood in reader.lines():
@@ -185,7 +188,7 @@ def _by_file(
 
 
 def _hierarchy(line: str) -> str:
-    """Return the part of the configuration to which a top-level line belongs, for example ``router bgp``."""
+    """Return the one or two words that identify the section of a top-level line, for example ``router bgp``."""
     words = line.removeprefix("no ").removeprefix("default ").split()
     if len(words) > 1 and words[0] in _TWO and _PLAIN.fullmatch(words[1]):
         return " ".join(words[:2])

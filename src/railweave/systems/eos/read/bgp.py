@@ -1,4 +1,7 @@
-"""Derivation of BGP from the statements of ``router bgp``: its sessions, and the settings that all sessions share. The result has the types of FRR's reader."""
+"""Derivation of BGP from the statements of ``router bgp``: its sessions, and the settings that all sessions share.
+
+The classes of the result are those that the reader of FRR also uses.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +29,7 @@ if TYPE_CHECKING:
     from railweave.systems.frr.statements.bgp import Peer as AnyPeer
 
 NO_ADDRESS = Address("0.0.0.0")  # noqa: S104 - no program listens on it
-"""The address that ``DeviceConfig`` gets if the text lacks a required address."""
+"""The placeholder that ``DeviceConfig`` gets if the text lacks a required address."""
 SYNTAX = frr.Syntax(
     "eos",
     bfd=(("neighbor <name> bfd",), ("neighbor <name> bfd interval **",)),
@@ -37,7 +40,7 @@ SYNTAX = frr.Syntax(
 class Sessions(frr.Sessions):
     """The BGP sessions of the main instance or of a VRF.
 
-    ``usual`` are the BFD timers of neighbors without their own timers, as (timers on a link, timers over several hops).
+    ``usual`` are the BFD timers of neighbors without their own timers: (for sessions on a link, for sessions over several hops).
     """
 
     neighbor_of = staticmethod(neighbor)
@@ -57,12 +60,12 @@ class Sessions(frr.Sessions):
         self._usual, self._keys, self._taking = usual, keys, reader
 
     def statements(self, reader: SectionReader, *forms: str) -> Iterator[SelectedLine]:
-        """Yield the lines that match these forms, directly in the instance or the VRF."""
+        """Yield the lines that match these patterns and are directly below ``router bgp`` or below the VRF."""
         above = [f"vrf {self.here.vrf}"] if self.here.vrf else []
         return select(reader.sections, "router bgp *", *above, *forms)
 
     def lines(self, *forms: str) -> Iterator[SelectedLine]:
-        """Yield the lines that match these forms, in the instance or the VRF and in its address families."""
+        """Yield the lines that match these patterns, below ``router bgp`` or the VRF, and in its address families."""
         for form in forms:
             yield from self.statements(self._taking, form)
             yield from self.statements(self._taking, "address-family *", form)
@@ -75,17 +78,14 @@ class Sessions(frr.Sessions):
         return peer.timers or self._usual[0 if near else 1]
 
     def key(self, peer: AnyPeer) -> Authentication | None:
-        """Return the authentication key of a session, or None if it has none. The key is in a profile or on the neighbor's own line."""
+        """Return the authentication key of a session, or None if it has none. The key is in a profile or on a line of the neighbor."""
         profile = self._keys.get(peer.profile or "")
         if profile is None or not isinstance(peer, Peer) or peer.algorithm is None:
             return super().key(peer)
         return Authentication(profile.key, peer.algorithm, profile.key_id)
 
     def underlay(self) -> list[AnyPeer]:
-        """Return the neighbors of the underlay.
-
-        They exchange IPv4 or IPv6 routes, and are not overlay neighbors between loopbacks.
-        """
+        """Return the neighbors of the underlay: those that exchange IPv4 or IPv6 routes, except overlay neighbors between loopbacks."""
         routed = (peer for peer in self.peers if self.unicast(peer))
         return [peer for peer in routed if self.links[peer.name].interface or not self.evpn(peer)]
 
@@ -165,13 +165,16 @@ def process(reader: SectionReader, ports: Mapping[str, Port], lists: Lists, fall
 
 
 def _filters(here: Router) -> dict[str, str]:
-    """Return the first peer filter of each peer group. It limits the AS numbers of discovered neighbors."""
+    """Return the name of the peer filter of each peer group that has one. The filter limits the AS numbers of discovered neighbors."""
     discovering = [*here.listening, *here.neighbors.values()]
     return {each.group: each.peer_filter for each in reversed(discovering) if each.group and each.peer_filter}
 
 
 def _whole(stated: Router) -> Router:
-    """Return the instance with both unicast address families. A family without its own setting gets the setting of the instance."""
+    """Return the main BGP instance with both unicast address families and with EOS's defaults.
+
+    A family without its own statement, for example ``redistribute``, gets the setting of the instance.
+    """
     width = min(filter(None, (stated.ways, stated.ecmp)), default=1)
     families = {family: stated.unicast.get(family, Unicast()) for family in FAMILIES}
     return replace(
@@ -192,7 +195,11 @@ def _whole(stated: Router) -> Router:
 
 
 def _in_vrf(above: Router, stated: Router, name: str) -> Router:
-    """Return the instance of a VRF, extended by the peer groups of the main instance and the groups' settings in address families."""
+    """Return the BGP instance of the VRF ``name``, completed with the settings that it inherits from the main instance.
+
+    Inherited are the AS number and the peer groups, including the groups' settings in address families. ``above`` is the main instance;
+    ``stated`` has only the lines of the VRF.
+    """
     groups = {name: peer for name, peer in above.neighbors.items() if peer.is_group}
     here = {name: peer for name, peer in stated.neighbors.items() if peer.is_group or address(name)}
     by_default = above.unicast_by_default if stated.activates is None else stated.activates
@@ -208,16 +215,16 @@ def _in_vrf(above: Router, stated: Router, name: str) -> Router:
 
 
 def _interfaces(peer: AnyPeer) -> tuple[str, ...]:
-    """Return the interfaces on which a peer statement discovers neighbors; empty for any other statement."""
+    """Return the interfaces on which a peer statement discovers neighbors; empty if the statement names an address or a group."""
     return interface_names(peer.name.removeprefix(INTERFACE)) if peer.name.startswith(INTERFACE) else ()
 
 
 def _discovered(reader: SectionReader, here: Router, ports: Mapping[str, Port], lists: Lists) -> Iterator[Peer]:
-    """Yield neighbors whose address no line contains: those discovered on links, and those that open the session themselves.
+    """Yield the neighbors whose address is in no line.
 
-    Neighbors are discovered only if the switch routes IPv6; without IPv6 routing, it sends no router advertisements. A
-    neighbor may open a session on a link whose prefix has two addresses; the neighbor then has the address that is not the
-    switch's own (``other_end``).
+    - A neighbor may be discovered on a link by router advertisements, if the switch routes IPv6.
+    - A neighbor may open the session itself from an address in a ``bgp listen range``. If the prefix of the link has two
+      addresses, the neighbor has the one that is not the switch's (``other_end``).
     """
     groups = {name for name, peer in here.neighbors.items() if peer.is_group}
     routed = has(reader.sections, "ipv6 unicast-routing")
@@ -236,9 +243,9 @@ def _discovered(reader: SectionReader, here: Router, ports: Mapping[str, Port], 
 
 
 def _mark_undefined(sessions: Sessions, keys: Mapping[str, Authentication], reader: SectionReader) -> None:
-    """Mark lines with references to something undefined as not understood.
+    """Mark a line as not understood if it refers to an undefined neighbor, group or key profile.
 
-    Such lines refer to an undefined neighbor, group or key profile, or to a range that matches no link.
+    A ``bgp listen range`` that matches no link is marked, too.
     """
     known = sessions.here.neighbors
     for line in sessions.lines("neighbor <name> **", "no|default neighbor <name> activate"):
@@ -265,7 +272,10 @@ def _mark_undefined(sessions: Sessions, keys: Mapping[str, Authentication], read
 
 
 def bgp(reader: SectionReader, process: Process, lists: Lists, elsewhere: set[str]) -> Bgp:
-    """Return the BGP configuration of the default VRF. ``elsewhere`` are the names of route maps that only the overlay and VRFs use."""
+    """Return the BGP configuration of the default VRF. ``elsewhere`` has the names of route maps of the overlay and of VRFs.
+
+    Names that the default VRF uses, too, are removed from ``elsewhere``.
+    """
     here, sessions = process.here, process.sessions
     levels = [level for family in here.unicast.values() for level in family.peers.values()]
     peers = here.neighbors.values()
@@ -286,7 +296,7 @@ def bgp(reader: SectionReader, process: Process, lists: Lists, elsewhere: set[st
 
 
 def other_end(local: InterfaceAddress) -> Address | None:
-    """Return the other address of a link with two addresses, or None if the prefix contains more addresses."""
+    """Return the other address of a link whose prefix has two addresses, or None if the prefix has more."""
     bits = 128 if local.family == "ipv6" else 32
     if local.length not in {bits - 1, bits - 2}:
         return None

@@ -44,7 +44,7 @@ METRIC = 10
 
 
 def running(stanzas: Stanzas) -> tuple[set[str], set[str]]:
-    """Return (interfaces on which IS-IS has neighbors, interfaces whose prefixes IS-IS only advertises)."""
+    """Return (interfaces on which IS-IS has neighbors, passive interfaces, whose prefixes IS-IS advertises)."""
     there = set(stanzas.word("isis enable <value>"))
     quiet = {name for name, is_set in stanzas.flag("isis passive").items() if is_set} & there
     return there - quiet, quiet
@@ -58,7 +58,12 @@ def isis(
     order: Sequence[str],
     gateways: Mapping[str, Gateway],
 ) -> Isis | None:
-    """Return the IS-IS configuration, or None if the device has none. ``order`` has the names of ports in order, and ``gateways`` the gateway of each interface."""
+    """Return the IS-IS configuration, or None if the device has none.
+
+    - ``loopback``: the router id that EOS uses if none is set.
+    - ``order``: the names of the ports, in the order of the result.
+    - ``gateways``: the gateways for servers, by interface.
+    """
     header = reader.last("router isis <name>")
     if header is None:
         return None
@@ -95,7 +100,7 @@ def isis(
 
 
 def _bfd(stanzas: Stanzas, there: set[str]) -> Bfd | None:
-    """Return the BFD settings of IS-IS if all the interfaces ``there`` use BFD, otherwise None."""
+    """Return the BFD settings of IS-IS, or None unless every interface in ``there`` uses BFD. ``there`` are the interfaces with neighbors."""
     listening = {name for name, is_set in stanzas.flag("isis bfd").items() if is_set}
     bfd = EOS_BFD
     for name, line in stanzas.each("bfd interval <interval> min-rx <receive> multiplier <times>"):
@@ -113,7 +118,10 @@ MOST_LSAS = 12_000
 
 
 def ospf(stanzas: Stanzas, ports: Mapping[str, Port], loopback: Address) -> tuple[Ospf | None, list[SelectedLine]]:
-    """Return (the OSPF configuration or None, the lines about OSPF). ``DeviceConfig`` cannot represent OSPF on VLAN interfaces."""
+    """Return (the OSPF configuration or None, all lines about OSPF). OSPF on VLAN interfaces is marked as not understood.
+
+    ``loopback`` is the router id that EOS uses if none is set.
+    """
     reader = stanzas.reader
     header = reader.last("router ospf <id>")
     if header is None:
@@ -153,7 +161,10 @@ def ospf(stanzas: Stanzas, ports: Mapping[str, Port], loopback: Address) -> tupl
 def _areas(
     stanzas: Stanzas, ports: Mapping[str, Port], header: SelectedLine, lines: list[SelectedLine]
 ) -> dict[str, str]:
-    """Return the OSPF area of each interface, and append the lines that set areas to ``lines``."""
+    """Return the OSPF area of each interface, such as ``0.0.0.0``. The lines that set areas are appended to ``lines``.
+
+    ``header`` is the line ``router ospf``.
+    """
     reader, areas = stanzas.reader, dict[str, str]()
     for line in reader.each("network <prefix> area <area>", below=header):
         inside = prefix(line["prefix"])
@@ -174,7 +185,10 @@ def _areas(
 
 
 def _quiet(stanzas: Stanzas, areas: Mapping[str, str], header: SelectedLine, lines: list[SelectedLine]) -> set[str]:
-    """Return the interfaces on which OSPF does not look for neighbors: loopbacks and passive interfaces."""
+    """Return the interfaces on which OSPF does not look for neighbors: loopbacks and passive interfaces.
+
+    ``areas`` has the area of each OSPF interface. The lines that were read are appended to ``lines``.
+    """
     reader = stanzas.reader
     everywhere = reader.last("passive-interface default", below=header)
     lines += [everywhere] if everywhere else []
@@ -189,7 +203,7 @@ def _quiet(stanzas: Stanzas, areas: Mapping[str, str], header: SelectedLine, lin
 
 
 def area_id(text: str) -> str:
-    """Return an OSPF area number in the form of an address, for example ``0.0.0.0`` for ``0``. Other texts are returned unchanged."""
+    """Return an OSPF area number in dotted form, for example ``0.0.0.0`` for ``0``. Other texts are returned unchanged."""
     value = number(text, 0, 2**32 - 1)
     return text if value is None else ".".join(str(value >> shift & 255) for shift in (24, 16, 8, 0))
 
@@ -205,7 +219,7 @@ _KINDS: tuple[Kind, ...] = ("server", "fabric", "external")
 
 
 def device(reader: SectionReader, model: str, release: str) -> DeviceConfig:
-    """Return the configuration of a device. ``model`` and ``release`` are from the header of the text (``device_line``)."""
+    """Return the configuration of a device. ``model`` and ``release`` are from the line ``! device:`` of the text (``device_line``)."""
     stanzas = Stanzas(reader)
     interfaces = ports(stanzas)
     _channels(interfaces)
@@ -299,9 +313,9 @@ _ROUTING: dict[str, Family] = {
 
 
 def _enabled(reader: SectionReader, tenants: set[str]) -> dict[str, set[Family]]:
-    """Return the address families that each VRF routes.
+    """Return the address families that each VRF in ``tenants`` routes.
 
-    Statements that enable routing are marked as understood. ``no`` forms that contradict another statement are not.
+    Lines that enable routing are marked as understood. A ``no`` line that contradicts such a line is not.
     """
     families: dict[str, set[Family]] = {}
     for form, family in _ROUTING.items():
@@ -321,7 +335,7 @@ def _enabled(reader: SectionReader, tenants: set[str]) -> dict[str, set[Family]]
 
 
 def _silent(stanzas: Stanzas, routing: Process | None) -> None:
-    """Mark as not understood: statements that disable router advertisements on a link with neighbor discovery."""
+    """Mark lines as not understood if they disable router advertisements on an interface where BGP discovers neighbors."""
     names = routing.found_on if routing else set[str]()
     for form in ("ipv6 nd ra disabled", "ipv6 nd ra disabled all"):
         for name, line in stanzas.each(form):
@@ -352,15 +366,15 @@ _DEFAULT_ROUTES = {"0.0.0.0/0", "::/0"}
 _MANAGEMENT_VRFS = {"MGMT", "mgmt", "MANAGEMENT", "management"}
 """Common names for the VRF of the management port."""
 _MARKS = re.compile(r"\b(?:tag|name|metric) \S+")
-"""A pattern of attributes of a static route that do not affect its path."""
+"""A pattern of those attributes of a static route that do not affect the path of packets."""
 
 
 def _management_port(reader: SectionReader, interfaces: Mapping[str, Port]) -> tuple[Port | None, Address]:
-    """Return (the management port, its gateway).
+    """Return (the management port or None, its gateway).
 
-    In the default VRF, the gateway is the next hop of a default route through this port. No other static route is
-    understood. If the management port has no address, the gateway comes from a VRF that has a common name for management
-    and no interfaces.
+    In the default VRF, the gateway is the next hop of a default route through this port. All other static routes are marked
+    as not understood. If the management port has no address, the gateway is that of a VRF with a usual name, such as
+    ``MGMT``, and without interfaces.
     """
     port = next((port for port in interfaces.values() if port.name.startswith("Management") and port.addresses), None)
     used = {each.vrf for each in interfaces.values()}
@@ -380,13 +394,13 @@ def _management_port(reader: SectionReader, interfaces: Mapping[str, Port]) -> t
 
 
 def _of_vrf(words: list[str]) -> tuple[str, list[str]]:
-    """Return (the VRF of a static route, its other words). If the prefix or the next hop is missing, empty words are added."""
+    """Return (the VRF of a static route, the words after the VRF). The words are at least two; missing ones are empty."""
     vrf, rest = (words[1], words[2:]) if words[0] == "vrf" and len(words) > 1 else ("", words)
     return vrf, [*rest, "", ""] if len(rest) < 2 else rest
 
 
 def _router_id(interfaces: Mapping[str, Port]) -> Address:
-    """Return the router id that a switch uses if none is set: the IPv4 address of a loopback."""
+    """Return the router id that the switch uses if none is set: the first IPv4 address of a loopback."""
     return next((each.address for each in _loopbacks(interfaces) if each.family == "ipv4"), NO_ADDRESS)
 
 
@@ -397,7 +411,7 @@ def _loopbacks(interfaces: Mapping[str, Port]) -> list[InterfaceAddress]:
 
 
 def _pair(reader: SectionReader, interfaces: dict[str, Port]) -> None:
-    """Remove the ports that connect the two switches of an MLAG pair, because they lead to no server."""
+    """Remove the ports between the two switches of an MLAG pair from ``interfaces``, because they lead to no server."""
     for line in reader.each("mlag configuration", "local-interface <name>"):
         interfaces.pop(line["name"], None)
     for line in reader.each("mlag configuration", "peer-link <name>"):
@@ -407,7 +421,7 @@ def _pair(reader: SectionReader, interfaces: dict[str, Port]) -> None:
 
 
 def _fabric(stanzas: Stanzas, interfaces: Mapping[str, Port], speaker: Process | None) -> set[str]:
-    """Return the interfaces to other switches: those on which the routing protocol of the underlay runs."""
+    """Return the interfaces to other switches: those on which IS-IS or BGP of the underlay runs. ``speaker`` is the BGP configuration."""
     names = {name for name in running(stanzas)[0] if name in interfaces}
     return names | speaker.found_on | {*speaker.sessions.fabric_ports()} if speaker else names
 
@@ -420,7 +434,12 @@ def _gateways(
     outside: Mapping[str, str],
     names: Mapping[int, str],
 ) -> dict[str, Gateway]:
-    """Return the gateways for servers, by interface."""
+    """Return the gateways for servers, by interface.
+
+    - ``fabric``: the interfaces to other switches.
+    - ``outside``: the external router at each interface that leads to one.
+    - ``names``: the name of each VLAN.
+    """
     mac, sent = overlay.shared_mac(reader), overlay.advertisements(stanzas)
     named = catalog().systems["eos"].vlan_interface
     result: dict[str, Gateway] = {}
@@ -446,7 +465,13 @@ def _interfaces(
     known: QosProfiles,
     names: Mapping[int, str],
 ) -> tuple[Interface, ...]:
-    """Return the cabled ports: first the ports to servers, then those to switches, then those to external routers."""
+    """Return the cabled ports: first the ports to servers, then those to switches, then those to external routers.
+
+    - ``fabric``: the interfaces to other switches.
+    - ``outside``: the external router at each interface that leads to one.
+    - ``known``: the QoS profiles of the switch.
+    - ``names``: the name of each VLAN.
+    """
     kinds: dict[str, Kind] = {}
     tagged: dict[str, list[Port]] = {}
     for port in interfaces.values():

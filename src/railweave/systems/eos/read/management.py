@@ -39,7 +39,10 @@ _FLOODS = ("broadcast", "multicast", "unknown-unicast")
 
 
 def security(reader: SectionReader, stanzas: Stanzas, *, protected: bool) -> Security | None:
-    """Return the protection of logins and server ports, or None if neither is configured and the control plane is not protected."""
+    """Return the settings of logins and the protection of server ports, or None if nothing of this is configured.
+
+    ``protected`` is True if the control plane has rules; the result is then never None.
+    """
     settings = Security(_login(reader), _aaa(reader), _edge_ports(reader, stanzas))
     return settings if protected or settings != Security() else None
 
@@ -94,9 +97,9 @@ def _servers(reader: SectionReader, word: str, port_word: str) -> Iterator[Login
 
 
 def _edge_ports(reader: SectionReader, stanzas: Stanzas) -> EdgePorts | None:
-    """Return the protection of server ports, or None if no port has any. ``DeviceConfig`` has one storm-control limit for all kinds of traffic and all ports.
+    """Return the protection of server ports, or None if no port has any.
 
-    A line with a different limit for the same port is marked as not understood.
+    ``DeviceConfig`` has only one storm-control limit. A line with a second limit for the same port is marked as not understood.
     """
     guarded = any(stanzas.flag("spanning-tree bpduguard enable").values())
     stanzas.flag("spanning-tree portfast")
@@ -112,7 +115,10 @@ def _edge_ports(reader: SectionReader, stanzas: Stanzas) -> EdgePorts | None:
 
 
 def snmp_clients(reader: SectionReader, community: SelectedLine | None) -> tuple[Prefix, ...]:
-    """Return the prefixes from which the SNMP community may be used. They are in the access lists that the community's line names."""
+    """Return the prefixes from which clients may use the SNMP community.
+
+    They are in the access lists that the line of the community (``community``) names.
+    """
     words = community.line.split()[4:] if community else []
     lists = {"ip": "", "ipv6": ""}
     if words[:1] == ["ipv6"] and len(words) > 1:
@@ -136,7 +142,7 @@ def snmp_clients(reader: SectionReader, community: SelectedLine | None) -> tuple
 
 
 def _source(words: str) -> Prefix | None:
-    """Return the source prefix in the words of a rule, or None for other words. ``host`` with an address is a host prefix."""
+    """Return the prefix in words such as ``10.0.0.0/8`` or ``host 10.0.0.1``, or None for other words."""
     host = words.removeprefix("host ")
     if host != words:
         return prefix(f"{host}/{128 if ':' in host else 32}")
@@ -161,13 +167,13 @@ _PORTS = {
     "https": 443,
     "www": 80,
 }
-"""The port numbers by EOS's names of ports."""
+"""The port number of each name that EOS uses in access lists."""
 
 
 def control_plane(
     reader: SectionReader, stanzas: Stanzas, management: str, links: Collection[str]
 ) -> ControlPlane | None:
-    """Return the control-plane rules, or None if no access list is bound to the control plane.
+    """Return the control-plane rules, or None if no access list is applied to the control plane.
 
     ``management`` is the VRF of the management port. ``links`` are the names of ports that do not lead to servers.
     """
@@ -195,7 +201,7 @@ def control_plane(
 
 
 def _passes(reader: SectionReader, word: str, name: str) -> bool:
-    """Return True if the last line of a list permits all packets that no other line matches."""
+    """Return True if the last line of an access list permits all packets. ``word`` is ``ip`` or ``ipv6``."""
     header = reader.last(f"{word} access-list {name}")
     lines = list(reader.each("<number> permit|deny <words...>", below=header)) if header else []
     last = max(lines, key=_number_of, default=None)
@@ -209,9 +215,10 @@ def _number_of(line: SelectedLine) -> int:
 
 
 def _bound(reader: SectionReader, management: str) -> tuple[dict[str, Family], dict[str, Family]]:
-    """Return the access lists of the control plane by name, with their address families, as two dicts.
+    """Return two dictionaries with the access lists of the control plane: the address family of each list, by its name.
 
-    The first has the lists for packets on fabric ports, the second those for packets on the management port.
+    The first dictionary has the lists for packets on fabric ports, the second those for packets on the management port.
+    ``management`` is the VRF of the management port.
     """
     network: dict[str, Family] = {}
     managed: dict[str, Family] = {}
@@ -250,7 +257,10 @@ def _rules(
 def _permitted(
     line: SelectedLine, name: str, family: Family, plane: Plane
 ) -> tuple[ControlRule, tuple[Prefix, ...]] | None:
-    """Return (the rule of a permit line, its source prefixes), or None if the line has words that a rule cannot represent."""
+    """Return (the rule of a permit line, its source prefixes), or None if the line has words that a rule cannot represent.
+
+    ``name`` is the name of the rule. ``plane`` says if the packets arrive on network ports or on the management port.
+    """
     protocol = _PROTOCOLS.get(line["protocol"])
     words = line["words"].split()
     source = _address(words)
@@ -268,7 +278,10 @@ def _permitted(
 
 
 def _address(words: list[str]) -> tuple[Prefix, ...] | None:
-    """Remove an address from the beginning of the words, and return it as a prefix. The result is empty for ``any``, and None for other words."""
+    """Remove an address or a prefix from the beginning of ``words``, and return it as a tuple with one prefix.
+
+    The tuple is empty for ``any``. The result is None for other words.
+    """
     word = words.pop(0) if words else ""
     if word == "any":
         return ()
@@ -280,7 +293,10 @@ def _address(words: list[str]) -> tuple[Prefix, ...] | None:
 
 
 def _port(words: list[str]) -> tuple[PortRange, ...] | None:
-    """Remove port numbers from the beginning of the words, and return them. The result is empty if there are none, and None if they are invalid."""
+    """Remove a condition on port numbers from the beginning of ``words``, and return the ranges of ports.
+
+    The result is empty if there is no such condition, and None if it is invalid.
+    """
     if words[:1] == ["eq"] and len(words) > 1:
         ranges: list[PortRange] = []
         del words[0]
@@ -300,7 +316,10 @@ def _number(word: str) -> int | None:
 
 
 def _server_ports(reader: SectionReader, names: dict[str, Family]) -> Iterator[ServerPortRule]:
-    """Yield the rules that drop packets from servers. Lines with the same protocol and port form one rule."""
+    """Yield the rules that drop packets from servers. Lines with the same protocol and port form one rule.
+
+    ``names`` has the address family of each access list, by its name.
+    """
     for name, family in names.items():
         word = "ip" if family == "ipv4" else "ipv6"
         rules: dict[tuple[str, PortRange], list[Prefix]] = {}
@@ -361,7 +380,7 @@ def _one(reader: SectionReader, *forms: str) -> str:
 
 
 def _hosts(reader: SectionReader, form: str) -> Iterator[str]:
-    """Yield the servers in the lines of this form, as addresses or names. The VRF in the line is left out."""
+    """Yield the servers in the lines that match this pattern, as addresses or names. The VRF in the line is left out."""
     for line in reader.each(form):
         words = line.line.split()[2:]
         words = words[2:] if words[:1] == ["vrf"] else words
@@ -376,7 +395,7 @@ def _hosts(reader: SectionReader, form: str) -> Iterator[str]:
 _USER = re.compile(
     r"(privilege (\d|1[0-5]) ?)?(role \S+ ?)?(shell \S+ ?)?(secret (0 |5 |sha512 |\* ?)?\S*|nopassword)?"
 )
-"""A pattern of those words after a user name that are understood, in EOS's order."""
+"""A pattern of the words after a user name that railweave understands, in EOS's order."""
 
 
 def _users(reader: SectionReader) -> dict[str, User]:
@@ -468,7 +487,7 @@ def _services(reader: SectionReader) -> Services:
 
 
 def _banner(reader: SectionReader) -> str:
-    """Return the text of the login banner: the lines before ``EOF``."""
+    """Return the text of the login banner, up to the line ``EOF``."""
     banners = [section for section in reader.sections if section.line.startswith("banner login\n")]
     for section in banners:
         reader.mark_understood(section)

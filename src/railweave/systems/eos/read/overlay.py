@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 VLAN = "Vlan"
 EOS_RA = RouterAdvertisements(max_interval=200, min_interval=66, hop_limit=64, link_mtu=True)
-"""The default values of EOS's router advertisements (EOS user manual, IPv6: interval 200 s, lifetime 1800 s, hop limit 64).
+"""The defaults of EOS's router advertisements (EOS user manual, IPv6: interval 200 s, lifetime 1800 s, hop limit 64).
 
 According to RFC 4861, the shortest interval is a third of the longest.
 """
@@ -54,9 +54,9 @@ def vlans(reader: SectionReader) -> dict[int, str]:
 
 
 def advertisements(stanzas: Stanzas) -> Callable[[Port], RouterAdvertisements | None]:
-    """Return a function that returns the router advertisements of an interface.
+    """Read the lines about router advertisements, and return a function that gives those of an interface.
 
-    Its result is None if the interface has no IPv6 address or does not send router advertisements.
+    That function returns None if the interface has no IPv6 address or does not send router advertisements.
     """
     reader = stanzas.reader
     off = stanzas.flag("ipv6 nd ra disabled") | {name: True for name, _ in stanzas.each("ipv6 nd ra disabled all")}
@@ -97,7 +97,7 @@ def advertisements(stanzas: Stanzas) -> Callable[[Port], RouterAdvertisements | 
 
 
 def _leave_strange(reader: SectionReader, lines: Iterable[SelectedLine], port: Port) -> None:
-    """Mark prefixes in an interface's router advertisements as not understood if the interface has no address in them."""
+    """Mark a line that advertises a prefix as not understood if the interface has no address in that prefix."""
     held = {address.prefix for address in port.addresses}
     for line in lines:
         if prefix(line["prefix"]) not in held:
@@ -105,7 +105,7 @@ def _leave_strange(reader: SectionReader, lines: Iterable[SelectedLine], port: P
 
 
 def _prefix(line: SelectedLine) -> dict[str, int | bool]:
-    """Return the lifetimes and flags of an advertised prefix. The result is empty if the line contains unknown words."""
+    """Return the lifetimes and flags of an advertised prefix, by field of ``RouterAdvertisements``. Empty if the line has unknown words."""
     words = line.line.split()[4:]
     flags = {"on_link": "no-onlink" not in words, "autonomous": "no-autoconfig" not in words}
     plain = [word for word in words if word not in {"no-onlink", "no-autoconfig"}]
@@ -122,6 +122,8 @@ def gateway(
 ) -> model.Gateway:
     """Return the gateway of an interface.
 
+    - ``name``: the name of the gateway.
+    - ``vlan``: the number of its VLAN, or None for a routed port.
     - ``names``: the names of VLANs, by number.
     - ``sent``: the router advertisements of the interface.
     - ``mac``: the MAC address of shared gateways. It is ignored unless the gateway is shared.
@@ -158,7 +160,12 @@ _VALUE = re.compile(r"\S+:\d+")
 
 @dataclass
 class Tunnels:
-    """The settings of ``interface Vxlan1``: the loopback from which tunnels start, and the VNIs."""
+    """The settings of ``interface Vxlan1``.
+
+    - ``source``: the loopback from which tunnels start.
+    - ``six``: True if tunnels use IPv6 addresses.
+    - ``vlans`` and ``vrfs``: the VNI of each VLAN and each VRF.
+    """
 
     source: str = ""
     six: bool = False
@@ -195,7 +202,7 @@ def tunnels(stanzas: Stanzas) -> Tunnels:
 def overlay(
     reader: SectionReader, process: Process, ports: Mapping[str, Port], ends: Tunnels, lists: Lists
 ) -> model.OverlayConfig | None:
-    """Return the EVPN sessions and the tunnel endpoints, or None if no session carries EVPN."""
+    """Return the EVPN sessions and the tunnel endpoints, or None if no session carries EVPN. ``ends`` is ``interface Vxlan1``."""
     sessions, here = process.sessions, process.here
     evpn = here.evpn or Evpn()
     peers = [peer for peer in sessions.peers if sessions.evpn(peer)]
@@ -242,14 +249,14 @@ def overlay(
 
 
 def _on_link(sessions: Sessions, peer: AnyPeer) -> bool:
-    """Return True if a session starts from an address on the link to the neighbor."""
+    """Return True if the local address of a session is on the link to the neighbor, and not on a loopback."""
     return not peer.update_source and bool(sessions.links[peer.name].interface)
 
 
 def mark_family_unknown(
     reader: SectionReader, sessions: Sessions, peer: AnyPeer, families: Collection[str], *forms: str
 ) -> None:
-    """Mark lines about a neighbor or its group as not understood, if they match these forms and are in one of the address families."""
+    """Mark lines as not understood if they match one of these patterns, are about a neighbor or its group, and are in one of the families."""
     for line in sessions.lines(*forms):
         if line["name"] in {peer.name, peer.group} and line.chain[-2].line.removeprefix("address-family ") in families:
             reader.mark_unknown(line)
@@ -262,10 +269,9 @@ def maps_of(process: Process) -> set[str]:
 
 
 def _endpoints(ports: Mapping[str, Port], ends: Tunnels, local: Address) -> tuple[model.TunnelEndpoint, ...]:
-    """Return the addresses at which tunnels end.
+    """Return the addresses at which tunnels end: those of the loopback that ``interface Vxlan1`` names.
 
-    They are the addresses of the loopback that ``interface Vxlan1`` names. If the address of the overlay sessions is among
-    them, only that address is returned.
+    If ``local``, the address of the overlay sessions, is among them, only ``local`` is returned.
     """
     if ends.source not in ports or ports[ends.source].vrf:
         return ()
@@ -280,7 +286,7 @@ def _endpoints(ports: Mapping[str, Port], ends: Tunnels, local: Address) -> tupl
 def _from_spine(maps: Iterable[str], lists: Lists, reader: SectionReader) -> str:
     """Return the community that spines add to routes so that leaves do not send these routes back; empty if there is none.
 
-    EVPN route maps with any other content are marked as not understood.
+    ``maps`` are the route maps of EVPN sessions. If they have any other content, the lines that apply them are marked as not understood.
     """
     mark = lists.mark(set(maps))
     if mark is None:
@@ -291,7 +297,11 @@ def _from_spine(maps: Iterable[str], lists: Lists, reader: SectionReader) -> str
 def mac_vrf(
     reader: SectionReader, process: Process, ends: Tunnels, names: Mapping[int, str], members: Iterable[tuple[str, int]]
 ) -> model.MacVrf | None:
-    """Return the VLANs that EVPN extends, as one instance, or None if there are none. ``members`` are pairs of port and VLAN."""
+    """Return the VLANs that EVPN extends, as one bridging instance, or None if there are none.
+
+    - ``names``: the name of each VLAN.
+    - ``members``: (port, VLAN) for each VLAN of each port.
+    """
     bridged: list[model.BridgedVlan] = []
     first, name, whole = "", MAC_VRF, ""
     sections = (("vlan", process.here.vlans), ("vlan-aware-bundle", process.here.bundles))
@@ -319,7 +329,7 @@ def mac_vrf(
 
 
 def mark_forms_unknown(reader: SectionReader, *forms: str) -> None:
-    """Mark the lines of these forms as not understood."""
+    """Mark lines as not understood. ``forms`` is their path: a pattern for each section above the lines, then the pattern of the lines."""
     for line in select(reader.sections, *forms):
         reader.mark_unknown(line)
 
@@ -327,9 +337,9 @@ def mark_forms_unknown(reader: SectionReader, *forms: str) -> None:
 def vrfs(
     reader: SectionReader, process: Process, ends: Tunnels, lists: Lists
 ) -> tuple[tuple[model.Vrf, ...], set[str], dict[str, str]]:
-    """Return (VRFs of tenants, names of route maps for external routers, external router by port).
+    """Return (VRFs of tenants, names of route maps for external routers, name of the external router by interface).
 
-    The VRFs do not have the prefixes of gateways yet.
+    The field ``prefixes`` of the VRFs is still empty.
     """
     tenants: list[model.Vrf] = []
     maps: set[str] = set()
@@ -366,9 +376,9 @@ def vrfs(
 def advertised_prefixes(
     reader: SectionReader, process: Process, vrf: str, lists: Lists, prefixes: Sequence[Prefix]
 ) -> tuple[Prefix, ...]:
-    """Return those ``prefixes`` of gateways that the route maps of ``redistribute connected`` accept.
+    """Return the members of ``prefixes`` that a VRF advertises: those that the route maps of ``redistribute connected`` accept.
 
-    A route map whose result cannot be computed is marked as not understood.
+    If the result of a route map cannot be computed, the lines that use it are marked as not understood.
     """
     here = process.vrfs[vrf].here
     for family in FAMILIES:
@@ -387,7 +397,7 @@ def advertised_prefixes(
 
 
 def with_loopback(vrf: model.Vrf, ports: Mapping[str, Port]) -> model.Vrf:
-    """Return the VRF with the addresses and the number of its loopback. A VRF without a loopback is returned unchanged."""
+    """Return the VRF with the addresses and the interface number of its loopback. A VRF without a loopback is returned unchanged."""
     loopbacks = [
         port for port in ports.values() if port.vrf == vrf.name and port.name.startswith(_LOOPBACK) and port.addresses
     ]
@@ -400,7 +410,10 @@ def with_loopback(vrf: model.Vrf, ports: Mapping[str, Port]) -> model.Vrf:
 
 
 def _targets(*levels: Iterable[str]) -> tuple[str, ...]:
-    """Return the route targets of a VRF, which are set in the VRF itself and in its address families."""
+    """Return the route targets of a VRF, such as ``target:65000:10``, without duplicates.
+
+    ``levels`` are the route targets in the VRF itself and in its address families.
+    """
     return tuple(dict.fromkeys(f"target:{target}" for level in levels for target in level))
 
 

@@ -1,4 +1,4 @@
-"""Derivation of ports and loopbacks from the lines below ``interface``. Other modules find their purpose later."""
+"""Derivation of ports and loopbacks from the lines below ``interface``. Other modules determine whether a port leads to a server or a switch."""
 
 from __future__ import annotations
 
@@ -30,12 +30,19 @@ DEFAULT_MTU = 1500
 _FLAGS = {"shutdown": "shutdown", "switchport": "bridged", "ip proxy-arp": "proxy_arp", "ipv6 enable": "six"}
 _WORDS = {"vrf <value>": "vrf", "vrf forwarding <value>": "vrf", "service-profile <value>": "profile"}
 _NUMBERS = {"mtu <value>": ("mtu", 68, 65535), "encapsulation dot1q vlan <value>": ("tag", 1, 4094)}
-"""The lines whose value becomes a field of ``Port`` unchanged: (the field, the lowest value, the highest value)."""
+"""By line: (the field of ``Port`` that gets the number, the lowest number, the highest number)."""
 
 
 @dataclass
 class Port:
-    """The settings of an interface. ``virtual`` are the addresses that other switches share."""
+    """The settings of an interface.
+
+    - ``virtual``: True if the addresses are shared with other switches.
+    - ``bridged``: True if the port is switched, not routed.
+    - ``six``: True if IPv6 is enabled.
+    - ``tag``: the VLAN tag of a subinterface.
+    - ``group``: the number of the link aggregation.
+    """
 
     name: str
     description: str = ""
@@ -63,17 +70,17 @@ class Port:
 
     @property
     def speaks_six(self) -> bool:
-        """Return True if neighbors on the interface can be discovered by IPv6."""
+        """Return True if IPv6 runs on the interface, so that neighbors can be discovered there."""
         return self.six or any(address.family == "ipv6" for address in self.addresses)
 
     @property
     def frame(self) -> int:
-        """The MTU in bytes including the Ethernet header, as in the design."""
+        """The MTU in bytes including the Ethernet header. The design counts MTUs in this way."""
         return self.mtu + ETHERNET_HEADER
 
     @property
     def parent(self) -> str:
-        """The name of the port to which a subinterface belongs; other interfaces return their own name."""
+        """The port of a subinterface, such as ``Ethernet1`` for ``Ethernet1.5``. For other interfaces, their own name."""
         return self.name.partition(".")[0]
 
 
@@ -133,7 +140,7 @@ def _mark_unrepresented(stanzas: Stanzas, interfaces: Mapping[str, Port]) -> Non
 
 
 def _waiting(reader: SectionReader, interfaces: dict[str, Port]) -> None:
-    """Remove addresses that are not in effect.
+    """Remove addresses that are configured but not in effect.
 
     They are on front-panel ports that are switched (no ``no switchport``), and on VLAN interfaces that are shut down.
     """
@@ -155,7 +162,7 @@ def _speed(port: Port, text: str) -> bool:
 
 
 def _error_correction(stanzas: Stanzas, interfaces: dict[str, Port]) -> None:
-    """Read forward error correction. If a port allows several kinds, its two ends negotiate one, so the kind is unknown and marked as not understood."""
+    """Read forward error correction (FEC). A port that allows several kinds negotiates one of them, so these lines are marked as not understood."""
     lines: dict[str, list[SelectedLine]] = {}
     for form in ("error-correction encoding *", "no error-correction encoding **"):
         for name, line in stanzas.each(form):
@@ -212,7 +219,7 @@ def _switchport(stanzas: Stanzas, interfaces: dict[str, Port]) -> None:
 
 
 def vlans_of(port: Port, known: Collection[int]) -> tuple[int, ...]:
-    """Return the VLANs that a port carries, beginning with the untagged VLAN. ``known`` are the VLANs of the switch."""
+    """Return the VLANs that a port carries, with the untagged VLAN first. ``known`` are all VLANs of the switch."""
     if not port.bridged:
         return ()
     if not port.trunk:

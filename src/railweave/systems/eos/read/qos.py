@@ -1,7 +1,8 @@
 """Derivation of QoS: traffic classes by number, PFC, queues, ECN marking, buffers, the PFC watchdog, and load balancing over next-hop groups.
 
-EOS has numbers where the design has names. A class gets the name of the default design's class with the same function
-(``no-loss``, ``cnp``, ``network-control``, ``best-effort``). If there is none, its name is ``class-`` and its number.
+In EOS, traffic classes have numbers; in the design, they have names. A class gets the name that the default design uses
+for the same function (``no-loss``, ``cnp``, ``network-control``, ``best-effort``). All other classes are named
+``class-`` and the number.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ QUEUES = 7
 """The highest number of a queue, traffic class or PFC priority."""
 
 PROFILE = "pfc"
-"""The name of the PFC profile of all paused ports. One profile is enough, because EOS has the same headroom for all ports."""
+"""The name of the PFC profile of all ports with PFC. One profile is enough, because EOS has the same headroom for all ports."""
 
 _CNP, _CONTROL, _DSCPS = 48, 56, 64
 _UNITS = {"bytes": 1, "kbytes": 1000, "mbytes": 1_000_000}
@@ -69,7 +70,7 @@ class QosProfiles:
     found: dict[str, _Profile]
 
     def pauses(self, name: str, *, otherwise: bool) -> bool:
-        """Return True if the profile of this name enables PFC. If no profile at all enables PFC, return ``otherwise``."""
+        """Return True if the profile of this name enables PFC. Return ``otherwise`` if the switch has no profile with PFC."""
         if not any(profile.pauses for profile in self.found.values()):
             return otherwise
         return name in self.found and self.found[name].pauses
@@ -130,7 +131,11 @@ def _queue(reader: SectionReader, below: SelectedLine) -> _Queue:
 
 
 def qos(reader: SectionReader, known: QosProfiles, bound: Mapping[str, str]) -> QosConfig | None:
-    """Return the QoS of a device, or None if no port has a profile. ``bound`` has the name of the profile of each port."""
+    """Return the QoS of a device, or None if no port has a QoS profile.
+
+    - ``known``: the QoS profiles of the switch.
+    - ``bound``: the name of the profile of each port.
+    """
     dscps = _dscps(reader)
     queue_of = _queues(reader)
     _marked(reader, dscps)
@@ -192,7 +197,10 @@ def _dscps(reader: SectionReader) -> dict[int, tuple[int, ...]]:
 
 
 def _leave_rest(reader: SectionReader, dscps: Mapping[int, tuple[int, ...]], default: int) -> None:
-    """Mark the DSCPs of the default class as not understood if some of the 64 DSCPs are in no class. EOS then chooses the class of these DSCPs."""
+    """Mark the DSCP lines of the default class as not understood if this class takes all remaining DSCPs, but some DSCPs have no class.
+
+    EOS chooses the class of a DSCP without a line. ``dscps`` has the DSCPs of each traffic class.
+    """
     rest = dscps.get(default, ())
     others = [dscp for group, values in dscps.items() if group != default for dscp in values]
     if len(rest) > _DSCPS // 4 and sorted((*rest, *others)) != list(range(_DSCPS)):
@@ -213,7 +221,10 @@ def _queues(reader: SectionReader) -> dict[int, int]:
 
 
 def _marked(reader: SectionReader, dscps: Mapping[int, tuple[int, ...]]) -> None:
-    """Mark as understood: the statements that set the DSCP of tunnel headers, if each class uses its own first DSCP."""
+    """Read the lines that set the DSCP of tunnel headers by traffic class.
+
+    A line is marked as not understood if it does not give a class that class's lowest DSCP. ``dscps`` has the DSCPs of each class.
+    """
     for line in reader.each("qos map traffic-class <groups...> to dscp <value>"):
         groups, value = numbers(",".join(line["groups"].split()), QUEUES), number(line["value"], 0, _DSCPS - 1)
         if groups is None or any(value != min(dscps.get(group, ()), default=None) for group in groups):
@@ -221,19 +232,25 @@ def _marked(reader: SectionReader, dscps: Mapping[int, tuple[int, ...]]) -> None
 
 
 def _default(dscps: Mapping[int, tuple[int, ...]], main: _Profile) -> int:
-    """Return the traffic class of unmarked packets: the class of DSCP 0 or, if no class has DSCP 0, the first lossy class."""
+    """Return the traffic class of unmarked packets: the class of DSCP 0 or, if no class has DSCP 0, the first lossy class.
+
+    ``dscps`` has the DSCPs of each traffic class. ``main`` is the QoS profile of most ports.
+    """
     zero = next((group for group, values in dscps.items() if 0 in values), None)
     lossy = next((queue for queue in sorted(main.queues) if queue not in main.lossless), -1)
     return lossy if zero is None else zero
 
 
 def _named(values: tuple[int, ...], *, whole: bool) -> tuple[int, ...]:
-    """Return the DSCPs to list for a class. If ``whole`` is True and the class has more than a quarter of all DSCPs, only DSCP 0 is listed."""
+    """Return the DSCPs that ``DeviceConfig`` lists for a class: all of them, or only DSCP 0 for a default class with many.
+
+    ``whole`` is True for the default class; more than a quarter of all DSCPs are many.
+    """
     return (0,) if whole and len(values) > _DSCPS // 4 else values
 
 
 def _ecn(marking: Marking | None) -> Ecn | None:
-    """Return the ECN marking of a class. Thresholds that equal EOS's defaults are left out."""
+    """Return the ECN thresholds of a class as in the design, or None. Thresholds that equal EOS's defaults are left out."""
     if marking is None:
         return None
     default = catalog().systems["eos"].marking
@@ -247,7 +264,10 @@ def _ecn(marking: Marking | None) -> Ecn | None:
 
 
 def _names(classes: Mapping[int, TrafficClass], default: int) -> Iterator[tuple[int, str]]:
-    """Yield a name for each traffic class, which shows its function. If several classes have the same function, only the first gets the name."""
+    """Yield (number, name) of each traffic class. The name shows the function of the class, for example ``no-loss``.
+
+    If several classes have the same function, only the first gets that name. ``default`` is the number of the default class.
+    """
     taken: set[str] = set()
     for place, traffic_class in classes.items():
         name = f"class-{place}"
@@ -296,19 +316,19 @@ class _Thresholds:
                     self._queues[queue] = value
 
     def mark_others_unknown(self, groups: Collection[int], queues: Collection[int]) -> None:
-        """Mark as not understood: the thresholds of priority groups and queues that no class uses."""
+        """Mark the thresholds of all other priority groups and queues as not understood. The parameters are those that classes use."""
         for way, place, line in self._lines:
             if place not in (groups if way == "ingress" else queues):
                 self._taking.mark_unknown(line)
 
     def of_queue(self, queue: int) -> int | None:
-        """Return the threshold index of a queue, or None if the queue has the default."""
+        """Return the index of a queue's dynamic threshold, or None if it is the default."""
         index = self._queues.get(queue, DEFAULT_THRESHOLD)
         return None if index == DEFAULT_THRESHOLD else index
 
 
 def _index(text: str) -> int | None:
-    """Return the index of a dynamic threshold, or None for other texts. The indexes 0 to 10 mean 1/128 to 8."""
+    """Return the index of a dynamic buffer threshold such as ``1/128``, or None for other texts. Indexes 0 to 10 mean 1/128 to 8."""
     match = _FRACTION.fullmatch(text)
     value = int(match[1]) if match else 0
     power = value.bit_length() - 1
@@ -336,7 +356,10 @@ def _watchdog(reader: SectionReader) -> Watchdog | None:
 
 
 def balancing(reader: SectionReader, families: tuple[Family, ...]) -> BalancingConfig:
-    """Return the load balancing over next-hop groups. A table size alone does not enable adaptive routing (AVD, description of ``flow_set_size``)."""
+    """Return the load balancing over next-hop groups. A table size without ``distribution dynamic`` does not enable dynamic load balancing.
+
+    Source: AVD, description of ``flow_set_size``.
+    """
     distribution = "ip hardware fib load-balance distribution dynamic"
     dynamic = reader.last(distribution)
     sized = reader.last(f"{distribution} flow-set-size <value>")

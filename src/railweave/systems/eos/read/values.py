@@ -1,6 +1,6 @@
 """Functions that convert words of statements to values, and section headers to names.
 
-The result is None if the text does not have such a value. The line is then marked as not understood.
+Most return None if the text has no such value. The caller then marks the line as not understood.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _HIDDEN = re.compile(
     r"|message-digest-key|authentication-key)(?: (?:\d{1,5}|\da|sha\d{1,3}|md5)(?= ))* (?!(?:\d{1,5}|\da|sha\d{1,3}|md5) ))|cvauth=\w+,)"
     r"(?!<secret:|shared-secret |profile )(\S+)"
 )
-"""A pattern of a secret and the words before it. It has no possessive quantifier: Python 3.11.2 matches those of groups wrongly."""
+"""A pattern of a secret and the words before it. Possessive quantifiers are avoided: Python 3.11.2 matches them wrongly in groups."""
 
 _NUMBER = re.compile(r"[0-9]{1,10}")
 _KIND = re.compile(r"[A-Za-z]+(?:-[A-Za-z]+)?")
@@ -44,7 +44,7 @@ def number(text: str, low: int = 0, high: int = 2**32 - 1) -> int | None:
 
 @lru_cache(maxsize=1 << 14)
 def address(text: str) -> Address | None:
-    """Return the address in a text, or None if the text is not an address, or is one with a zone."""
+    """Return the address in a text, or None if the text is no address or has an IPv6 zone such as ``%eth0``."""
     try:
         return Address.read(text) if "%" not in text else None
     except ValueError:
@@ -70,7 +70,7 @@ def interface_address(text: str) -> InterfaceAddress | None:
 
 
 def redacted(line: str) -> str:
-    """Return a line for display, with the values of secrets replaced."""
+    """Return a line for display, with secrets replaced by ``<secret:?>``."""
     return _HIDDEN.sub(r"\1<secret:?>", line)
 
 
@@ -106,9 +106,9 @@ def interface_names(text: str) -> tuple[str, ...]:
 
 
 def peer_of(description: str) -> tuple[str, str]:
-    """Return the (device, port) at the other end from a description such as ``spine1 Ethernet1/1``. Both are empty for other descriptions.
+    """Return (device, port) at the other end from a description such as ``spine1 Ethernet1/1``. Both are empty for other descriptions.
 
-    The forms of Arista's generator are read too: `P2P_LINK_TO_SPINE1_Ethernet1` and `SERVER_host1_eth0`.
+    Descriptions of Arista's generator are read too: `P2P_LINK_TO_SPINE1_Ethernet1` and `SERVER_host1_eth0`.
     """
     match = _GENERATED.fullmatch(description)
     return (match[1], match[2]) if match else far_end(description)
@@ -133,7 +133,7 @@ class Stanzas:
         self.names = tuple(dict.fromkeys(name for names, _ in self._found for name in names))
 
     def each(self, *forms: str) -> Iterator[tuple[str, SelectedLine]]:
-        """Yield (interface, line) for every line in an ``interface`` section that matches ``forms``."""
+        """Yield (interface, line) for every line in an ``interface`` section that matches one of the patterns in ``forms``."""
         for names, header in self._found:
             if header.below:
                 for line in self.reader.each(*forms, below=header):
@@ -141,15 +141,15 @@ class Stanzas:
                         yield name, line
 
     def last(self, *forms: str) -> dict[str, SelectedLine]:
-        """Return the last line of each interface that matches ``forms``, by interface."""
+        """Return, by interface, the last line that matches one of the patterns in ``forms``."""
         return dict(self.each(*forms))
 
     def word(self, form: str) -> dict[str, str]:
-        """Return the word in the slot ``<value>`` of the last matching line, by interface."""
+        """Return, by interface, the word at ``<value>`` in the last line that matches the pattern ``form``."""
         return {name: line["value"] for name, line in self.each(form)}
 
     def number(self, form: str, low: int = 0, high: int = 2**32 - 1) -> dict[str, int]:
-        """Return the number in the slot ``<value>`` of the last matching line, by interface.
+        """Return, by interface, the number at ``<value>`` in the last line that matches the pattern ``form``.
 
         Lines without a number from ``low`` to ``high`` are left out, and marked as not understood.
         """
@@ -163,7 +163,7 @@ class Stanzas:
         return values
 
     def flag(self, line: str) -> dict[str, bool]:
-        """Return the state of a setting by interface: True if the line is present, False if it is present after ``no`` or ``default``."""
+        """Return, by interface: True if the line is present, False if ``no`` or ``default`` precedes it. Later lines override earlier ones."""
         flags: dict[str, bool] = {}
         for name, statement in self.each(f"** {line}"):
             before = statement.line.removesuffix(line).strip()
@@ -175,7 +175,7 @@ class Stanzas:
 
 
 def bfd_of(line: SelectedLine) -> Bfd | None:
-    """Return the BFD settings from the slots ``interval``, ``receive`` and ``times`` of a line.
+    """Return the BFD settings from the words ``interval``, ``receive`` and ``times`` of a line.
 
     Return None if a value is out of range, or if the intervals of the two directions differ.
     """
@@ -186,7 +186,7 @@ def bfd_of(line: SelectedLine) -> Bfd | None:
 
 
 def key_profiles(reader: SectionReader) -> dict[str, Authentication]:
-    """Return the profiles of shared secrets by name. If a profile has several keys, the first one is used."""
+    """Return the keys of ``session shared-secret profile``, by profile. If a profile has several keys, the first one is used."""
     profiles: dict[str, Authentication] = {}
     for security in reader.each("management security"):
         for header in reader.each("session shared-secret profile <name>", below=security):

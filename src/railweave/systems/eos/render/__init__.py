@@ -1,6 +1,6 @@
 """Rendering of Arista EOS: ``eos.conf``, a running configuration, and ``avd.json``, the same configuration in the data model of Arista's AVD.
 
-The two files are computed separately, so that AVD's generator can validate one by the other (docs/folder.md#outside-validators).
+The two files are computed separately, so that AVD's generator can check one against the other (docs/folder.md#outside-validators).
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def files(config: DeviceConfig) -> dict[str, str]:
 
 
 def lines(config: DeviceConfig) -> list[str]:
-    """Return every line, preceded by the headers of its sections."""
+    """Return every statement as its parent headers and the line, joined by `` / ``, for example ``interface Ethernet1 / mtu 9214``."""
     return flat(tree(config))
 
 

@@ -161,11 +161,11 @@ ROUTING = (
     "ip community-list",
     "peer-filter",
 )
-"""The first words of lines that affect the computed routes (``routes``)."""
+"""The first words of lines that affect the routes that railweave computes (``routes``)."""
 
 
 def gaps(config: DeviceConfig) -> list[Finding]:
-    """Return findings about parts that EOS cannot express, and about the operator's own lines."""
+    """Return findings about parts of the design that EOS cannot express, and about the operator's own lines."""
     findings = [*left_out_findings(config), *_balancing(config), *_qos(config), *_management(config)]
     if config.overlay and len(config.overlay.endpoints) > 1:
         findings.append(NO_COLOR_ENDPOINTS.finding(config.name))
@@ -231,7 +231,7 @@ def _qos(config: DeviceConfig) -> Iterator[Finding]:
 
 
 def _mru_in_table(config: DeviceConfig, qos: QosConfig) -> bool:
-    """Return True if the headroom comes from the platform's table, although the port's MRU differs from its MTU.
+    """Return True if the headroom comes from the platform's table, which is wrong if the port's MRU differs from its MTU, as here.
 
     Only a port with the largest headroom is checked.
     """

@@ -19,7 +19,7 @@ CIPHERS = {
     "gcm-aes-xpn-128": "aes128-gcm-xpn",
     "gcm-aes-xpn-256": "aes256-gcm-xpn",
 }
-"""EOS's words for MACsec ciphers, by the design's name."""
+"""EOS's names of MACsec ciphers, by the name in the design."""
 
 
 def wanted(config: DeviceConfig) -> Macsec | None:
@@ -28,12 +28,15 @@ def wanted(config: DeviceConfig) -> Macsec | None:
 
 
 def key_line(profile: Macsec) -> str:
-    """Return the line with the key in clear text. EOS encrypts the key when it reads the line. AVD's schema accepts only encrypted keys."""
+    """Return the line with the placeholder of the key, which is in clear text (type 0). EOS encrypts the key when it reads the line.
+
+    In ``avd.json``, the schema of AVD accepts only encrypted keys.
+    """
     return f"key {profile.key_name} 0 {secret(profile.key)}"
 
 
 def macsec(config: DeviceConfig) -> list[Section]:
-    """Return ``mac security``; empty if no link is encrypted."""
+    """Return the section ``mac security``; empty if no link is encrypted."""
     profile = wanted(config)
     if profile is None:
         return []

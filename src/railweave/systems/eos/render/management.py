@@ -22,7 +22,10 @@ REMOTE_ROLES = {"super-user": "network-admin", "operator": "network-operator", "
 
 
 def logins(wanted: Management) -> Iterator[Section]:
-    """Yield the lines about the order of login methods, the login servers and the limits. Local users can log in if no server answers."""
+    """Yield the lines about the order of login methods, the login servers, and the limits of sessions.
+
+    EOS accepts local users if no login server answers.
+    """
     servers, limits = wanted.aaa(), wanted.login()
     methods = "local"
     if servers:
@@ -43,7 +46,11 @@ def logins(wanted: Management) -> Iterator[Section]:
 
 
 def _server(word: str, server: LoginServer, port: str) -> str:
-    """Return the line of a login server (EOS manual, User Security). It contains the port only if the port is not the protocol's default."""
+    """Return the line of a login server (EOS manual, User Security).
+
+    - ``word``: the protocol, for example ``radius-server``.
+    - ``port``: the keyword before the port number. The line has a port only if it is not the default of the protocol.
+    """
     ported = f" {port} {server.port}" if server.port else ""
     return f"{word} host {server.host} vrf {names.MANAGEMENT_VRF}{ported} timeout {server.timeout} key 0 {names.secret(server.key)}"
 
@@ -127,7 +134,7 @@ def _list(ip: str, name: str, lines: Iterable[str]) -> Section:
 
 
 def _permitted(wanted: ControlPlane, rules: Iterable[ControlRule]) -> list[str]:
-    """Return a permit line for each source and port range, then a line that denies all other packets."""
+    """Return a permit line for each source and port range of the rules, then a line that denies all other packets."""
     lines: list[str] = []
     family: Family = "ipv4"
     for rule in rules:
@@ -184,11 +191,14 @@ SEVERITIES = {
     "info": "informational",
     "any": "debugging",
 }
-"""EOS's words for severities. The most severe comes first."""
+"""EOS's name of each syslog severity. The most severe comes first."""
 
 
 def trap_level(wanted: Management) -> str | None:
-    """Return the level of remote logging, or None if there is no log server. EOS has one level for all servers, so the most detailed level that a server needs applies."""
+    """Return EOS's name of the severity down to which messages are sent to log servers, or None if there is no server.
+
+    EOS has one level for all servers, so the most detailed level that a server needs applies.
+    """
     order = list(SEVERITIES)
     levels = [order.index(syslog.severity) for syslog in wanted.syslog]
     return SEVERITIES[order[max(levels)]] if levels else None

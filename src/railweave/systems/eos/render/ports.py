@@ -28,10 +28,13 @@ FEC_LINES: Mapping[Fec, str] = {
     "none": "no error-correction encoding",
     "fc": "error-correction encoding fire-code",
 }
-"""The line for each kind of forward error correction (arista.avd, schema of ``ethernet_interfaces``: ``error_correction_encoding``)."""
+"""The line for each kind of forward error correction. ``""`` is Reed-Solomon, the default of the design.
+
+Source: arista.avd, schema of ``ethernet_interfaces``: ``error_correction_encoding``.
+"""
 
 MOST_LANES = {100: 4, 200: 4}
-"""The number of lanes that a module in an unsplit port uses if it has fewer lanes than the port, by speed in Gb/s (AVD, ethernet_interfaces.speed)."""
+"""The largest number of lanes of a module at a speed in Gb/s, if it is smaller than the port's (AVD, ethernet_interfaces.speed)."""
 
 
 class Loopback(NamedTuple):
@@ -43,12 +46,12 @@ class Loopback(NamedTuple):
 
 
 def family(address: Addressed) -> str:
-    """Return EOS's word for the address family of an address: ``ip`` or ``ipv6``."""
+    """Return EOS's keyword for the address family of an address: ``ip`` or ``ipv6``."""
     return "ipv6" if address.family == "ipv6" else "ip"
 
 
 def speed(port: Interface) -> str:
-    """Return the speed with the number of lanes, such as ``400g-4``. On EOS, this value alone configures a breakout."""
+    """Return the speed with the number of lanes, such as ``400g-4``. On EOS, this keyword also splits the port."""
     return f"{port.speed_gbps}g-{min(port.lanes, MOST_LANES.get(port.speed_gbps, port.lanes))}"
 
 
@@ -58,7 +61,7 @@ def vlan_ids(config: DeviceConfig) -> dict[str, int]:
 
 
 def loopbacks(config: DeviceConfig) -> tuple[Loopback, ...]:
-    """Return the loopback of the router id and of sessions, and the loopback of tunnel endpoints if they have separate addresses."""
+    """Return the loopback with the router id and, if tunnel endpoints have their own addresses, a second loopback with these."""
     ends = {endpoint.address for endpoint in config.overlay.endpoints} if config.overlay else set[Address]()
     sources = {config.loopback.address, config.overlay.loopback if config.overlay else None}
     apart = tuple(prefix for prefix in config.loopbacks() if prefix.address in ends - sources)
@@ -107,7 +110,7 @@ def interfaces(config: DeviceConfig) -> Iterator[Section]:
 
 
 def secondary(addresses: Sequence[Addressed]) -> list[str]:
-    """Return the ending of each address's line: ``" secondary"`` for every IPv4 address except the first, and empty for all others."""
+    """Return the ending of the line of each address: ``" secondary"`` for every IPv4 address except the first, otherwise empty."""
     four = [address for address in addresses if address.family == "ipv4"]
     return [" secondary" if address in four[1:] else "" for address in addresses]
 
@@ -138,7 +141,7 @@ def _port(config: DeviceConfig, port: Interface, gateway: Gateway | None) -> lis
 
 
 def tagged_name(port: Interface) -> str:
-    """Return the name of the subinterface of a port to an external router with a VLAN tag."""
+    """Return the name of the subinterface, such as ``Ethernet1.5``, of a port to an external router with a VLAN tag."""
     return f"{port.name}.{port.unit_vlan}"
 
 
@@ -153,7 +156,7 @@ def _addressed(port: Interface) -> list[str]:
 
 
 def bridged(port: Interface, gateway: Gateway | None) -> bool:
-    """Return True if a port is a member of a VLAN, or is planned to be a member."""
+    """Return True if a port to servers is switched: its gateway is not on the port itself (``gateway`` is None)."""
     return port.kind == "server" and gateway is None
 
 

@@ -17,21 +17,21 @@ if TYPE_CHECKING:
     from railweave.model.device.qos_model import TrafficClass, Watchdog
 
 ACTIONS = {"drop": "drop", "forward": "notify-only"}
-"""EOS's words for the watchdog's action on packets of a stuck queue. ``notify-only`` lets the packets pass."""
+"""EOS's keyword for the watchdog's action on packets of a stuck queue. ``notify-only`` lets the packets pass."""
 
 FIXED_QUEUE = 7
-"""The queue of control traffic. EOS always maps it to traffic class 7."""
+"""The number of the queue for control traffic. EOS always maps this queue to traffic class 7."""
 
 GUARANTEED_PERCENT = 1
-"""The guaranteed bandwidth, in percent, of a queue that the PFC watchdog monitors. It is lower than the share that follows from the queue's weight.
+"""The guaranteed bandwidth, in percent, of a queue that the PFC watchdog monitors. Its weight gives the queue a larger share.
 
 The watchdog skips a queue without guaranteed bandwidth, because strict queues could starve it (public guide to RoCEv2
-on EOS 4.36, section 8, after Arista's manual). The form is AVD's
+on EOS 4.36, section 8, after Arista's manual). The keyword is that of AVD's
 ``qos_profiles.uc_tx_queues.bandwidth_guaranteed_percent``.
 """
 
 DEFAULT_THRESHOLD = 7
-"""The index of the dynamic buffer threshold for a traffic class that does not set one. Index 7 means alpha 1."""
+"""The index of the dynamic buffer threshold for a traffic class without a configured threshold. Index 7 means alpha 1."""
 
 
 def profile_of(config: DeviceConfig, port: str) -> str:
@@ -46,13 +46,13 @@ def _unpaused(qos: QosConfig, port: str) -> bool:
 
 
 def profiles(qos: QosConfig) -> dict[str, bool]:
-    """Return the QoS profiles that ports need. The value is True for a profile with PFC."""
+    """Return the names of the QoS profiles that ports need, each with True if the profile has PFC."""
     needed = {QOS_PROFILE: bool(lossless(qos))}
     return {**needed, UNPAUSED_PROFILE: False} if any(_unpaused(qos, port) for port in qos.ports) else needed
 
 
 def dscp_map(qos: QosConfig) -> list[str]:
-    """Return the lines that map every DSCP to a traffic class. EOS would put a DSCP without a line into its own default class."""
+    """Return the lines that map every DSCP to a traffic class. EOS would map a DSCP without a line to EOS's default class."""
     by_class = {traffic_class.queue: list(traffic_class.dscp) for traffic_class in qos.classes.values()}
     named = {dscp for values in by_class.values() for dscp in values}
     rest = qos.classes.get(qos.default_class)
@@ -66,12 +66,12 @@ def dscp_map(qos: QosConfig) -> list[str]:
 
 
 def threshold(index: int) -> str:
-    """Return a dynamic threshold in EOS's form. The indexes 0 to 10 mean 1/128 to 8."""
+    """Return the dynamic threshold of an index as a fraction such as ``1/8``. The indexes 0 to 10 mean 1/128 to 8."""
     return str(Fraction(alpha(index)))
 
 
 def seconds(milliseconds: int) -> str:
-    """Return a time in milliseconds as seconds, in EOS's form."""
+    """Return a time in milliseconds as a number of seconds, for example ``0.2``."""
     return f"{milliseconds / 1000:g}"
 
 
@@ -88,18 +88,24 @@ def lossless(qos: QosConfig) -> list[int]:
 
 
 def headroom_bytes(qos: QosConfig) -> int:
-    """Return the headroom of a priority group in bytes. It is the largest that any port needs, because EOS has one value for all ports of a queue profile."""
+    """Return the headroom of a priority group in bytes: the largest that any port needs.
+
+    EOS has one value for all ports of a queue profile.
+    """
     return max((profile.headroom_bytes for profile in qos.profiles), default=0)
 
 
 def pool_bytes(config: DeviceConfig, qos: QosConfig) -> int | None:
-    """Return the limit in bytes of the headroom pool, or None if the catalog does not have the hardware."""
+    """Return the limit of the headroom pool in bytes, or None if the catalog does not have this switch model."""
     model = catalog().switches.get(config.model)
     return None if model is None else round(model.buffer.shared_mb * 1e6 * qos.buffers.headroom / 100)
 
 
 def watchdog_default(watchdog: Watchdog) -> dict[str, str]:
-    """Return the watchdog's timers in seconds, as text, by EOS's keywords. A queue counts as stuck if it sends nothing for ``detection`` polling intervals."""
+    """Return the watchdog's timers as strings in seconds, such as ``0.2``, by EOS's keyword.
+
+    A queue counts as stuck if it sends nothing for ``detection`` polling intervals.
+    """
     return {
         "timeout": seconds(watchdog.poll_interval * watchdog.detection),
         "recovery-time": seconds(watchdog.recovery),
@@ -108,7 +114,7 @@ def watchdog_default(watchdog: Watchdog) -> dict[str, str]:
 
 
 def class_of_service(config: DeviceConfig) -> Iterator[Section]:
-    """Yield the QoS configuration, without the lines that bind it to ports."""
+    """Yield the QoS configuration, without the lines that apply it to ports."""
     qos = config.qos
     if qos is None:
         return
@@ -146,7 +152,7 @@ def _pfc(qos: QosConfig) -> list[str]:
 
 
 def _queue(qos: QosConfig, name: str, *, watched: bool) -> Section:
-    """Return the lines of a profile's queue. ``watched`` is True if the PFC watchdog must monitor the queues of lossless classes."""
+    """Return the section of one queue in a QoS profile. ``watched`` is True if the PFC watchdog must monitor the lossless queues."""
     traffic_class = qos.classes[name]
     strict = traffic_class.priority == "strict-high"
     share = (
@@ -190,7 +196,7 @@ def _buffers(config: DeviceConfig, qos: QosConfig) -> Iterator[Section]:
 def flow_set_size(config: DeviceConfig) -> int:
     """Return EOS's number for the size of a flowset table: 1 means 256 entries per group, 7 means 16384.
 
-    The result is 0 if EOS does not have the size. In that case, no line is rendered.
+    The result is 0 if EOS has no number for the size; then no line is rendered.
 
     Source: AVD 6.4, schema of ``ip_hardware.fib.load_balance_distribution.dynamic.flow_set_size``. The field of the
     chip has the same numbers (Broadcom SDKLT, DLB_ECMP: 256 entries, doubled ``FLOW_SET_SIZE - 1`` times).

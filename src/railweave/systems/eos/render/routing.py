@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def virtual_mac(config: model.DeviceConfig) -> str:
-    """Return the MAC address of shared gateways, or an empty string if there are none. All shared gateways of a switch have the same one."""
+    """Return the MAC address that all shared gateways of the switch have, or an empty string if there are no such gateways."""
     return next((gateway.mac for gateway in config.gateways if gateway.mac), "")
 
 
@@ -24,18 +24,18 @@ def bridged(config: model.DeviceConfig) -> tuple[model.BridgedVlan, ...]:
 
 
 def shared_gateways(config: model.DeviceConfig) -> list[Section]:
-    """Return the line with the MAC address of the gateways of extended VLANs; empty if there are none."""
+    """Return the line that sets the MAC address of shared gateways; empty if there are none."""
     mac = virtual_mac(config)
     return [line(f"ip virtual-router mac-address {mac}")] if mac else []
 
 
 def vxlan_lines(config: model.DeviceConfig) -> list[str]:
-    """Return the lines of ``interface Vxlan1``."""
+    """Return the lines of ``interface Vxlan1`` that give each extended VLAN its VNI."""
     return [f"vxlan vlan {vlan.vlan} vni {vlan.vni}" for vlan in bridged(config)]
 
 
 def families(vrf: model.Vrf) -> tuple[str, ...]:
-    """Return the address families of a tenant's prefixes and external routers, in EOS's words."""
+    """Return EOS's keywords (``ip``, ``ipv6``) for the address families of a tenant's prefixes and external routers."""
     return tuple({"ipv4": "ip", "ipv6": "ipv6"}[family] for family in vrf.families())
 
 

@@ -1,7 +1,7 @@
-"""The state of an EOS switch: the queries, and the conversion of the answers.
+"""The state of an EOS switch: the queries, and the conversion of EOS's answers.
 
-The forms of answers are those that ANTA, NAPALM and SuzieQ read; their test data are public. Fields whose form none of
-them shows are in ``NOT_READ``.
+The layout of the answers is known from ANTA, NAPALM and SuzieQ, whose code and test data are public. Fields that none
+of these three shows are listed in ``NOT_READ``.
 """
 
 from __future__ import annotations
@@ -116,7 +116,7 @@ _FEC = Fields(
 def _interfaces(
     answer: Value, errors: Value, discards: Value, phy: Value, drops: Value, ipv6: Value, ipv4: Value
 ) -> dict[str, InterfaceState]:
-    """Return the interfaces in ``show interfaces``, with counters, FEC and addresses from the other answers."""
+    """Return the interfaces in ``show interfaces``, by name, with counters, FEC and addresses from the other answers."""
     addresses = _addresses(ipv6, ipv4)
     made: dict[str, InterfaceState] = {}
     for row, (name,) in rows(answer, "interfaces/*"):
@@ -164,7 +164,7 @@ _SLOT = Fields(Optic, "vendor=mfgName part=modelName serial=serialNum")
 
 
 def _optics(answer: Value, slots: Value, thresholds: Value) -> dict[str, Optic]:
-    """Return the optics by port. If EOS lists the lanes of a port under separate names, the result has each of these names."""
+    """Return the optics by port. If EOS lists each lane of a port under its own name, the result has all these names."""
     made: dict[str, Optic] = {}
     for row, (name,) in rows(answer, "interfaces/*"):
         levels = [row.get(key).number() for key in ("txPower", "rxPower", "txBias")]
@@ -187,7 +187,7 @@ def _optics(answer: Value, slots: Value, thresholds: Value) -> dict[str, Optic]:
 
 
 def _channels(limits: Value) -> tuple[Lane, ...]:
-    """Return the sent and received light of each lane; empty if the answer has no values by channel."""
+    """Return the sent and received light of each lane; empty if the answer does not have values for each lane."""
     ways = [{key: element for element, (key,) in rows(limits, f"{way}/channels/*")} for way in ("txPower", "rxPower")]
     return tuple(
         Lane(int(channel), *(way[channel].number() if channel in way else None for way in ways))
@@ -227,7 +227,7 @@ _MARKS = numbered("intfQueueCounters/*/queueCounters/*", Fields(Queue, "ecn_mark
 
 
 def _queues(answer: Value, marks: Value) -> dict[str, PortQueues]:
-    """Return the counters of queues by port: sent and dropped packets by traffic class, and ECN marks by queue."""
+    """Return, by port, the counters of its queues: sent and dropped packets by traffic class, and ECN marks by queue."""
     made = _QUEUES(answer)
     for name, queues in _MARKS(marks).items():
         here = made.setdefault(name, {})
@@ -258,7 +258,7 @@ def _clock(answers: Answers) -> Clock | None:
 
 
 def _commit(open_sessions: Value) -> Commit:
-    """Return the state of commits: whether a change waits for confirmation. EOS does not show who made the last change."""
+    """Return the state of commits: True in ``pending`` if a commit waits for confirmation. EOS does not show who made the last change."""
     waits = "pendingCommitTimer" in column("sessions/*/state")(open_sessions)
     return Commit(pending=open_sessions.get("commitTimerSessionName").there or waits)
 

@@ -27,7 +27,7 @@ def full_name(name: str | None) -> str | None:
 
 
 def _as_number(value: Value) -> int | None:
-    """Return an AS number, or None if the answer has none. The answer has it as a number, as text, or in the form ``65000.1``."""
+    """Return an AS number, which EOS gives as a number, as digits or as ``65000.1``, or None if the answer has none."""
     text = value.text()
     match = _AS_NUMBER.fullmatch(text) if text else None
     if text and match is None:
@@ -61,7 +61,7 @@ _NEIGHBOR_ENTRY = Fields(
 ipv6_neighbors = listed("..ipV6Neighbors", _NEIGHBOR_ENTRY)
 """Return the neighbor cache in ``show ipv6 neighbors``. EOS does not show the state of entries."""
 ipv4_neighbors = listed("..ipV4Neighbors", _NEIGHBOR_ENTRY)
-"""Return the ARP table in ``show ip arp`` (NAPALM reads the same command)."""
+"""Return the ARP table in ``show ip arp``. NAPALM reads the same command."""
 
 adjacencies = listed(
     "vrfs/*/isisInstances/*/neighbors/*/adjacencies[]",
@@ -71,7 +71,7 @@ adjacencies = listed(
         level=choice({"level-1": 1, "level-2": 2, "level-1-2": 3}),
     ),
 )
-"""Return the adjacencies of every VRF and instance in ``show isis neighbors vrf all``, in the form that ANTA reads."""
+"""Return the adjacencies of every VRF and instance in ``show isis neighbors vrf all``. ANTA reads the same fields."""
 
 _SESSION = Fields(
     protocols.BgpSession,
@@ -192,7 +192,7 @@ def _route(vrf: str, prefix: str, entry: Value | None, paths: tuple[protocols.Pa
 
 
 def _drops(entry: Value) -> str | None:
-    """Return the reason why a route drops packets, or None if it does not: an action other than forwarding, or the next hop ``Null0``."""
+    """Return why a route drops packets: an action other than forwarding, or the next hop ``Null0``. None if it does not drop them."""
     action = entry.get("routeAction").lower()
     null = next(
         (
@@ -227,7 +227,10 @@ def not_forwarding(answers: Answers) -> dict[str, tuple[str, ...]] | None:
 
 
 def filters(ipv6: Value, ipv4: Value) -> tuple[protocols.PacketFilter, ...]:
-    """Return the access lists that are bound to ports, from ``show ip access-lists summary`` and ``show ipv6 access-lists summary`` (networking-arista reads both)."""
+    """Return the access lists that are bound to ports, from ``show ipv6 access-lists summary`` and ``show ip access-lists summary``.
+
+    networking-arista reads the same two commands.
+    """
     ways = ("configuredIngressIntfs", "configuredEgressIntfs")
     filters: list[protocols.PacketFilter] = []
     for row in (row for answer in (ipv6, ipv4) for row in answer.all("aclList")):
@@ -267,7 +270,7 @@ _VRF = Fields(
 
 
 def vrfs(answer: Value, bindings: Value) -> dict[str, protocols.VrfState]:
-    """Return the VRFs in ``show vrf``, with their VNIs from ``show vxlan vni``."""
+    """Return the VRFs in ``show vrf``, by name, with their VNIs from ``show vxlan vni``."""
     numbers = {vni.vrf: vni.vni for vni in vnis(bindings).values() if vni.vrf}
     return {name: _VRF(entry, name, vni=numbers.get(name)) for entry, (name,) in rows(answer, "vrfs/*")}
 
@@ -276,7 +279,7 @@ _VNI = Fields(protocols.VniState, "vrf=vrfName vlan")
 
 
 def vnis(answer: Value) -> dict[int, protocols.VniState]:
-    """Return the VNIs of VLANs and of VRFs, from ``show vxlan vni``."""
+    """Return the VNIs in ``show vxlan vni``, each with its VLAN or VRF, by number."""
     made: dict[int, protocols.VniState] = {}
     for tunnel, _ in rows(answer, "vxlanIntfs/*"):
         for key, layer in (("vniBindings", 2), ("vniBindingsToVrf", 3)):

@@ -1,4 +1,4 @@
-"""The statement tables of EOS, and the table of LLDP with its conversion."""
+"""The tables that describe each statement of EOS once, for writing and reading, and the table of LLDP with its conversion."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Lldp:
-    """The settings of LLDP. The fields have the names that they have in ``Management``.
+    """The settings of LLDP. The fields ``lldp`` and ``lldp_interval`` are those of ``Management``.
 
     ``hold_time`` is the time in seconds for which neighbors keep the content of a message.
     """

@@ -1,4 +1,7 @@
-"""BGP statements of EOS: instances, peer groups and neighbors, address families, and the VLANs and VRFs of EVPN. The types extend those of FRR."""
+"""BGP statements of EOS: instances, peer groups and neighbors, address families, and the VLANs and VRFs of EVPN.
+
+The classes extend those of FRR.
+"""
 
 from __future__ import annotations
 
@@ -22,11 +25,11 @@ if TYPE_CHECKING:
     from railweave.model.config.statements import Row
 
 INTERFACE = "interface "
-"""The beginning of the names of neighbors that are discovered on interfaces."""
+"""The prefix of the name of neighbors that are discovered on interfaces, for example ``interface Ethernet1``."""
 EOS_BFD = Bfd(minimum_interval=300, multiplier=3)
 """The default BFD timers of EOS (EOS user manual, "bfd interval")."""
 HOPS = 2
-"""The largest number of hops of a session between loopbacks: the neighbor's loopback is one hop behind the link."""
+"""The largest number of hops of a session between loopbacks. It is 2 because the neighbor's loopback is one hop behind the link."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,12 +43,12 @@ class PeerFamily(frr.PeerFamily):
 class Peer(frr.Peer):
     """A peer group, a neighbor with an address, or the neighbors that are discovered on a range of interfaces.
 
-    The name of the latter begins with ``INTERFACE``.
+    For discovered neighbors, the name begins with ``INTERFACE``.
 
     - ``peer_filter``: the filter that limits the AS numbers of discovered neighbors.
     - ``timers``: the BFD timers, if they are not the default timers.
     - ``algorithm``: the algorithm of the key in ``profile``, a profile of shared secrets.
-    - ``imports`` and ``exports``: the route maps of address families that have none of their own.
+    - ``imports`` and ``exports``: the route maps of address families without their own route maps.
     - ``extended``: True if extended communities are sent. EVPN needs them: route targets are such communities (RFC
       8365, 5.1.2).
     """
@@ -61,7 +64,7 @@ class Peer(frr.Peer):
 
 @dataclass(frozen=True, slots=True)
 class Listening:
-    """A prefix from whose addresses neighbors may open a session."""
+    """A prefix: neighbors with an address in it may open a session. The other fields apply to these neighbors."""
 
     prefix: Prefix
     group: str
@@ -73,9 +76,9 @@ class Listening:
 class Bridge:
     """One or more VLANs that EVPN extends.
 
-    - ``targets``: the route targets of their routes, by direction.
+    - ``targets``: the route targets of the VLANs' routes, by direction.
     - ``vlans``: the VLANs of a bundle.
-    - ``learned``: True if MAC addresses that the switch learns are advertised.
+    - ``learned``: True if the switch advertises the MAC addresses that it learns.
     """
 
     distinguisher: str = ""
@@ -94,7 +97,7 @@ class Family(UnicastFamily):
 
 @dataclass(frozen=True, slots=True)
 class Evpn(frr.Evpn):
-    """The settings of ``address-family evpn``. ``unchanged`` is True if routes to all neighbors keep their next hop."""
+    """The settings of ``address-family evpn``. ``unchanged`` is True if the next hop of routes to all neighbors is unchanged."""
 
     unchanged: bool = False
 
@@ -105,7 +108,7 @@ class Router(frr.Router):
 
     - ``ways`` and ``ecmp``: two limits of the number of paths in a next-hop group. The smaller one applies.
     - ``activates``: True if sessions carry IPv4 by default. In a VRF, None means that the main instance's value applies.
-    - ``redistributes`` and ``networks``: the values for address families without their own statements.
+    - ``redistributes`` and ``networks``: the settings of address families that do not set their own.
     """
 
     asn: int = 0
@@ -127,9 +130,9 @@ class Router(frr.Router):
     evpn: Evpn | None = None
 
     def within(self, peer: frr.Peer, name: frr.AddressFamily) -> list[frr.PeerFamily]:
-        """Return the statements that apply to a neighbor in an address family.
+        """Return the settings that apply to a neighbor in an address family, in the order of precedence.
 
-        The neighbor's own statements come first, then those of its group, then those for all unicast families.
+        First come the neighbor's own settings, then those of its group, then those for all unicast families.
         """
         levels = super().within(peer, name)
         if name != "evpn" and isinstance(peer, Peer):
@@ -146,7 +149,10 @@ class Routing:
 
 @dataclass(frozen=True, slots=True)
 class Detection:
-    """The BFD timers of neighbors without their own timers: on a link (``near``), and over several hops (``far``)."""
+    """The default BFD timers of neighbors on a link (``near``) and over several hops (``far``).
+
+    ``router`` has the timers below ``router bfd``, which override those at the top level.
+    """
 
     near: Bfd | None = None
     far: Bfd | None = None
@@ -157,7 +163,10 @@ _TIMERS = re.compile(r"(\d{1,6}) (?:min-rx|min_rx) (\d{1,6}) multiplier (\d{1,3}
 
 
 def _timers(text: str) -> Bfd:
-    """Return the BFD timers in a text. Raises ``ValueError`` if the intervals of the two directions differ, because ``DeviceConfig`` has one interval."""
+    """Return the BFD timers of words such as ``300 min-rx 300 multiplier 3``.
+
+    Raises ``ValueError`` if the intervals of the two directions differ, because ``DeviceConfig`` has only one interval.
+    """
     match = _TIMERS.fullmatch(text)
     every, times = (int(match[1]), int(match[3])) if match and match[1] == match[2] else (0, 0)
     if not (0 < every <= 100_000 and 0 < times <= 255):
@@ -177,7 +186,13 @@ def _ipv4(text: str) -> Address:
 
 
 def noted(form: str, source: str, reason: str, when: Callable[[Any], bool]) -> Row:
-    """Return the row of a constant statement that railweave prints. When the statement is read, it has no effect on ``DeviceConfig``, for the given ``reason``."""
+    """Return the statement-table row of a constant statement that railweave writes but ignores when reading it.
+
+    - ``form``: the statement.
+    - ``source``: the document that describes it.
+    - ``reason``: the reason why it has no effect on ``DeviceConfig``.
+    - ``when``: returns True for the settings with which the statement is written.
+    """
     return replace(fixed(form, source, when), reason=reason)
 
 
@@ -240,7 +255,7 @@ PEER = (
 
 
 def _peers(*rows: Row) -> Iterator[Row]:
-    """Yield the rows about neighbors and groups in an address family. ``rows`` are further rows below each of them."""
+    """Yield the statement-table rows of neighbors and groups in an address family. ``rows`` are further rows of each neighbor and group."""
     stated = (line("activate", MANUAL, sets={"active": True}), *rows)
     yield each("neighbor <name>", "peers", MANUAL, PeerFamily, stated, by="name", flat=True, name=WORD)
     yield each(
@@ -256,7 +271,7 @@ def _peers(*rows: Row) -> Iterator[Row]:
 
 
 def _targets() -> Iterator[Row]:
-    """Yield the rows about the route targets of a VRF."""
+    """Yield the statement-table rows of the route targets of a VRF."""
     for word, names in (("import", "imports"), ("export", "exports"), ("both", "imports exports")):
         yield each(
             f"route-target {word} evpn <it>",
@@ -289,7 +304,11 @@ BRIDGE = (
 
 
 def _instance(neighbor: Codec, family: Sequence[Row], *rows: Row) -> Iterator[Row]:
-    """Yield the rows that the main instance and its VRFs share. ``rows`` are inserted before the address families."""
+    """Yield the statement-table rows that the main instance and its VRFs share.
+
+    ``neighbor`` reads and writes the name of a neighbor, ``family`` has the rows of an address family, and ``rows`` come before the
+    families.
+    """
     yield line("router-id <router_id>", MANUAL, router_id=replace(ADDRESS, read=_ipv4))
     yield line("no bgp default ipv4-unicast", MANUAL, sets={"activates": False})
     yield line("bgp default ipv4-unicast", "", also=("default bgp default ipv4-unicast",), sets={"activates": True})
@@ -366,4 +385,4 @@ DETECTION = Statements(Detection, (*_WATCHED, part("router", Detection, _WATCHED
 ROUTING = Statements(
     Routing, (each("router bgp <asn>", "routers", MANUAL, Router, ROUTER, by="asn", asn=ASN),), disrupts=()
 )
-"""The statements of ``router bgp``. ``changes`` describes which sessions a changed line disrupts."""
+"""The statements of ``router bgp``. The module ``changes`` determines which sessions a changed line disrupts."""

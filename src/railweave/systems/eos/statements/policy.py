@@ -1,4 +1,4 @@
-"""Routing policy statements of EOS: prefix lists, community lists, route maps and peer filters. Route maps have FRR's statements."""
+"""Routing policy statements of EOS: prefix lists, community lists, route maps and peer filters. Route maps are written as in FRR."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class PrefixList:
 
 @dataclass(frozen=True, slots=True)
 class PeerFilter:
-    """A peer filter: the ranges of AS numbers that a discovered neighbor may have, by the number of the entry."""
+    """A peer filter: the (first, last) AS numbers that a discovered neighbor may have, by sequence number."""
 
     ranges: dict[int, tuple[int, int]] = field(default_factory=dict[int, tuple[int, int]])
 
@@ -65,7 +65,7 @@ class Policies:
 
 
 def as_number(text: str) -> int:
-    """Return the AS number in a text, which may contain a dot (RFC 5396). Raises ``ValueError`` for 0, which no neighbor can have."""
+    """Return the AS number in a text such as ``65000`` or ``1.10`` (RFC 5396). Raises ``ValueError`` for 0, which no neighbor can have."""
     number = int(bgp.ASN.read(text))
     if not number:
         raise ValueError(text)

@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from railweave.model.device.model import Bgp, BgpGroup, DeviceConfig, OverlayConfig, Session, Vrf
 
 FIRST_BRIDGED = 60000
-"""The number that is added to a VLAN number in the second half of a route distinguisher, so that VLANs do not collide with tenants, which count from 1."""
+"""The number added to a VLAN number in the second half of a route distinguisher. Tenants' numbers count from 1, so the two do not collide."""
 RETRY = 5
-"""The time in seconds between two attempts to connect."""
+"""The time in seconds between two attempts to open a BGP session."""
 
 
 class BridgedVni(NamedTuple):
@@ -30,7 +30,7 @@ class BridgedVni(NamedTuple):
 
 
 def bridged(config: DeviceConfig) -> list[BridgedVni]:
-    """Return the layer-2 VNIs of a device, one for each VLAN of its MAC-VRF. Each has its own route target, by which FRRouting distinguishes VNIs."""
+    """Return the layer-2 VNIs of a device, one for each VLAN of its MAC-VRF. FRRouting distinguishes them by their route targets."""
     mac_vrf = config.mac_vrf
     if mac_vrf is None:
         return []
@@ -42,7 +42,7 @@ def bridged(config: DeviceConfig) -> list[BridgedVni]:
 
 
 def routing_of(config: DeviceConfig) -> Routing:
-    """Return the BGP instances of a device: that of the fabric, then one for each tenant."""
+    """Return the BGP instances of a device: the instance of the fabric, then an instance for each tenant."""
     bgp = config.bgp
     if bgp is None:
         return Routing()
@@ -53,7 +53,7 @@ def routing_of(config: DeviceConfig) -> Routing:
 
 
 def _fabric(config: DeviceConfig, bgp: Bgp) -> Router:
-    """Return the BGP instance of the fabric. It has a group for each path color; each neighbor has the one AS number of the design."""
+    """Return the BGP instance of the fabric, with a peer group for each path color, and with the overlay's sessions."""
     neighbors = [peer for group in bgp.groups for peer in _group(bgp, group)]
     neighbors += _overlay(bgp, config.overlay) if config.overlay else []
     family = UnicastFamily(
@@ -88,7 +88,7 @@ def _group(bgp: Bgp, group: BgpGroup) -> Iterator[Peer]:
 
 
 def _kept(peer: Peer, bgp: Bgp, profile: str | None) -> Peer:
-    """Return a peer group with its BFD profile and its key. FRR supports only TCP MD5 keys.
+    """Return a peer group with its BFD profile and its key. Only TCP MD5 keys are used, because FRR supports no others.
 
     With graceful restart, BFD still ends a session, unless the neighbor is restarting (RFC 5882, 4.3.2).
     """
@@ -102,7 +102,10 @@ def _kept(peer: Peer, bgp: Bgp, profile: str | None) -> Peer:
 
 
 def _neighbor(session: Session, group: str) -> Peer:
-    """Return a neighbor with its AS number. If the peer has a different AS number, the session stays down, as with Junos's ``peer-as-list``."""
+    """Return a neighbor with the AS number of the design. If the peer has a different AS number, the session stays down.
+
+    ``group`` is the name of the peer group.
+    """
     return Peer(
         _name(session),
         on_interface=not session.peer_address,
@@ -117,7 +120,10 @@ def _name(session: Session) -> str:
 
 
 def _policies(bgp: Bgp) -> dict[str, PeerFamily]:
-    """Return the policies of peer groups in a unicast family, and those of sessions whose policies differ from their group's."""
+    """Return the import and export route-maps in a unicast family, by the name of the peer group or the neighbor.
+
+    A neighbor's route-maps are empty if they are those of its group.
+    """
     peers: dict[str, PeerFamily] = {}
     for group in bgp.groups:
         peers[group.name] = PeerFamily(True, group.import_policy, group.export_policy, stored=True)
@@ -143,7 +149,7 @@ def _overlay(bgp: Bgp, overlay: OverlayConfig) -> list[Peer]:
 
 
 def _evpn(config: DeviceConfig, overlay: OverlayConfig) -> Evpn:
-    """Return the EVPN address family of the fabric. Spines leave the next hop of routes unchanged, and leaves have VNIs."""
+    """Return the EVPN settings of the fabric. On spines, the next hop of routes stays unchanged; leaves have VNIs."""
     return Evpn(
         all_vnis=not overlay.reflects,
         vnis={
@@ -155,7 +161,10 @@ def _evpn(config: DeviceConfig, overlay: OverlayConfig) -> Evpn:
 
 
 def _tenant(vrf: Vrf, bgp: Bgp, overlay: OverlayConfig) -> Router:
-    """Return the BGP instance of a tenant: it exports connected prefixes as type-5 routes, and has the sessions with external routers."""
+    """Return the BGP instance of a tenant's VRF, which exports its connected prefixes as EVPN type-5 routes.
+
+    It includes the sessions with the tenant's external routers.
+    """
     groups = [
         Peer(router, is_group=True, description=f"external router {router}")
         for router in dict.fromkeys(peer.router for peer in vrf.external)

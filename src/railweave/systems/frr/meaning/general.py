@@ -19,7 +19,7 @@ REQUIRES_POLICY = [7, 4]
 
 
 def general_of(config: DeviceConfig) -> General:
-    """Return the general settings of a device, in the form of their statements."""
+    """Return the general settings of a device: its name, FRR's defaults profile, and forwarding."""
     ipv4 = True if "ipv4" in config.balancing.ether_types else None
     return General(config.name, profile="datacenter", ipv4=ipv4, ipv6=True)
 
@@ -31,9 +31,9 @@ def passes(general: General) -> bool:
 
 
 def mark_general_unknown(reader: SectionReader) -> None:
-    """Mark statements as not understood if ``DeviceConfig`` cannot represent their effect.
+    """Mark statements as not understood if they disable forwarding for an address family in use, or filter routes.
 
-    Such statements disable forwarding for an address family in use, or filter routes.
+    ``DeviceConfig`` cannot represent these two effects.
     """
     for section in reader.sections:
         match section.line.split():
@@ -46,7 +46,10 @@ def mark_general_unknown(reader: SectionReader) -> None:
 
 
 def _uses(reader: SectionReader, word: str) -> bool:
-    """Return True if an address family has routes in BGP, or an address on an interface other than a loopback."""
+    """Return True if the device uses an address family (``word`` is ``ip`` or ``ipv6``).
+
+    This means that BGP has the family, or that an interface other than a loopback has an address of it.
+    """
     return has(reader.sections, "router bgp **", f"address-family {FAMILY.read(word)} **") or any(
         _has_address(section, word) for section in reader.sections
     )

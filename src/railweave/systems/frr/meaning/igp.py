@@ -29,7 +29,7 @@ ISIS_METRIC = 10
 
 
 def igp_of(config: DeviceConfig) -> Igp:
-    """Return the IS-IS instance in the form of its statements; empty if the device does not run IS-IS."""
+    """Return the IS-IS instance of a device as statements; empty if the device does not run IS-IS."""
     isis = config.isis
     return Igp(isis={AREA: RouterIsis(isis.net, isis.key)} if isis else {})
 
@@ -50,12 +50,12 @@ def on_isis(config: DeviceConfig, port: str) -> OnIsis | None:
 
 
 def families_of(igp: Igp, port: Port) -> set[Family]:
-    """Return the address families for which IS-IS runs on an interface. Instances that are not defined are ignored."""
+    """Return the address families for which IS-IS runs on an interface. References to undefined IS-IS instances are ignored."""
     return {family for family, name in port.isis.instances.items() if name in igp.isis} if port.isis else set()
 
 
 def on_links(igp: Igp, ports: Mapping[str, Port]) -> Iterator[tuple[Port, OnIsis]]:
-    """Yield the interfaces on which IS-IS has neighbors."""
+    """Yield (port, its IS-IS settings) for each interface on which IS-IS has neighbors."""
     return (
         (port, port.isis) for port in ports.values() if port.isis and families_of(igp, port) and not port.isis.passive
     )
@@ -70,9 +70,9 @@ def _watched(igp: Igp, ports: Mapping[str, Port]) -> set[str | None]:
 
 
 def mark_isis_unknown(igp: Igp, ports: Mapping[str, Port], reader: SectionReader) -> None:
-    """Mark statements about IS-IS that ``DeviceConfig`` cannot represent as not understood.
+    """Mark statements about IS-IS as not understood if ``DeviceConfig`` cannot represent them.
 
-    They put an interface into an undefined instance, or set BFD that differs between interfaces.
+    These put an interface into an undefined instance, or set BFD that differs between interfaces.
     """
     for line in select(reader.sections, "interface **", "ip|ipv6 router isis <name>"):
         if line["name"] not in igp.isis:
@@ -85,7 +85,12 @@ def mark_isis_unknown(igp: Igp, ports: Mapping[str, Port], reader: SectionReader
 def isis(
     igp: Igp, ports: Mapping[str, Port], profiles: Mapping[str, Bfd], router_id: Address, loopbacks: tuple[str, ...]
 ) -> Isis | None:
-    """Return the configuration of IS-IS (level 2, wide metrics), or None if IS-IS does not run."""
+    """Return the configuration of IS-IS (level 2, wide metrics), or None if IS-IS does not run.
+
+    - ``profiles``: the BFD timers of each BFD profile.
+    - ``router_id``: the router id of the device.
+    - ``loopbacks``: the names of loopbacks, which are left out of the passive interfaces.
+    """
     if not igp.isis:
         return None
     running = list(on_links(igp, ports))
@@ -112,7 +117,10 @@ def isis(
 def ospf(
     router: RouterOspf | None, ports: Mapping[str, Port], router_id: Address, loopbacks: tuple[str, ...]
 ) -> Ospf | None:
-    """Return the OSPF configuration of the default VRF, or None if OSPF does not run."""
+    """Return the OSPF configuration of the default VRF, or None if OSPF does not run.
+
+    ``router_id`` applies if OSPF sets none. ``loopbacks`` are the names of loopbacks, which are passive.
+    """
     if router is None:
         return None
     running = {port.name: here for port in ports.values() if not port.vrf and (here := _on_ospf(router, port)).area}
@@ -140,8 +148,8 @@ def ospf(
 def _on_ospf(router: RouterOspf, port: Port) -> OnOspf:
     """Return the OSPF settings of an interface, with its area.
 
-    The area is that of the interface's own statement or, without one, of the first network that contains the interface's
-    address.
+    The area is that of the interface's own statement. If there is none, it is the area of the first ``network`` statement
+    that contains the interface's address.
     """
     here = port.ospf or OnOspf()
     areas = [each.area for each in router.networks if any(each.prefix.holds(held.address) for held in port.addresses)]
@@ -151,8 +159,8 @@ def _on_ospf(router: RouterOspf, port: Port) -> OnOspf:
 def mark_ospf_unknown(reader: SectionReader) -> None:
     """Mark all statements of OSPF as not understood.
 
-    This function is called if OSPF runs on no interface, or if the device also has BGP sessions on its links: ``DeviceConfig`` can
-    represent only one of the two as the underlay.
+    The caller does this in two cases: OSPF runs on no interface, or the device also has BGP sessions on its links.
+    ``DeviceConfig`` can represent only one of the two protocols as the underlay.
     """
     for section in reader.sections:
         if section.line == "router ospf":

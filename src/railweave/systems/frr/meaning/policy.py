@@ -1,4 +1,7 @@
-"""Conversion between a device's routing policy and BFD profiles and their statements (``statements.policy``). Enterprise SONiC uses it too."""
+"""Conversion between a device's routing policy and BFD profiles and their statements (``statements.policy``).
+
+Enterprise SONiC uses this module, too.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +34,7 @@ def kind(value: str) -> Literal["large", "standard"]:
 
 
 def interface_list(name: str) -> str:
-    """Return the name of the prefix list that represents the prefixes of an interface."""
+    """Return the name, such as ``(interface lo)``, of the prefix list that stands for the prefixes of an interface."""
     return f"(interface {name})"
 
 
@@ -56,7 +59,7 @@ def fabric_policies(config: DeviceConfig, bgp: Bgp) -> Policies:
 
 
 def detection(profiles: dict[str, Bfd | None]) -> tuple[Detection, ...]:
-    """Return the section with the BFD profiles, or an empty tuple if no session uses BFD."""
+    """Return the ``bfd`` section with these profiles, or an empty tuple if no session uses BFD."""
     watched = {
         name: Profile(bfd.multiplier, bfd.minimum_interval, bfd.minimum_interval)
         for name, bfd in profiles.items()
@@ -95,12 +98,12 @@ def _map_entry(bgp: Bgp, name: str, number: int, term: Term) -> MapEntry:
 
 
 def _matching(entry: MapEntry, name: str, value: str) -> MapEntry:
-    """Return a route-map entry with the condition that a route has a community. ``name`` and ``value`` are those of the community."""
+    """Return a route-map entry with the condition that a route has the community ``name`` with the value ``value``."""
     return replace(entry, large_community=name) if kind(value) == "large" else replace(entry, community=name)
 
 
 def _marking(entry: MapEntry, values: Iterable[str], *, additive: bool) -> MapEntry:
-    """Return a route-map entry that sets communities. If ``additive`` is True, a route also keeps its own communities."""
+    """Return a route-map entry that sets these communities. If ``additive`` is True, a route keeps its other communities, too."""
     large = tuple(value for value in values if kind(value) == "large")
     return replace(
         entry,
@@ -112,7 +115,10 @@ def _marking(entry: MapEntry, values: Iterable[str], *, additive: bool) -> MapEn
 
 
 def overlay_policies(overlay: OverlayConfig) -> Policies:
-    """Return the export policy for EVPN routes. Spines add a community to routes; leaves do not advertise routes with this community."""
+    """Return the export policy for EVPN routes.
+
+    Spines add a community to routes, and leaves do not advertise routes with this community.
+    """
     mark = overlay.from_spine
     if overlay.reflects:
         entry = MapEntry(TO_NEIGHBORS, permits=True, number=10, description="forward")
@@ -128,7 +134,7 @@ def overlay_policies(overlay: OverlayConfig) -> Policies:
 
 
 def external_policies(vrf: Vrf) -> Iterator[Policies]:
-    """Yield the policies for routes from and to each external router of a tenant. Only the listed prefixes pass."""
+    """Yield the policies for routes from and to each external router of a tenant. They accept only the prefixes that the design lists."""
     for router, peer in {peer.router: peer for peer in vrf.external}.items():
         family = peer.session.local_address.family
         for way, prefixes in (("from", peer.accept), ("to", peer.advertise)):
@@ -145,8 +151,8 @@ class Lists:
     """The prefix lists, community lists and route-maps of a configuration, by name.
 
     - ``communities``: the value of each community list.
-    - ``strange``: community lists with entries that a single value cannot represent.
-    - ``unknown``: lines of route-map entries that are not understood, by the map's name and the entry's number.
+    - ``strange``: the names of community lists that do not consist of one value.
+    - ``unknown``: the lines of a route-map entry that are not understood, by (name of the map, number of the entry).
     - ``numbered``: True if an entry without a description is named by its number.
     """
 
@@ -162,11 +168,11 @@ class Lists:
         return self.maps.get(name, ())
 
     def policies(self, without: Collection[str]) -> tuple[Policy, ...]:
-        """Return the route-maps as policies, except those in ``without``."""
+        """Return the route-maps as policies, except the maps named in ``without``."""
         return tuple(Policy(name, self.terms(name)) for name in self.maps if name not in without)
 
     def terms(self, name: str) -> tuple[Term, ...]:
-        """Return the terms of a route-map. A community that is in no list is named by its value."""
+        """Return the entries of a route-map as terms of a policy. A community that is in no list is named by its value."""
         names = {value: name for name, value in reversed(self.communities.items())}
         return tuple(self._term(entry, names) for entry in self.entries(name))
 
@@ -185,9 +191,9 @@ class Lists:
     def mark(self, maps: Collection[str]) -> str | None:
         """Return the community that keeps leaves from sending routes back to spines.
 
-        Route-maps of spines add the community, and route-maps of leaves reject routes with it. The result is empty if
-        the route-maps of EVPN sessions pass everything, or have unknown statements. It is None if they do anything
-        else, or differ between sessions, because ``DeviceConfig`` cannot represent that.
+        Route-maps of spines add the community, and route-maps of leaves reject routes with it. ``maps`` are the route-maps of
+        EVPN sessions. The result is empty if they pass everything, or have unknown statements. The result is None if they do
+        anything else, or differ between sessions, because ``DeviceConfig`` cannot represent this.
         """
         if not any(maps):
             return ""
@@ -245,7 +251,7 @@ def _of_communities(entry: MapEntry) -> list[tuple[str, str]]:
 
 
 def _unrepresented(entry: MapEntry) -> Iterator[str]:
-    """Yield the lines of a route-map entry that a term cannot represent.
+    """Yield the lines of a route-map entry that a ``Term`` of ``DeviceConfig`` cannot represent.
 
     A term has one condition of each kind, and either adds communities or replaces them.
     """
@@ -257,7 +263,10 @@ def _unrepresented(entry: MapEntry) -> Iterator[str]:
 
 
 def lists(policies: Policies, reader: SectionReader, nos: str, *, numbered: bool) -> Lists:
-    """Return the lists and route-maps of a device. Statements that ``Lists`` cannot represent are marked as not understood."""
+    """Return the lists and route-maps of a device. Statements that ``Lists`` cannot represent are marked as not understood.
+
+    ``nos`` is the operating system. ``numbered`` is True if an entry without a description is named by its number.
+    """
     prefixes, communities = _values(policies, reader)
     maps: dict[str, dict[int, MapEntry]] = {}
     bodies: dict[tuple[str, int], list[Section]] = {}
@@ -290,9 +299,9 @@ def lists(policies: Policies, reader: SectionReader, nos: str, *, numbered: bool
 
 
 def _values(policies: Policies, reader: SectionReader) -> tuple[PrefixLists, dict[str, str]]:
-    """Return the prefix lists, and the value of each community list.
+    """Return (the prefix lists, the value of each community list).
 
-    Entries that these cannot represent are marked as not understood.
+    Lines that these two cannot represent are marked as not understood.
     """
     prefixes, communities = PrefixLists(), dict[str, str]()
     unrepresented: list[PrefixEntry | CommunityEntry] = []
@@ -314,7 +323,7 @@ def _values(policies: Policies, reader: SectionReader) -> tuple[PrefixLists, dic
 
 
 def _unknown_lines(reader: SectionReader, irrelevant: Callable[[str], bool]) -> Iterator[str]:
-    """Yield the top-level lines that are not understood, and such entries of prefix lists, each after the header of its list."""
+    """Yield the top-level lines that are not understood and not ``irrelevant``. Lines of a prefix list follow the header of the list."""
     yield from reader.unknown_lines(reader.sections, "", irrelevant)
     for section in reader.sections:
         if " prefix-list " in section.line:
@@ -324,7 +333,7 @@ def _unknown_lines(reader: SectionReader, irrelevant: Callable[[str], bool]) -> 
 
 
 def _together(entry: MapEntry, later: MapEntry) -> MapEntry:
-    """Return a route-map entry, extended by the lines of a later section for the same entry."""
+    """Return a route-map entry, extended by the lines of ``later``, a second section with the same name and number."""
     usual = MapEntry(later.name, later.permits, later.number)
     given = {field.name: getattr(later, field.name) for field in fields(later)}
     changed = {name: value for name, value in given.items() if value != getattr(usual, name)}
@@ -335,7 +344,7 @@ def _together(entry: MapEntry, later: MapEntry) -> MapEntry:
 
 
 def profiles(policies: Policies, reader: SectionReader) -> dict[str, Bfd]:
-    """Return the BFD settings of profiles by name. The empty name is for sessions without a profile.
+    """Return the BFD settings of each BFD profile. The key is empty for sessions without a profile.
 
     If the sending and the receiving interval of a profile differ, one of the two is marked as not understood.
     """

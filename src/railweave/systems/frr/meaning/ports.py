@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from railweave.model.device.model import DeviceConfig, Gateway, Interface
 
 DISCOVERY = Advertised(sends=True, max_interval=10)
-"""The router advertisements on a link without addresses. BGP discovers its neighbor by them."""
+"""The router advertisements on a link without addresses, by which BGP discovers its neighbor."""
 
 
 def ports_of(config: DeviceConfig) -> Ports:
@@ -97,16 +97,16 @@ def for_servers(port: Port) -> Advertised | None:
 
 
 def advertisements(port: Port) -> RouterAdvertisements | None:
-    """Return an interface's router advertisements for servers in the form of ``DeviceConfig``, or None if it sends none."""
+    """Return an interface's router advertisements for servers as ``DeviceConfig`` has them, or None if the interface sends none."""
     given = for_servers(port)
     return None if given is None else sent(given)
 
 
 def sent(given: Advertised) -> RouterAdvertisements:
-    """Return router advertisements in the form of ``DeviceConfig``. A time or limit that no statement sets has FRR's default.
+    """Return router advertisements as ``DeviceConfig`` has them. A time or limit that no statement sets has FRR's default.
 
     ``DeviceConfig`` has one set of prefix options for all prefixes. If prefixes have different options, the least frequent
-    values are returned, so that a deviation stays visible.
+    options are returned, so that a deviation stays visible.
     """
     each = [replace(entry, prefix=None) for entry in {entry.prefix: entry for entry in given.prefixes}.values()]
     option = min(each, key=each.count, default=AdvertisedPrefix())
@@ -131,7 +131,7 @@ def _or_usual(time: int | None, name: str) -> int:
 
 
 def prefixes(port: Port) -> tuple[Prefix, ...]:
-    """Return the server prefixes of a gateway: IPv6 prefixes in its router advertisements, and IPv4 prefixes of its addresses.
+    """Return the prefixes that servers use behind a gateway: advertised IPv6 prefixes, and the IPv4 prefixes of its addresses.
 
     If the gateway advertises no prefix, return the prefixes of all its addresses.
     """
@@ -142,7 +142,7 @@ def prefixes(port: Port) -> tuple[Prefix, ...]:
 
 
 class WithSubnets(Protocol):
-    """The properties that an interface of any system must have so that ``Subnets`` can use it."""
+    """The properties that ``Subnets`` needs from an interface, whatever its operating system."""
 
     @property
     def name(self) -> str:
@@ -166,7 +166,7 @@ class WithSubnets(Protocol):
 
 
 class Subnets:
-    """An index of the subnets of interfaces. It finds the interface that reaches a directly connected address."""
+    """An index of the subnets of interfaces, which finds the interface whose subnet contains an address."""
 
     def __init__(self, ports: Mapping[str, WithSubnets]) -> None:
         self._of = {(port.vrf, held.prefix): (port, held) for port in ports.values() for held in port.addresses}
@@ -176,7 +176,10 @@ class Subnets:
         }
 
     def port(self, peer: Address, vrf: str = "") -> tuple[WithSubnets, InterfaceAddress] | None:
-        """Return the (interface, address in the subnet) of the smallest subnet that contains ``peer``, or None if no subnet of the VRF contains it."""
+        """Return (interface, its address in the subnet) for the smallest subnet of the VRF that contains ``peer``.
+
+        Return None if no subnet of the VRF contains ``peer``.
+        """
         for length in self._lengths[peer.family]:
             reached = self._of.get((vrf, InterfaceAddress(f"{peer}/{length}").prefix))
             if reached is not None:

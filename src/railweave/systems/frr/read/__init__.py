@@ -58,14 +58,14 @@ def read(texts: Mapping[str, str]) -> Reading:
 
 
 def parsed(file: str, text: str) -> ConfigTree:
-    """Return a text as a tree: lines of FRR, blocks of nftables, or statements about the host, according to the file name."""
+    """Return a text as a tree. The lines of the tree are those of FRR or nftables, or statements about the Linux host."""
     if host.is_one(file):
         return host.parsed(file, text)
     return config_tree(nftables.blocks(text) if nftables.is_one(text) else as_given(sections(text)))
 
 
 def printed(file: str, nodes: Sequence[Node]) -> str:
-    """Return the nodes of a tree as text, in the form of ``file``."""
+    """Return the nodes of a tree as the text of the file ``file``."""
     if host.is_one(file):
         return host.printed(nodes)
     parts = tree_sections(nodes)
@@ -114,10 +114,10 @@ def _config(routing: Routing) -> DeviceConfig:
 
 
 def _interface(port: Port, kind: Literal["fabric", "external"]) -> Interface:
-    """Return the interface that a port has in ``DeviceConfig``.
+    """Return a port to a switch (``fabric``) or to an external router (``external``) as ``DeviceConfig`` has it.
 
-    - ``fabric``: a port to a switch. In railweave's files, its description contains the peer and the peer's port.
-    - ``external``: a port to an external router. Its name contains the VLAN tag.
+    In railweave's files, the description of a port to a switch contains the peer and the peer's port. The name of a port to
+    an external router may contain a VLAN tag.
     """
     name, _, unit = port.name.partition(".")
     outside = kind == "external"

@@ -28,11 +28,11 @@ _BEGINS = re.compile(
 )
 _HOOK = "type filter hook input priority filter; policy drop;"
 _NETWORK = re.compile(r"(?:bgp-replies|bgp|bfd-echo|bfd|vxlan|discovery|advertisements|icmp|traceroute)-")
-"""A pattern of the beginnings of names of rules for network protocols. All other rules are for management services."""
+"""A pattern of the prefixes in names of rules for network protocols. All other rules are for management services."""
 
 
 def is_one(text: str) -> bool:
-    """Return True if a text is in nftables form."""
+    """Return True if a text is a file of nftables."""
     return bool(_BEGINS.match(text))
 
 
@@ -80,9 +80,9 @@ def _printed(sections: Iterable[Section], depth: int) -> Iterator[str]:
 
 
 def control_plane(text: str) -> tuple[ControlPlane | None, list[Line]]:
-    """Return (control-plane rules, statements). The rules are None if there is no input chain; each statement shows if it was understood.
+    """Return (control-plane rules or None, statements). The rules are None if the text has no input chain.
 
-    Raises ``RenderError`` if braces do not match.
+    Each statement says whether it was understood. Raises ``RenderError`` if braces do not match.
     """
     lines: list[Line] = []
     rules: list[tuple[ControlRule, Sources]] = []
@@ -120,7 +120,7 @@ def _policer(line: str) -> Policer | None:
 
 
 def _plane(rules: Iterable[tuple[ControlRule, Sources]], policers: Iterable[Policer]) -> ControlPlane:
-    """Return the control plane that consists of these rules. Sources are named after the first rule that uses them."""
+    """Return the control plane with these rules. The sources of packets are named after the first rule that uses them."""
     named: dict[Sources, Sources] = {}
     made: list[ControlRule] = []
     for rule, sources in rules:
@@ -133,7 +133,7 @@ def _plane(rules: Iterable[tuple[ControlRule, Sources]], policers: Iterable[Poli
 
 
 def _source_name(name: str) -> str:
-    """Return the name that the sources of a rule have in railweave's files: the name of the rule without its protocol."""
+    """Return the name of a rule's packet sources in railweave's files: the name of the rule without its protocol."""
     version = name.rpartition("-")[2]
     for begins in ("bgp-replies-", "bgp-", "bfd-echo-", "bfd-"):
         if name.startswith(begins):
@@ -152,7 +152,7 @@ _RULE = re.compile(
 
 
 def _rule(line: str) -> tuple[ControlRule, Sources] | None:
-    """Return (a rule that accepts packets, the sources of these packets), or None if the line has an unknown word."""
+    """Return (a rule that accepts packets, the sources of these packets), or None if the line has unknown words."""
     match = _RULE.fullmatch(line)
     if match is None:
         return None
@@ -198,5 +198,5 @@ def _range(text: str) -> PortRange:
 
 
 def _set(words: str | None) -> list[str]:
-    """Return the words of a set in braces. A single word is a set of one."""
+    """Return the members of a set in braces. A word without braces is returned as the only member."""
     return words.strip("{} ").replace(",", " ").split() if words else []

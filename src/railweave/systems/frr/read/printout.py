@@ -1,7 +1,7 @@
 """Conversion of a configuration that FRR has printed into the statements that an operator would enter.
 
 ``show running-config``, and the file that ``write memory`` writes, leave out FRR's defaults, and express some settings
-by different lines than an operator enters. The forms here were seen on FRR 10.3 and 10.6 (``tests/systems/frr/printed``).
+by different lines than an operator enters. These lines were observed on FRR 10.3 and 10.6 (``tests/systems/frr/printed``).
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
 PRINTED = "frr version *"
-"""The form of a line that shows that FRR printed the text. Files of ``railweave build`` do not have this line."""
+"""The pattern of a line that shows that FRR printed the text. Files of ``railweave build`` do not have this line."""
 
 _OF_10_6 = "use-underlays-nexthop-weight"
-"""The statement that FRR 10.6 prints for every instance. Older releases do not have it."""
+"""The statement that FRR 10.6 prints for every BGP instance. Older releases do not have it."""
 
 _INFINITE = str(0xFFFFFFFF)
 
 
 def as_given(sections: Sequence[Section]) -> list[Section]:
-    """Return the sections of a text that FRR printed, in the form of railweave's files. Other texts are returned unchanged."""
+    """Return the sections of a text that FRR printed, rewritten as railweave writes them. Other texts are returned unchanged."""
     if not has(sections, PRINTED):
         return list(sections)
     converted = [_section(section) for section in sections if not (_is_general(section) or _says_nothing(section))]
@@ -41,10 +41,10 @@ def _is_general(section: Section) -> bool:
 
 
 def _distinguish(instances: Sequence[Section]) -> None:
-    """Add FRR's default route distinguisher to VRFs without one.
+    """Add FRR's default route distinguisher to VRFs without a route distinguisher.
 
-    It consists of the router id and the number of the instance; the default instance has the number 1. FRR does not print a
-    configured route distinguisher that equals this default (FRRouting/frr bgpd/bgp_evpn_vty.c, `bgp_evpn_vrf_rd`).
+    The default consists of the router id and the number of the instance; the default instance has the number 1. FRR does not print
+    a configured route distinguisher that equals this default (FRRouting/frr bgpd/bgp_evpn_vty.c, `bgp_evpn_vrf_rd`).
     """
     for number, instance in enumerate(instances, 1):
         router_id = next((inner["id"] for inner in select(instance.body or (), "bgp router-id <id>")), "")
@@ -59,7 +59,10 @@ def _says_nothing(section: Section) -> bool:
 
 
 def _general(sections: Sequence[Section]) -> list[Section]:
-    """Return the statements about forwarding. FRR prints them only if forwarding is off. IPv4 is left out if FRR does not route IPv4."""
+    """Return statements that enable forwarding. FRR prints such statements only if forwarding is off.
+
+    IPv4 is left out if FRR does not route IPv4.
+    """
     lines = [section for section in sections if section.line == "no ipv6 forwarding"] or [Section("ipv6 forwarding")]
     if _routes_ipv4(sections):
         lines += [section for section in sections if section.line == "no ip forwarding"] or [Section("ip forwarding")]
@@ -93,7 +96,7 @@ def _interface(body: list[Section]) -> Iterable[Section]:
 
 
 def _prefix_option(section: Section) -> Section:
-    """Return a line about an advertised prefix with both lifetimes in seconds. FRR prints lifetimes only if they differ from the defaults."""
+    """Return a line about an advertised prefix with both lifetimes in seconds, which FRR does not print if they are the defaults."""
     words = section.line.split()
     if words[:3] != ["ipv6", "nd", "prefix"]:
         return section
@@ -120,9 +123,10 @@ def _bfd(body: list[Section]) -> Iterable[Section]:
 
 
 def _bgp(body: list[Section]) -> Iterable[Section]:
-    """Yield the lines of a BGP instance as railweave writes them. The AS number and the group of a neighbor on an interface become separate lines.
+    """Yield the lines of a BGP instance as railweave writes them.
 
-    FRR prints BFD twice for a neighbor with a profile; the line without the profile is left out.
+    FRR prints the AS number and the group of a neighbor on an interface in one line; the result has separate lines. FRR
+    prints BFD twice for a neighbor with a profile; the line without the profile is left out.
     """
     on_interfaces = {
         words[1] for line in body if (words := line.line.split())[0] == "neighbor" and words[2:3] == ["interface"]
@@ -155,9 +159,9 @@ def _bgp(body: list[Section]) -> Iterable[Section]:
 
 
 def _next_hops_kept(body: list[Section]) -> Iterable[Section]:
-    """Yield a line for each EVPN neighbor to which the switch sends routes with an unchanged next hop. Only switches without VNIs have these lines.
+    """Yield ``neighbor NAME attribute-unchanged next-hop`` for each EVPN neighbor, if the switch has no VNIs.
 
-    FRR accepts the statement, but never prints it.
+    The next hop of routes to these neighbors stays unchanged. FRR accepts the statement, but never prints it.
     """
     if not has(body, "advertise-all-vni"):
         for line in select(body, "neighbor <name> activate"):
@@ -176,4 +180,4 @@ _BODIES: Mapping[str, Callable[[list[Section]], Iterable[Section]]] = {
     "router bgp ": _bgp,
     "router isis ": _isis,
 }
-"""The function that rewrites a section, by the first word of its header."""
+"""The function that rewrites the lines of a section, by the first words of its header."""

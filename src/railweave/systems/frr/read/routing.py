@@ -42,7 +42,8 @@ def overlay(
 ) -> model.OverlayConfig | None:
     """Return the overlay of a device: the sessions between loopbacks, and the links whose sessions also carry EVPN routes.
 
-    Return None if EVPN does not run, or if the address from which tunnels start is unknown.
+    Return None if EVPN does not run, or if the address from which tunnels start is unknown. ``loopbacks`` are the addresses
+    of the loopbacks.
     """
     here = sessions.here
     if here.evpn is None:
@@ -75,9 +76,9 @@ def overlay(
 
 
 def _endpoints(loopback: Address, loopbacks: Sequence[Address]) -> tuple[model.TunnelEndpoint, ...]:
-    """Return the tunnel endpoints: all loopback addresses except the device's first one and the address of the sessions.
+    """Return the tunnel endpoints: all loopback addresses except the first and except ``loopback``.
 
-    If there are no others, tunnels end at the address of the sessions (``loopback``).
+    ``loopback`` is the address of the overlay sessions. If there are no other addresses, tunnels end at ``loopback``.
     """
     others = [address for address in loopbacks[1:] if address != loopback]
     return tuple(model.TunnelEndpoint(address, None) for address in others or [loopback])
@@ -90,9 +91,9 @@ def evpn_maps(router: Router) -> set[str]:
 
 
 def mac_vrf(here: Router) -> model.MacVrf | None:
-    """Return the bridging instance, or None if there are no VNIs. Each VNI has its own route target.
+    """Return the bridging instance of the layer-2 VNIs, or None if there are no VNIs. Each VNI has its own route target.
 
-    In railweave's files, the route distinguisher contains the VLAN.
+    In railweave's files, the route distinguisher of a VNI contains the VLAN.
     """
     if here.evpn is None or not here.evpn.vnis:
         return None
@@ -113,8 +114,8 @@ def _vlan(distinguisher: str) -> int:
 def _targets(evpn: Evpn, automatic: str) -> str:
     """Return the route target of a VNI. ``automatic`` is FRR's default.
 
-    If there are several, or if the import and export targets differ, return a text with all of them. No design has such a
-    text, so the difference stays visible.
+    If there are several, or if the import and export targets differ, return all of them as ``IMPORTS/EXPORTS``. No design has
+    such a text, so a comparison with the design shows the difference.
     """
     imports, exports = evpn.imports or (automatic,), evpn.exports or (automatic,)
     return imports[0] if imports == exports and len(imports) == 1 else f"{'+'.join(imports)}/{'+'.join(exports)}"
@@ -145,7 +146,7 @@ def _vrf(name: str, vni: int, sessions: Sessions | None, policies: Lists, prefix
 
 
 def _advertises(here: Router, evpn: Evpn, prefix: Prefix) -> bool:
-    """Return True if a connected prefix is advertised as a type-5 route."""
+    """Return True if the VRF ``here`` advertises a connected prefix as an EVPN type-5 route."""
     unicast = here.unicast.get(prefix.family)
     return (
         prefix.family in evpn.advertises
@@ -155,7 +156,7 @@ def _advertises(here: Router, evpn: Evpn, prefix: Prefix) -> bool:
 
 
 def _external(sessions: Sessions, policies: Lists) -> Iterator[model.ExternalPeer]:
-    """Yield the sessions with external routers, with the accepted and the advertised prefixes."""
+    """Yield the sessions with external routers, with the prefixes that each session accepts and advertises."""
     for peer in sessions.peers:
         session = sessions.links[peer.name]
         if session.peer_address is None or session.local_address is None or not sessions.unicast(peer):
@@ -261,7 +262,7 @@ class Sessioned:
         return mac_vrf(self.default.here) if self.default else None
 
     def vrfs(self, prefixes: Mapping[str, Sequence[Prefix]]) -> tuple[model.Vrf, ...]:
-        """Return the VRFs of tenants. ``prefixes`` are the prefixes of gateways, by VRF."""
+        """Return the VRFs of tenants. ``prefixes`` has the prefixes of gateways in each VRF."""
         main, policies, advertised = self.default, self.policies, {**prefixes}
         ways = sum(main.evpn(peer) for peer in main.peers) if main else 0
         for vrf, sessions in self.sessions.items():
@@ -275,7 +276,9 @@ class Sessioned:
         return tuple(self._with_loopback(tenant) for tenant in tenants)
 
     def _held(self, vrf: str, here: Router, ways: int, prefixes: Sequence[Prefix]) -> Sequence[Prefix]:
-        """Return those prefixes of gateways that the route-maps of ``redistribute connected`` accept. Mark as not understood:
+        """Return the members of ``prefixes`` (those of gateways) that the VRF advertises.
+
+        The route-maps of ``redistribute connected`` select them. These lines are marked as not understood:
 
         - ``maximum-paths`` below ``ways``, the number of paths that EVPN sessions provide;
         - ``network`` with a prefix that neither a gateway nor another interface of the VRF has;
@@ -315,7 +318,7 @@ class Sessioned:
         return replace(vrf, loopbacks=prefixes, unit=number(name.lstrip("abcdefghijklmnopqrstuvwxyzL")))
 
     def outside(self) -> set[str]:
-        """Return the names of interfaces on which VRFs other than the default one have sessions."""
+        """Return the names of interfaces with BGP sessions of tenants' VRFs."""
         tenants = (sessions for vrf, sessions in self.sessions.items() if vrf)
         return {session.interface for tenant in tenants for session in tenant.links.values()} - {""}
 
@@ -356,7 +359,7 @@ class Routing(Sessioned):
     def ospf(self, bgp: Bgp | None) -> Ospf | None:
         """Return the OSPF configuration, or None if OSPF does not run. ``bgp`` is the BGP configuration of the default VRF.
 
-        If BGP also has sessions on links, OSPF is marked as not understood, because ``DeviceConfig`` cannot represent both.
+        If BGP also has sessions on links, the OSPF lines are marked as not understood: ``DeviceConfig`` cannot represent both.
         """
         if bgp is not None and bgp.groups and self._ospf is not None:
             mark_ospf_unknown(self.reader)
@@ -372,7 +375,7 @@ class Routing(Sessioned):
         return on_sessions | running | {port.interface for port in (self._ospf.ports if self._ospf else ())}
 
     def fast_reroute(self) -> bool:
-        """Return True if next-hop groups are repaired immediately after a failure, or if BGP does not run."""
+        """Return True if BGP repairs next-hop groups immediately after a failure, or if BGP does not run."""
         return self.default.here.fast if self.default else True
 
 
@@ -381,7 +384,7 @@ def _open(router: Router, *, passes: bool) -> bool:
 
 
 def _leave_unnamed(router: Router, reader: SectionReader) -> None:
-    """Mark lines in address families as not understood if they refer to an undefined neighbor. FRR rejects such lines."""
+    """Mark lines in address families as not understood if their neighbor is undefined. FRR rejects such lines."""
     families = (*router.unicast.values(), *([router.evpn] if router.evpn else []))
     if {name for family in families for name in family.peers} - router.neighbors.keys():
         for form in ("neighbor <name> **", "no neighbor <name> activate"):
@@ -391,7 +394,10 @@ def _leave_unnamed(router: Router, reader: SectionReader) -> None:
 
 
 def statements(reader: SectionReader, files: Sequence[tuple[str, Sequence[Section]]]) -> Iterator[ReadStatement]:
-    """Yield every line of the files, with a mark that shows if the line was understood. Secrets are left out."""
+    """Yield every line of the files, with the information whether it was understood. Secrets are replaced.
+
+    ``files`` are pairs of a file name and its sections.
+    """
     of_file = {id(section): file for file, sections in files for section in sections}
     irrelevant = catalog().systems["frr"].reads.irrelevant
     lines: dict[str, list[tuple[int, str, str, Known]]] = {file: [] for file, _ in files}

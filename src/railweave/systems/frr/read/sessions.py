@@ -34,14 +34,14 @@ if TYPE_CHECKING:
 
 
 ANY = "(any)"
-"""The name of a policy that accepts everything. Sessions have it if they need no route-map and have none. No route-map can have this name."""
+"""The name of a policy that accepts everything, for sessions that have no route-map and need none. No route-map can have this name."""
 
 NETWORKS = "(networks)"
-"""The name of the prefix list, and of the policy, for the prefixes of ``network`` statements."""
+"""The name of two things that stand for ``network`` statements: a prefix list with their prefixes, and the policy that accepts it."""
 
 
 def default() -> Bfd:
-    """Return the BFD timers that apply if no statement sets them."""
+    """Return FRR's default BFD timers, which apply if no statement sets them."""
     return Bfd(minimum_interval=unprinted("bgp.bfd.minimum_interval"), multiplier=unprinted("bgp.bfd.multiplier"))
 
 
@@ -53,9 +53,9 @@ class Syntax:
     """The differences between systems that share FRR's routing statements.
 
     - ``nos``: the name of the system. Its ``system.yaml`` has the defaults of values that no statement sets.
-    - ``bfd``: the forms of lines about BFD, with the neighbor or group as ``name``.
-    - ``exports``: the form of lines that apply a route-map to sent EVPN routes.
-    - ``imports``: the form of lines that apply a route-map (``map``) to received EVPN routes.
+    - ``bfd``: the patterns of lines about BFD, with the neighbor or group as ``name``.
+    - ``exports``: the pattern of lines that apply a route-map to sent EVPN routes.
+    - ``imports``: the pattern of lines that apply a route-map (``map``) to received EVPN routes.
     """
 
     nos: str
@@ -65,7 +65,7 @@ class Syntax:
 
 
 def statements_of(router: Router, reader: SectionReader, *forms: str) -> Iterator[SelectedLine]:
-    """Yield the lines of a BGP instance that match ``forms``, without marking them as understood."""
+    """Yield the lines of a BGP instance that match the patterns ``forms``, without marking these lines as understood."""
     wanted = ["vrf", router.vrf] if router.vrf else []
     for line in select(reader.sections, "router bgp **", *forms):
         if line.chain[0].line.split()[3:] == wanted:
@@ -73,7 +73,7 @@ def statements_of(router: Router, reader: SectionReader, *forms: str) -> Iterato
 
 
 class Sessions:
-    """The sessions of a BGP instance, and functions that return the values that ``DeviceConfig`` needs.
+    """The sessions of a BGP instance, with functions that return what ``DeviceConfig`` contains about them.
 
     ``open_`` is True if external sessions without a route-map pass every route.
     """
@@ -97,7 +97,10 @@ class Sessions:
 
     @cached_property
     def peers(self) -> tuple[Peer, ...]:
-        """The neighbors that are not shut down and not on an interface of a different VRF; empty if the instance is shut down."""
+        """The neighbors whose session is in use; empty if the instance is shut down.
+
+        Left out are neighbors that are shut down, and neighbors on an interface of a different VRF.
+        """
         if self.here.shut:
             return ()
         vrf = self.here.vrf
@@ -108,7 +111,7 @@ class Sessions:
         )
 
     def unicast(self, peer: Peer) -> list[Family]:
-        """Return the unicast families whose routes a session carries."""
+        """Return the unicast address families (IPv4, IPv6) whose routes a session carries."""
         return [family for family in FAMILIES if self.here.is_active(peer, family)]
 
     def evpn(self, peer: Peer) -> bool:
@@ -116,7 +119,7 @@ class Sessions:
         return self.here.is_active(peer, "evpn")
 
     def peer_as(self, peer: Peer) -> int:
-        """Return the AS number of a neighbor. 0 means any number that differs from that of the instance."""
+        """Return the AS number of a neighbor. 0 means any number that differs from the AS number of the device."""
         return self.here.asn if peer.asn == INTERNAL else peer.asn or 0
 
     def ports(self) -> set[str]:
@@ -126,7 +129,7 @@ class Sessions:
 
     @cached_property
     def links(self) -> dict[str, model.Session]:
-        """The sessions of ``peers`` as sessions on links, with interface and addresses, by neighbor name."""
+        """The session on the link to each neighbor in ``peers``, by neighbor name. A session has an interface and addresses."""
         return {peer.name: self._on_link(peer) for peer in self.peers}
 
     def _on_link(self, peer: Peer) -> model.Session:
@@ -139,7 +142,7 @@ class Sessions:
         return model.Session(port.name if port else "", "", far, asn, link[1].address if link else None, at)
 
     def numbered(self, peer: Peer) -> model.NumberedSession | None:
-        """Return a session as a session between loopbacks, or None if the neighbor has no address."""
+        """Return a session between loopbacks as ``DeviceConfig`` has it, or None if the neighbor has no address."""
         at = address(peer.name)
         if at is None:
             return None
@@ -150,8 +153,8 @@ class Sessions:
     def source(self, peer: Peer) -> Address:
         """Return the local address of a session.
 
-        It is the address of ``update_source`` or, if that is not set, the address on the link to the neighbor. If neither
-        exists, it is ``UNKNOWN``.
+        This is the address of ``update_source`` or, if that is not set, the address on the link to the neighbor. If neither
+        exists, ``UNKNOWN`` is returned.
         """
         named, at = self._ports.get(peer.update_source), address(peer.name)
         of_port = next((port_address.address for port_address in named.addresses), None) if named else None
@@ -159,17 +162,23 @@ class Sessions:
         return address(peer.update_source) or of_port or (link[1].address if link else UNKNOWN)
 
     def reaches(self, peer: Peer) -> bool:
-        """Return True if a session can come up: its neighbor is directly connected or internal, or may be several hops away."""
+        """Return True if a session can come up.
+
+        Its neighbor must be directly connected or in the same AS, or ``hops`` must be set, so that it may be several hops away.
+        """
         at = address(peer.name)
         near = at is not None and self._subnets.port(at, self.here.vrf) is not None
         return near or self.peer_as(peer) == self.here.asn or peer.hops is not None
 
     def exports(self, peer: Peer, family: AddressFamily) -> str | None:
-        """Return the name of the route-map for a family's routes that are sent over a session, or None if there is none."""
+        """Return the name of the route-map for routes of a family that are sent over a session, or None if there is none."""
         return next((level.exports for level in self.here.within(peer, family) if level.exports), None)
 
     def policies(self, peer: Peer) -> tuple[str, str]:
-        """Return (import policy, export policy) of a session. If its families have different route-maps, these are combined into one named policy."""
+        """Return the names (import policy, export policy) of a session.
+
+        If the address families of the session have different route-maps, one policy combines them.
+        """
         without = ANY if self._open or self.peer_as(peer) == self.here.asn else NOTHING
         imports: dict[Family, str | None] = {}
         exports: dict[Family, str | None] = {}
@@ -190,11 +199,11 @@ class Sessions:
         return Authentication(peer.password) if peer.password else None
 
     def underlay(self) -> list[Peer]:
-        """Return the neighbors of the underlay, which are all except those that exchange only EVPN routes."""
+        """Return the neighbors of the underlay: all neighbors except those that exchange only EVPN routes."""
         return [peer for peer in self.peers if self.unicast(peer) or not self.evpn(peer)]
 
     def families(self, peers: Sequence[Peer]) -> tuple[Family, ...]:
-        """Return the unicast families of these sessions. If ``peers`` is empty, return the families of the instance."""
+        """Return the unicast families whose routes these sessions carry. If ``peers`` is empty, return the families of the instance."""
         used = {family for peer in peers for family in self.unicast(peer)}
         return tuple(family for family in FAMILIES if family in used or (not peers and family in self.here.unicast))
 
@@ -210,7 +219,7 @@ class Sessions:
         return None
 
     def statements(self, reader: SectionReader, *forms: str) -> Iterator[SelectedLine]:
-        """Yield the lines of the instance that match ``forms`` (see ``statements_of``)."""
+        """Yield the lines of the BGP instance that match the patterns ``forms``, without marking these lines as understood."""
         return statements_of(self.here, reader, *forms)
 
     def mark_bfd_unknown(self, names: Container[str | None], reader: SectionReader) -> None:
@@ -222,7 +231,10 @@ class Sessions:
 
 
 def bgp(sessions: Sessions, policies: Lists, reader: SectionReader, without: Collection[str]) -> model.Bgp:
-    """Return the BGP configuration in the form of ``DeviceConfig``. ``without`` are the names of route-maps that it leaves out, because only the overlay and VRFs use them."""
+    """Return the BGP configuration of the default VRF as ``DeviceConfig`` has it.
+
+    ``without`` are the names of route-maps to leave out, because only the overlay and VRFs use them.
+    """
     here = sessions.here
     on_links = sessions.underlay()
     groups, bfd = with_bfd(*_groups(sessions, on_links, reader))
@@ -272,7 +284,10 @@ def bgp(sessions: Sessions, policies: Lists, reader: SectionReader, without: Col
 
 
 def _widths(sessions: Sessions, peers: Iterable[Peer]) -> list[int]:
-    """Return the maximum numbers of equal-cost paths of each family. They are those for internal or external sessions, according to the peers."""
+    """Return the maximum numbers of equal-cost paths, for each family and each kind of session (internal, external) of ``peers``.
+
+    Numbers that no statement sets are left out.
+    """
     inside = {sessions.peer_as(peer) == sessions.here.asn for peer in peers} or {False}
     families = sessions.here.unicast.values()
     widths = [family.inner_paths if way else family.maximum_paths for family in families for way in inside]
@@ -282,9 +297,9 @@ def _widths(sessions: Sessions, peers: Iterable[Peer]) -> list[int]:
 def _groups(
     sessions: Sessions, peers: Iterable[Peer], reader: SectionReader
 ) -> tuple[list[model.BgpGroup], list[Bfd | None]]:
-    """Return (the peer groups with their sessions in the order of the text, the BFD timers of each group).
+    """Return (peer groups with their sessions, in the order of the text; the BFD timers of each group).
 
-    A session whose policies differ from those of its group becomes a separate group.
+    A session whose policies or local AS number differ from those of its group becomes a separate group.
     """
     here = sessions.here
     order = {name: place for place, name in enumerate(here.neighbors)}
@@ -309,9 +324,11 @@ def _groups(
 def _originated(
     here: Router, known: Sequence[model.Policy], routed: Sequence[Family]
 ) -> tuple[str | None, tuple[model.Policy, ...]]:
-    """Return (name of the policy that selects the connected routes to originate, policies without a route-map in the configuration).
+    """Return (name of the policy that selects which own routes to originate, policies to add).
 
-    The prefixes of ``network`` statements are always originated. Each routed family has its own statements.
+    The policy accepts the connected routes that ``redistribute`` selects, and the prefixes of ``network`` statements. Policies are
+    added if no route-map of the configuration has this effect. ``known`` are the policies from route-maps, ``routed`` the families
+    of the sessions.
     """
     everything = model.Policy(ANY, (model.Term(ANY, model.Match(), model.Action(accept=True)),))
     names: dict[Family, str | None] = {}

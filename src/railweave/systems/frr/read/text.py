@@ -1,6 +1,6 @@
 """Functions that convert FRR configuration text to sections, and words to values.
 
-As in FRR, words open and close sections. The indentation has no meaning.
+As in FRR, keywords such as ``router bgp`` and ``exit`` open and close sections. Indentation has no meaning.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def interface_address(word: str) -> InterfaceAddress | None:
 
 
 def prefix(word: str) -> Prefix | None:
-    """Return the prefix in a word, or None for any other word. Bits beyond its length are ignored, as in FRR."""
+    """Return the prefix in a word, or None for any other word. Host bits are set to zero, as in FRR."""
     subnet = interface_address(word)
     return subnet.prefix if subnet else None
 
@@ -55,13 +55,13 @@ _STANDS_ALONE = re.compile(
     r"bgp (?:as-path|community-list|large-community-list|extcommunity-list|community alias|no-rib|send-extra-data)\b|"
     r"mpls label|router-id |vni \d+$|fpm |banner |snmp|end$)"
 )
-"""A pattern of top-level lines that open no section. In a text without indentation, such a line ends the section before it."""
+"""A pattern of top-level lines that open no section. If a text is not indented, such a line ends the section before it."""
 
 _OF_ROUTER = re.compile(
     r"(?:no )?(?:bgp |neighbor \S+ (?:remote-as|peer-group|interface|timers|description|bfd|update-source|ebgp-multihop|"
     r"password|local-as|capability|ttl-security|shutdown)\b)"
 )
-"""A pattern of lines that belong to ``router bgp`` itself, and not to an address family."""
+"""A pattern of lines that belong directly to ``router bgp``, and not to an address family."""
 
 _OF_VRF = re.compile(r"(?:no )?(?:vni |(?:ip|ipv6) (?:route|nht|protocol|router-id)\b)")
 _FAMILY = re.compile(r"address-family \S")
@@ -73,7 +73,7 @@ _HEADS = re.compile(r"(?:Building configuration|Current configuration|[\w.-]+[#>
 
 @dataclass(slots=True)
 class _Open:
-    """An open section, to which lines are added: the column of its header, and the header's first word."""
+    """An open section, to which lines are added. ``column`` is the indentation of its header, ``word`` the header's first word."""
 
     column: int
     section: Section
@@ -113,7 +113,7 @@ def sections(text: str) -> list[Section]:
 
 
 def _close(stack: list[_Open], line: str, column: int) -> None:
-    """Close the section to which a closing word belongs. ``exit`` closes the innermost section in its column."""
+    """Close the section that the line ends. ``exit`` closes the innermost section whose header has the same indentation (``column``)."""
     word = _CLOSED.get(line)
     for place in range(len(stack) - 1, -1, -1):
         if (stack[place].word == word) if word else (stack[place].column == column):
@@ -126,7 +126,7 @@ def _close(stack: list[_Open], line: str, column: int) -> None:
 
 
 def _leave(stack: list[_Open], line: str, column: int) -> None:
-    """Close the sections to which a line does not belong."""
+    """Close those open sections to which a line cannot belong. ``column`` is the indentation of the line."""
     while stack and not stack[-1].word and column <= stack[-1].column:
         stack.pop()
     if not stack:
@@ -147,7 +147,10 @@ def _stands_alone(word: str, line: str) -> bool:
 
 
 def _ends(stack: list[_Open], line: str, column: int) -> bool:
-    """Return True if a line ends the innermost section, because it opens a section of the same kind or belongs to the enclosing section."""
+    """Return True if a line ends the innermost open section.
+
+    The line opens a section of the same kind, or belongs to the enclosing section.
+    """
     top = stack[-1]
     if top.word == "address-family" and column <= top.column:
         return bool(_OF_ROUTER.match(line))
@@ -174,7 +177,7 @@ _SECRET = re.compile(r"\b((?:password|passphrase|key-string)(?: (?:\d|md5|clear)
 
 
 def without_secrets(line: str) -> str:
-    """Return a line for display. The values of secrets are left out."""
+    """Return a line for display, with secrets replaced by ``<secret:?>``."""
     if "pass" not in line and "md5" not in line and "key-string" not in line:
         return line
     return _SECRET.sub(lambda match: f"{match[1]}{match[2] if REFERENCE.fullmatch(match[2]) else '<secret:?>'}", line)

@@ -103,7 +103,7 @@ NO_LEAKS = note(
 
 
 ROUTING = ("router bgp", "router isis", "route-map", "ip prefix-list", "ipv6 prefix-list", "bgp ")
-"""The first words of lines that affect the computed routes (``routes``)."""
+"""The first words of lines that affect the routes that railweave computes (``routes``)."""
 
 
 def tree(config: DeviceConfig) -> list[Section]:
@@ -120,7 +120,7 @@ def tree(config: DeviceConfig) -> list[Section]:
 def routing(config: DeviceConfig) -> list[Section]:
     """Return the sections about BFD, lists, route-maps and BGP, in the default VRF and in VRFs of tenants.
 
-    For a device without BGP, return the sections about BFD and IS-IS.
+    If the device has no BGP, return the sections about BFD and IS-IS.
     """
     bgp = config.bgp
     if bgp is None:
@@ -144,7 +144,7 @@ def files(config: DeviceConfig) -> dict[str, str]:
 
 
 def lines(config: DeviceConfig) -> list[str]:
-    """Return every line, preceded by the headers of its sections."""
+    """Return every statement as its parent headers and the line, joined by `` / ``, and the lines of ``nftables.conf``."""
     return [*flat(tree(config)), *(line.strip() for line in control_plane.nftables(config))]
 
 
@@ -187,7 +187,7 @@ def no_ao(config: DeviceConfig) -> bool:
 
 
 def _plain(wanted: Hash) -> bool:
-    """Return True if the hash is the kernel's default: over addresses and ports, with the kernel's seed."""
+    """Return True if the ECMP hash is that of the Linux kernel: over addresses and ports, without a configured seed."""
     return wanted.layer3 and wanted.layer4 and wanted.seed is None
 
 

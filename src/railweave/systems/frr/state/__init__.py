@@ -1,4 +1,4 @@
-"""The state of an FRRouting switch: the queries to FRR and to Linux, and the conversion of the answers."""
+"""The state of an FRRouting switch: the queries to FRR and to Linux, and the conversion of their answers."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ FORMS: Forms = {
 PROBES = {
     daemon: f"vtysh -d {daemon} -c 'show version'" for daemon in ("zebra", "bgpd", "bfdd", "isisd", "staticd", "mgmtd")
 }
-"""The queries that detect a daemon that hangs. ``vtysh`` without ``-d`` waits for every daemon, so it does not end if one hangs (vtysh(1))."""
+"""A query for each daemon, which fails if the daemon hangs. Without ``-d``, ``vtysh`` would wait for all daemons (vtysh(1))."""
 
 ROUTING = (
     *asks("bgp", "", ("bgp", "show bgp vrf all summary"), ("bgp-neighbors", "show bgp vrf all neighbors")),
@@ -129,10 +129,10 @@ _INTERFACE = Fields(
 
 
 def _interfaces(zebra: Value, answer: Value) -> dict[str, InterfaceState]:
-    """Return the interfaces of all VRFs, from zebra, with counters and addresses from the kernel.
+    """Return the interfaces of all VRFs, by name, as zebra shows them, with counters and addresses from the kernel.
 
-    Zebra's list also includes interfaces that are only configured. It leaves out a MAC address of zeros, which is that
-    of a bridge without ports.
+    Zebra also lists interfaces that are only configured. Zebra leaves out a MAC address of zeros, which a bridge without
+    ports has.
     """
     made = links(answer)
     for name, interface in zebra.entries():
@@ -165,7 +165,7 @@ _ADVERTISING = keyed(
 def _advertising(zebra: Value) -> dict[str, RouterAdvertising] | None:
     """Return the counters and timers of router advertisements, by interface, for interfaces that send or receive any.
 
-    Return None if the FRR release does not show them (as FRR 10.3).
+    Return None if FRR does not show them (FRR 10.3 does not).
     """
     shown = {name for name, interface in zebra.entries() if interface.get("ndRouterAdvertisementsSent").there}
     return {name: advertising for name, advertising in _ADVERTISING(zebra).items() if name in shown} or None
@@ -182,7 +182,7 @@ DAEMONS: dict[str, Part] = {
     "vnis": (vnis, "vnis"),
     "evpn": (evpn, "evpn-prefixes evpn-macs"),
 }
-"""The parts of the state that FRRouting's daemons and the kernel report about routing."""
+"""For each part of the state about routing: (the function that reads it, the keys of the queries whose answers it needs)."""
 
 PARTS: dict[str, Part] = {
     "identity": (_identity, ""),

@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 
 
 DROPPING = {"blackhole", "unreachable", "prohibit"}
-"""The kernel's names of routes and rules that drop packets, silently or with a message to the sender (ip-route(8))."""
+"""The kernel's names for the kinds of routes and rules that drop packets, some with a message to the sender (ip-route(8))."""
 
 FORWARDING = tuple(
     Ask(f"{name}-{family}", f"ip -j -{number} {subject}", by="shell")
     for family, number in (("ipv4", 4), ("ipv6", 6))
     for name, subject in (("forwarding", "netconf"), ("rules", "rule"))
 )
-"""The queries that show which ports forward packets."""
+"""The queries that show on which ports the kernel forwards packets."""
 
 
 links = keyed(
@@ -62,7 +62,7 @@ _NARROWER = {"dst", "fwmark", "oif", "dport", "sport", "ipproto"}
 
 
 def not_forwarding(answers: Answers) -> dict[str, tuple[str, ...]] | None:
-    """Return the ports that forward no packets, by address family, or None if no query about forwarding was answered.
+    """Return the ports that forward no packets, by address family (``all`` means every port). None if no query was answered.
 
     The answers are those of ``ip -j netconf`` and ``ip -j rule``. Linux enables forwarding of IPv6 by one setting for all
     interfaces, and of IPv4 by one setting for each interface (Documentation/networking/ip-sysctl.rst). A rule of the
@@ -87,13 +87,16 @@ def not_forwarding(answers: Answers) -> dict[str, tuple[str, ...]] | None:
 
 
 REVERSE_PATH = {"off": "0", "strict": "1", "loose": "2"}
-"""The values of ``rp_filter`` (Documentation/networking/ip-sysctl.rst), by their names in ``ip -j netconf``."""
+"""The value of ``rp_filter`` (Documentation/networking/ip-sysctl.rst) for each of its names in ``ip -j netconf``."""
 _PARAMETER = re.compile(r"^/proc/sys/(net/[\w/-]+):(\w+)$", re.MULTILINE)
-"""A pattern of a line that ``grep`` prints about a file of ``/proc/sys``."""
+"""A pattern of a line of ``grep`` output: a file of ``/proc/sys``, a colon and its value."""
 
 
 def kernel(answers: Answers) -> dict[str, str] | None:
-    """Return the kernel parameters that control forwarding, by name, or None if the query about them was not answered."""
+    """Return the values of the kernel parameters that control forwarding, by name such as ``net.ipv4.ip_forward``.
+
+    Return None if the query was not answered.
+    """
     text, settings = answers.text("parameters"), answers.tree("forwarding-ipv4")
     if text is None:
         return None
@@ -109,15 +112,14 @@ def kernel(answers: Answers) -> dict[str, str] | None:
 
 
 _CHANGING = {"drop", "reject", "queue", "dnat", "snat", "masquerade", "redirect", "tproxy", "fwd"}
-"""The statements of nftables that drop a packet or divert it from its route (libnftables-json(5))."""
+"""The nftables actions that drop a packet or divert it from its route (libnftables-json(5))."""
 _PORT_KEYS = {"iifname", "iif", "oifname", "oif"}
 
 
 def filters(answer: Value) -> tuple[PacketFilter, ...]:
     """Return the packet filters in ``nft -j list ruleset``: base chains that drop or change packets, with the ports in their rules.
 
-    A base chain is one that the kernel calls (it has a hook). The chain's policy, and the chains that it jumps to, count as
-    parts of the chain.
+    The kernel calls a base chain by a hook. The policy of a base chain, and the chains to which it jumps, count as parts of it.
     """
     entries = answer.all("nftables")
     rules: dict[tuple[str, ...], list[Value]] = {}
@@ -145,7 +147,10 @@ def _chain(row: Value, name: str) -> tuple[str, ...]:
 def _changing(
     chain: tuple[str, ...], rules: Mapping[tuple[str, ...], Sequence[Value]], seen: set[tuple[str, ...]]
 ) -> tuple[bool, list[str]]:
-    """Return (True if a chain drops or changes packets, the ports in the conditions of the rules that do so)."""
+    """Return (True if a chain drops or changes packets, the ports in the conditions of the rules that do so).
+
+    ``rules`` has the rules of each chain. ``seen`` are the chains that were already visited.
+    """
     seen.add(chain)
     changing, ports = False, list[str]()
     for rule in rules.get(chain, ()):

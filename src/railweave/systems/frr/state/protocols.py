@@ -57,7 +57,10 @@ def sessions(summary: Value, neighbors: Value) -> tuple[protocols.BgpSession, ..
 
 
 def _by_vrf(answer: Value, mark: str) -> list[tuple[str, list[tuple[str, Value]]]]:
-    """Return the entries that have the key ``mark``, by VRF. Answers about all VRFs have one more level than answers about one VRF."""
+    """Return (VRF, [(key, value), …]) for each VRF, with the values that have the key ``mark``.
+
+    The VRF is the top level of an answer about all VRFs. An answer about one VRF does not have this level.
+    """
     here = [(key, value) for key, value in answer.entries() if value.keys]
     plain = [(key, value) for key, value in here if value.get(mark).there]
     inside = [
@@ -71,7 +74,10 @@ def _by_vrf(answer: Value, mark: str) -> list[tuple[str, list[tuple[str, Value]]
 def _session(
     fields: Fields[protocols.BgpSession], vrf: str, name: str, peer: Value, address: str | None
 ) -> protocols.BgpSession:
-    """Return a session. ``name`` is the neighbor's address or an interface; ``address`` is the neighbor's address on that interface."""
+    """Return a session. ``name`` is the neighbor's address or an interface.
+
+    ``address`` is the neighbor's address if ``name`` is an interface. ``fields`` are the keys to read from ``peer``.
+    """
     by_address = ":" in name or name.replace(".", "").isdecimal()
     return fields(
         peer,
@@ -94,7 +100,7 @@ bfd_sessions = listed(
 
 
 def _words(communities: Value) -> tuple[str, ...]:
-    """Return the communities of a path, from the list in the answer or, if there is none, from the text."""
+    """Return the communities of a path, from the key ``list`` of the answer or, if it is missing, from the key ``string``."""
     return texts(communities.get("list")) or tuple((communities.get("string").text() or "").split())
 
 
@@ -117,8 +123,8 @@ _DETAILED = Fields(protocols.IsisAdjacency, "interface!=interface/name system=ad
 def adjacencies(answer: Value) -> tuple[protocols.IsisAdjacency, ...]:
     """Return the adjacencies in ``show isis neighbor json`` (FRR's isisd/isis_adjacency.c).
 
-    In the brief form, a circuit contains the name of the interface. In the detailed form, the interface is an object that
-    also contains the state.
+    In FRR's brief output, ``interface`` is the name of the interface. In the detailed output, it is an object that also
+    contains the state of the adjacency.
     """
     circuits = [circuit for circuit, _ in rows(answer, "areas[]/circuits[]")]
     made = ((_DETAILED if circuit.get("interface").keys else _BRIEF).maybe(circuit) for circuit in circuits)
@@ -155,7 +161,10 @@ def routes(answers: Answers) -> tuple[protocols.Route, ...] | None:
 
 
 def route_counts(ipv6: Value, ipv4: Value) -> dict[str, dict[str, int]]:
-    """Return the numbers of BGP and IS-IS routes in the kernel, outside VRFs, from ``show ipv6 route summary json`` and ``show ip route summary json``."""
+    """Return the number of BGP and IS-IS routes in the kernel, as a count by address family, for the default VRF only.
+
+    The answers are those of ``show ipv6 route summary json`` and ``show ip route summary json``.
+    """
     counts: dict[str, int] = {}
     for family, answer in (("ipv6", ipv6), ("ipv4", ipv4)):
         if answer.get("routesTotal").integer() is not None:
@@ -167,7 +176,7 @@ def route_counts(ipv6: Value, ipv4: Value) -> dict[str, dict[str, int]]:
 
 
 def _dropped(rules: Value | None) -> Iterator[protocols.Route]:
-    """Yield, as routes, the prefixes whose packets a routing policy rule drops before any route applies (ip-rule(8))."""
+    """Yield a route for each prefix whose packets a routing policy rule drops. Such rules apply before all routes (ip-rule(8))."""
     for rule in rules.each() if rules is not None else []:
         action = rule.get("action").lower()
         for key in ("dst", "src"):
@@ -183,7 +192,7 @@ _HOP = Fields(protocols.NextHop, "address=ip interface=interfaceName active=fib:
 
 
 def route(vrf: str, prefix: str, entries: Value, known: Value | None) -> protocols.Route:
-    """Return one route of ``show ipv6 route … json``, with its paths from ``show bgp … json`` if these were requested."""
+    """Return one route of ``show ipv6 route … json``. ``known`` has its paths from ``show bgp … json`` if these were requested."""
     chosen = next((entry for entry in entries.each() if entry.get("selected").flag()), None)
     through = None if known is None else paths(known)
     if chosen is None:
@@ -196,7 +205,7 @@ def route(vrf: str, prefix: str, entries: Value, known: Value | None) -> protoco
 
 
 def _drops(hop: Value) -> str:
-    """Return how a next hop drops packets: with an error message to the sender, or silently (``Null0``, blackhole). The result is empty if the next hop does not drop packets."""
+    """Return how a next hop drops packets: ``reject`` or ``prohibit`` (with a message to the sender), or ``blackhole``."""
     words = {"reject": "reject", "adminProhibited": "prohibit", "admin-prohibited": "prohibit"}
     return next((word for key, word in words.items() if hop.get(key).flag()), "blackhole")
 
@@ -208,7 +217,7 @@ _TARGETS = Fields(
 
 
 def vrfs(answer: Value, evpn: Value) -> dict[str, protocols.VrfState]:
-    """Return the VRFs with a VNI from ``show vrf vni json``, by name, with their BGP state from ``show bgp l2vpn evpn vni json``."""
+    """Return the VRFs with a VNI, by name, from ``show vrf vni json``. Their BGP state is from ``show bgp l2vpn evpn vni json``."""
     made = (_VRF.maybe(vrf) for vrf in answer.all("vrfs"))
     return {
         vrf.name: _TARGETS.onto(vrf, evpn.get(str(vrf.vni))) if str(vrf.vni) in evpn.keys else vrf
@@ -232,7 +241,7 @@ def vnis(answer: Value) -> dict[int, protocols.VniState]:
 
 
 def evpn(prefixes: Value, macs: Value) -> protocols.EvpnRoutes:
-    """Return the number of routes of type 5 and of type 2, and the prefixes by route distinguisher."""
+    """Return the numbers of EVPN routes of type 5 and of type 2, and the prefixes of type-5 routes by route distinguisher."""
     by_distinguisher = {
         distinguisher: tuple(
             f"{match[2]}/{match[1]}" for key, _ in table.entries() if (match := _TYPE_5.fullmatch(key))

@@ -1,6 +1,6 @@
-"""Statement tables of FRR: each module has the tables of one subject (``model.config.statements``).
+"""Statement tables of FRR, which describe each statement once, for writing and reading (``model.config.statements``).
 
-The source of a row is a section of FRR's manual.
+Each module has the tables of one area, such as BGP. The source of a table row is a section of FRR's manual.
 """
 
 from __future__ import annotations
@@ -20,12 +20,15 @@ if TYPE_CHECKING:
 
 @cache
 def unprinted(field: str, nos: str = "frr") -> int:
-    """Return the default of a numeric field that no statement sets. Raises ``KeyError`` if ``system.yaml`` has no such default."""
+    """Return the default of a numeric field for a configuration that does not set it. ``field`` is its path, such as ``ospf.ports.metric``.
+
+    Raises ``KeyError`` if ``system.yaml`` has no such default.
+    """
     return int(catalog().systems[nos].reads.defaults[field].value or 0)
 
 
 def _prefix(text: str) -> Prefix:
-    """Return the prefix in a text. Bits beyond its length are ignored, as in FRR."""
+    """Return the prefix in a text. Host bits are set to zero, as in FRR."""
     return InterfaceAddress.read(text).prefix
 
 

@@ -1,6 +1,6 @@
 """BGP statements of FRR: VNIs of VRFs, instances, peer groups and neighbors, address families, and EVPN.
 
-Enterprise SONiC is based on FRR. Its tables use the same types, with separate rows for commands in different words.
+Enterprise SONiC is based on FRR. Its statement tables use the same classes, with separate rows for commands that differ.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 
 AddressFamily = Literal["ipv4", "ipv6", "evpn"]
 EXTERNAL, INTERNAL = 0, -1
-"""The values that may replace the AS number of a neighbor.
+"""Two values that may stand for the AS number of a neighbor.
 
-``EXTERNAL`` means any number that differs from that of the instance, and ``INTERNAL`` the same number.
+``EXTERNAL`` means any number except the AS number of the BGP instance. ``INTERNAL`` means that number.
 """
 
 
@@ -84,10 +84,9 @@ class Peer:
 
 @dataclass(frozen=True, slots=True)
 class UnicastFamily:
-    """A unicast address family of an instance. ``peers`` are the statements about neighbors in the family.
+    """A unicast address family of an instance.
 
-    Enterprise SONiC has the latter in the sections of neighbors.
-
+    - ``peers``: the statements about neighbors in the family. On Enterprise SONiC, they are in the sections of neighbors.
     - ``redistributes``: the route-map for connected routes. It is empty if all are redistributed, and None if none are.
     - ``maximum_paths``, ``inner_paths``: the largest number of paths of a route over external and over internal sessions.
     - ``networks``: the prefixes of ``network`` statements.
@@ -144,11 +143,11 @@ class Router:
 
     @cached_property
     def peers(self) -> tuple[Peer, ...]:
-        """The neighbors, in the order of the text. Settings that a neighbor lacks come from its group."""
+        """The neighbors, in the order of the text. A neighbor's missing settings are taken from its group."""
         return tuple(self._whole(peer) for peer in self.neighbors.values() if not peer.is_group)
 
     def _whole(self, peer: Peer) -> Peer:
-        """Return a neighbor with the settings of its group. If its group does not exist, the result has no ``group``."""
+        """Return a neighbor with the settings of its group. If the group does not exist, ``group`` is None in the result."""
         group = self.neighbors.get(peer.group or "")
         if group is None or not group.is_group:
             return replace(peer, group=None)
@@ -156,7 +155,7 @@ class Router:
         return replace(group, **{"is_group": False, "description": "", **given})
 
     def within(self, peer: Peer, name: AddressFamily) -> list[PeerFamily]:
-        """Return the statements that apply to a neighbor in a family: first its own, then those of its group. Either may be missing."""
+        """Return the settings of a neighbor in an address family: first its own, then those of its group. Either may be missing."""
         family = self.evpn if name == "evpn" else self.unicast.get(name)
         return [family.peers[level] for level in (peer.name, peer.group) if family and level and level in family.peers]
 
@@ -175,14 +174,14 @@ class Vrf:
 
 @dataclass(frozen=True, slots=True)
 class Routing:
-    """VRFs by name, and BGP instances by VRF."""
+    """The VRFs by name, and the BGP instance of each VRF."""
 
     vrfs: dict[str, Vrf] = field(default_factory=dict[str, Vrf])
     routers: dict[str, Router] = field(default_factory=dict[str, Router])
 
 
 def _as_number(text: str) -> int:
-    """Return the AS number of up to 32 bits in a text, which may contain a dot (RFC 5396)."""
+    """Return the AS number of up to 32 bits in a text such as ``65000`` or ``1.10`` (RFC 5396)."""
     high, dot, low = text.rpartition(".")
     parts = [whole(part) for part in ((high, low) if dot else (low,))]
     if max(parts) >= 1 << (16 if dot else 32):
@@ -260,7 +259,7 @@ PEER = (
 
 
 def _peers() -> Sequence[Row]:
-    """Return the rows about neighbors and groups in an address family."""
+    """Return the statement-table rows of neighbors and groups in an address family."""
     stated = (
         line("activate", BGP, sets={"active": True}, disrupts=effects.ACTIVATED),
         line("soft-reconfiguration inbound", BGP, sets={"stored": True}, disrupts=effects.KEPT),
@@ -285,14 +284,17 @@ def _peers() -> Sequence[Row]:
 
 
 def redistribution(source: str) -> Iterator[Row]:
-    """Yield the rows about the redistribution of connected routes."""
+    """Yield the statement-table rows for the redistribution of connected routes. ``source`` is the document that describes them."""
     maps = refers("route-map")
     yield line("redistribute connected route-map <redistributes>", source, usual="", redistributes=maps)
     yield line("redistribute connected", source, sets={"redistributes": ""})
 
 
 def targets(source: str, distinguisher: Codec, target: Codec) -> Iterator[Row]:
-    """Yield the rows about a route distinguisher and route targets, whose values the codecs ``distinguisher`` and ``target`` convert."""
+    """Yield the statement-table rows for a route distinguisher and route targets.
+
+    The codecs ``distinguisher`` and ``target`` convert their values to text and back.
+    """
     yield line("rd <distinguisher>", source, usual="", distinguisher=distinguisher)
     yield each("route-target import <it>", "imports", source, it=target)
     yield each("route-target export <it>", "exports", source, it=target)
@@ -300,7 +302,7 @@ def targets(source: str, distinguisher: Codec, target: Codec) -> Iterator[Row]:
 
 
 def vnis(source: str, rows: Sequence[Row]) -> Iterator[Row]:
-    """Yield the rows about an EVPN address family. ``rows`` are valid both in the family and in a VNI."""
+    """Yield the statement-table rows for the EVPN address family. ``rows`` are valid both in the family and in a VNI."""
     yield line("advertise-all-vni", source, sets={"all_vnis": True})
     yield each("advertise <it> unicast", "advertises", source, it=UNICAST)
     yield from rows

@@ -1,4 +1,7 @@
-"""The disruptions that changed statements of FRR cause. They also apply to the BGP sessions of Enterprise SONiC, which is based on FRR."""
+"""The disruptions of traffic and sessions that changed statements of FRR cause.
+
+They also apply to the BGP sessions of Enterprise SONiC, which is based on FRR.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,7 @@ from railweave.model.config.tree import UNKNOWN_DISRUPTION, Disruption
 from railweave.systems import standards
 
 _INTERFACE = r"(?=interface (?P<of>(?P<port>et-\d\S*)|\S+))"
-"""A pattern that captures an interface and, if it is a designed port, the port."""
+"""A pattern that captures an interface as ``of`` and, if it is a port in the design, also as ``port``."""
 
 RESETS = (Disruption("", "BGP session", "it resets", standards.OPEN),)
 GOES = (replace(RESETS[0], why="it goes", when=("remove",)),)
@@ -23,9 +26,12 @@ KEYED = (
 )
 _FLAGS = "FRRouting/frr bgpd/bgpd.c, peer_flag_action_list and peer_af_flag_action_list"
 KEPT = (Disruption("", "", "the session stays", _FLAGS, standards.ANY),)
-"""Changes that do not reset the session. FRR asks the peer to send its routes again, or announces its own routes again."""
+"""The effect of changes that do not reset the BGP session: FRR asks for the peer's routes, or sends its own routes, again."""
 CAPABLE = (Disruption("", "BGP session", "it resets", _FLAGS, standards.ANY),)
-"""Changes that reset the session: changes of capabilities, of route reflection, and of the way a neighbor on an interface is found."""
+"""The effect of changes that reset the BGP session.
+
+These change capabilities, route reflection, or the discovery of a neighbor on an interface.
+"""
 CONNECTED = (
     Disruption(
         "",
@@ -50,7 +56,7 @@ UNDESCRIBED = Disruption(
     "no source is known",
     standards.ANY,
 )
-"""The unknown effect of statements about a neighbor for which there is no row."""
+"""The effect, which is unknown, of statements about a neighbor that are in no statement table."""
 SECURED = (
     Disruption("", "BGP session", "it resets", "FRRouting/frr bgpd/bgpd.c, peer_ttl_security_hops_set", standards.ANY),
 )
@@ -81,7 +87,7 @@ ACTIVATED = (
     ),
 )
 _OF_PEER = r"(?=.* / (?P<of>(neighbor (interface )?|peer-group )\S+)( /)? %s( |$))"
-"""A pattern of statements about a neighbor or a group, on the same line or below it.
+"""A pattern of statements about a neighbor or a group, in the same line or in the lines below it.
 
 If the neighbor is new, there is no session that a change could disrupt.
 """
@@ -112,7 +118,7 @@ _ADJACENCY = r"(?=(?P<of>interface \S+(?: vrf \S+)? / isis) )"
 _PROCESS = r"(?=(?P<of>router isis \S+) / )"
 _CIRCUIT = "FRRouting/frr isisd/isis_circuit.c, isis_circuit_circ_type_set and isis_circuit_passive_set"
 HELD = (Disruption("", "", "the adjacency stays", standards.HELLOS, standards.ANY),)
-"""Changes of timers: the receiver takes the holding time from each hello."""
+"""The effect of changed timers: none, because the receiver takes the holding time from each hello."""
 FLOODED = (Disruption("", "", "the adjacency stays", standards.METRICS, standards.ANY),)
 LOGGED = (Disruption("", "", "the adjacency stays", "FRR manual, ISIS", standards.ANY),)
 ENABLED = (
@@ -189,4 +195,4 @@ ISIS_UNDESCRIBED = Disruption(
     "no source is known",
     standards.ANY,
 )
-"""Statements about IS-IS that no row describes."""
+"""The effect, which is unknown, of statements about IS-IS that are in no statement table."""

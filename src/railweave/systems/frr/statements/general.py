@@ -11,7 +11,7 @@ from railweave.systems.frr.statements import FAMILY, WORD
 
 @dataclass(frozen=True, slots=True)
 class General:
-    """The general settings of a device. ``ipv4`` and ``ipv6`` are True if the family is forwarded, and None if no statement sets this."""
+    """The general settings of a device. ``ipv4`` and ``ipv6`` are True if the switch forwards the family, None if no statement sets this."""
 
     name: str = ""
     release: str = ""
@@ -52,4 +52,4 @@ GENERAL = Statements(
     ),
     disrupts=(),
 )
-"""The statements at the top level that come before all others."""
+"""The table of the top-level statements that come before all others."""

@@ -29,7 +29,7 @@ class OnIsis:
 
 @dataclass(frozen=True, slots=True)
 class OnOspf:
-    """The OSPF settings of an interface. The area is empty if only ``network`` statements of the instance select the interface."""
+    """The OSPF settings of an interface. The area is empty if only a ``network`` statement below ``router ospf`` sets it."""
 
     area: str = ""
     passive: bool = False
@@ -75,7 +75,7 @@ class Igp:
 
 
 def _area(text: str) -> str:
-    """Return an area in the form of an address, for example ``0.0.0.0`` for ``0``."""
+    """Return an OSPF area in dotted form, for example ``0.0.0.0`` for ``0``."""
     return str(IPv4Address(whole(text) if text.isdecimal() else text))
 
 

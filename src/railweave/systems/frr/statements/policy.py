@@ -1,6 +1,6 @@
 """Routing policy statements of FRR: prefix lists, community lists, route-maps and BFD profiles.
 
-Enterprise SONiC is based on FRR. Its tables use the same types, with separate rows for commands in different words.
+Enterprise SONiC is based on FRR. Its statement tables use the same classes, with separate rows for commands that differ.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class PrefixEntry:
 class CommunityEntry:
     """An entry of the community list ``name``. ``large`` is True for large communities, and False for standard communities.
 
-    ``every`` is True if a route must have all communities of the list, and not only one of them.
+    If ``every`` is True, a route must have all communities of the list. Otherwise, one of them is enough.
     """
 
     name: str
@@ -81,8 +81,8 @@ class MapEntry:
     - ``interface``: the outgoing interface of the route.
     - ``community`` and ``large_community``: the community lists that the route's communities match.
     - ``protocol``: the origin of the route.
-    - ``communities`` and ``large_communities``: communities that the route gets, in addition to its own if ``additive``
-      or ``large_additive`` is true.
+    - ``communities`` and ``large_communities``: communities that the entry sets. If ``additive`` or ``large_additive`` is
+      true, the route keeps its other communities.
     - ``prepends``: AS numbers before the route's path.
     - ``shared_by``: the object of adaptive routing (ARS) that distributes traffic to the route's next hops.
     """
@@ -109,7 +109,7 @@ class MapEntry:
 
     @property
     def prefix_list(self) -> str | None:
-        """The name of the prefix list of either family, or None if there is none."""
+        """The name of the IPv4 or IPv6 prefix list, or None if the entry has no such condition."""
         return self.ipv4_list or self.ipv6_list
 
 
@@ -124,7 +124,7 @@ class Policies:
 
 
 def as_path(separator: str) -> Codec:
-    """Return the codec for AS numbers with ``separator`` between them."""
+    """Return the codec that converts AS numbers to text and back, with ``separator`` between the numbers."""
 
     def read(text: str) -> tuple[int, ...]:
         return tuple(map(int, text.split(separator)))
@@ -143,7 +143,7 @@ def _several(value: str) -> Codec:
 
 VERDICT = choice({True: "permit", False: "deny"})
 COMMUNITIES = _several(r"(?!65535:)\d+:\d+")
-"""The codec for communities that an entry sets.
+"""The codec that converts the communities that a route-map entry sets to text and back.
 
 Well-known communities are excluded, because routers act on them without a policy (RFC 1997, RFC 8326).
 """
@@ -153,7 +153,7 @@ LARGE = _several(r"\d+:\d+:\d+")
 
 
 def detection(source: str, options: str) -> Row:
-    """Return the row about ``bfd`` sections. ``options`` is the source of the statements in a profile."""
+    """Return the statement-table row of ``bfd`` sections. ``options`` is the document that describes the lines of a BFD profile."""
     profile = (
         line("detect-multiplier <multiplier>", options, multiplier=number(2, 255)),
         line("receive-interval <receive>", options, receive=number(10, 60000)),
@@ -165,7 +165,7 @@ def detection(source: str, options: str) -> Row:
 
 
 def prefix_entries(source: str, prefix: Codec) -> Row:
-    """Return the row about entries of prefix lists."""
+    """Return the statement-table row of entries of prefix lists. The codec ``prefix`` converts a prefix to text and back."""
     return each(
         "<family> prefix-list <name> seq <sequence> <permits> <prefix>[ ge <ge>][ le <le>]",
         "prefixes",
@@ -183,7 +183,7 @@ def prefix_entries(source: str, prefix: Codec) -> Row:
 
 
 def map_entries(source: str, rows: Sequence[Row]) -> Row:
-    """Return the row about route-map entries. ``rows`` are the statements below their headers."""
+    """Return the statement-table row of route-map entries. ``rows`` are the rows of the lines below their headers."""
     name, place = defines("route-map"), number(1, 65535)
     return each(
         "route-map <name> <permits> <number>", "maps", source, MapEntry, rows, name=name, permits=VERDICT, number=place
@@ -191,7 +191,7 @@ def map_entries(source: str, rows: Sequence[Row]) -> Row:
 
 
 def matched(source: str) -> Iterator[Row]:
-    """Yield the rows about conditions that FRR and Enterprise SONiC share."""
+    """Yield the statement-table rows of ``match`` lines that FRR and Enterprise SONiC share."""
     yield line("match ip address prefix-list <ipv4_list>", source, changed="replaced", ipv4_list=refers("prefix-list"))
     yield line(
         "match ipv6 address prefix-list <ipv6_list>", source, changed="replaced", ipv6_list=refers("prefix-list")
@@ -200,13 +200,13 @@ def matched(source: str) -> Iterator[Row]:
 
 
 def set_communities(source: str) -> Iterator[Row]:
-    """Yield the rows about actions that give standard communities to a route."""
+    """Yield the statement-table rows of lines that give standard communities to a route."""
     for form, additive in (("set community <communities> additive", True), ("set community <communities>", False)):
         yield line(form, source, sets={"additive": additive}, usual=(), communities=COMMUNITIES)
 
 
 def steps(source: str, *lines: Row) -> Iterator[Row]:
-    """Yield the rows about a route-map entry that FRR and EOS share. ``lines`` are rows that only one of them has."""
+    """Yield the statement-table rows of a route-map entry that FRR and EOS share. ``lines`` are rows that only the caller's system has."""
     yield line("description <description>", source, description=TEXT)
     yield from matched(source)
     yield line("match large-community <large_community>", source, large_community=refers("community-list"))
@@ -237,7 +237,7 @@ ENTRY = tuple(
 
 
 def community_entries(form: str, source: str, *also: str) -> Row:
-    """Return the row about entries of community lists."""
+    """Return the statement-table row of entries of community lists. ``form`` is the line; ``also`` are further spellings that are read."""
     return each(
         form,
         "communities",
@@ -253,7 +253,7 @@ def community_entries(form: str, source: str, *also: str) -> Row:
 
 
 def _everything() -> Iterator[Row]:
-    """Yield the rows about prefix list entries with ``any``, which match every prefix of an address family."""
+    """Yield the statement-table rows of prefix-list entries with ``any``, which match every prefix of an address family."""
     families: tuple[tuple[Family, str, str], ...] = (("ipv4", "ip", "0.0.0.0/0"), ("ipv6", "ipv6", "::/0"))
     for family, word, everywhere in families:
         yield each(

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class AdvertisedPrefix:
-    """A prefix in router advertisements. ``valid`` and ``preferred`` are the lifetimes of its addresses in seconds.
+    """A prefix in router advertisements. ``valid`` and ``preferred`` are the lifetimes, in seconds, of addresses in the prefix.
 
     The defaults are FRR's (zebra/rtadv.h, RTADV_VALID_LIFETIME and RTADV_PREFERRED_LIFETIME).
     """
@@ -36,7 +36,7 @@ class AdvertisedPrefix:
 
 @dataclass(frozen=True, slots=True)
 class Advertised:
-    """The router advertisements of an interface. ``sends`` is True if they are sent; the other fields are their content."""
+    """The router advertisements of an interface. ``sends`` is True if the interface sends them; the other fields are their content."""
 
     sends: bool = False
     max_interval: int | None = None
@@ -78,11 +78,14 @@ class Ports:
 
 
 LOOPBACKS = ("lo", "dummy", "Loopback")
-"""The beginnings of the names of loopbacks."""
+"""The prefixes of the names of loopbacks."""
 
 
 def advertised(source: str, options: str, interval: Codec) -> Iterator[Row]:
-    """Yield the rows about router advertisements that FRR and Enterprise SONiC share. ``options`` is the source of the row about the MTU."""
+    """Yield the statement-table rows of router advertisements that FRR and Enterprise SONiC share.
+
+    ``options`` is the document that describes the line about the MTU.
+    """
     yield line("no ipv6 nd suppress-ra", source, sets={"sends": True})
     yield line("ipv6 nd suppress-ra", "", sets={"sends": False})
     yield line("ipv6 nd ra-interval <max_interval>", source, max_interval=interval)
@@ -96,7 +99,7 @@ def advertised(source: str, options: str, interval: Codec) -> Iterator[Row]:
 
 
 def advertised_prefix(source: str, also: str, prefix: Codec, seconds: Codec) -> Row:
-    """Return the row about prefixes in router advertisements. ``also`` is a form that is read but not written."""
+    """Return the statement-table row of a prefix in router advertisements. ``also`` is a spelling that is read, but never written."""
     return each(
         "ipv6 nd prefix <prefix> <valid> <preferred>[ <off_link>][ <no_autoconfig>]",
         "prefixes",
@@ -178,4 +181,4 @@ INTERFACES = Statements(
     ),
     disrupts=(),
 )
-"""The statements about interfaces, with everything below their headers."""
+"""The table of statements about interfaces, with all lines below their headers."""

@@ -2,7 +2,7 @@
 
 The rules have three sources:
 
-- the ``junos:must`` rules of Juniper's 23.4R2 models, which a commit enforces and libyang does not;
+- the ``junos:must`` rules of Juniper's 23.4R2 models: a switch checks them at commit, the validator libyang does not;
 - the command reference;
 - the meaning of statements, for example that a code point cannot be in two classes.
 
@@ -23,5 +23,5 @@ if TYPE_CHECKING:
 
 
 def lint(device: str, statements: Iterable[Statement]) -> list[Finding]:
-    """Return a finding for each mistake in a device's Junos statements, rendered or read back."""
+    """Return a finding for each mistake in a device's Junos statements, which railweave has rendered or read."""
     return registry.lint(__name__, words_of(statements), device, "junos.conf")

@@ -121,7 +121,10 @@ _VLAN_NUMBERS = re.compile(r"all|\d+(-\d+)?")
 
 @dataclass(frozen=True)
 class Reference:
-    """A kind of name. One set of path patterns defines such a name, and another uses it. Each pattern ends with the name."""
+    """A kind of name. ``defined`` are the patterns of paths that define such a name, and ``used`` of those that use it.
+
+    A pattern is a path of words such as ``vlans *``; its last word is the name. ``built_in`` are names that need no definition.
+    """
 
     kind: str
     defined: tuple[str, ...]
@@ -206,7 +209,7 @@ REFERENCES = (
 
 
 def _names(root: Words, patterns: tuple[str, ...]) -> Iterator[tuple[str, str]]:
-    """Yield (last word, words before it) for every path that matches one of the patterns."""
+    """Yield (name, words before it) for every path that matches one of the patterns. The name is the last word of the path."""
     for pattern in patterns:
         for path, _ in root.every(*pattern.split()):
             yield path[-1], " ".join(path[:-1])

@@ -1,7 +1,7 @@
 """A configuration as a tree of the words of its ``set`` lines. Lines that begin with the same words share these words.
 
-A rendered tree separates words from values, curly-brace text does not, and ``set`` lines do not distinguish names from
-values. In this form, all three are the same, so a rule needs to handle only one form.
+railweave's trees, curly-brace text and ``set`` lines separate names and values differently. In a tree of words, all
+three look the same, so a lint rule is written only once.
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ _INACTIVE = "inactive:"
 
 @dataclass(eq=False)
 class Words:
-    """The words that may follow a word, each with its own following words."""
+    """A node of the tree: the words that may come next, each with its own node."""
 
     below: dict[str, Words] = field(default_factory=dict[str, "Words"])
 
     def add(self, words: Iterable[str]) -> Words:
-        """Add a path below this word, and return the last word of the path."""
+        """Add a path of words below this node, and return the node of the path's last word."""
         at = self
         for word in words:
             at = at.below.setdefault(word, Words())
         return at
 
     def at(self, *path: str) -> Words:
-        """Return the words that follow a path; empty if there is no such path."""
+        """Return the node at the end of a path; an empty node if the configuration does not have the path."""
         words = self
         for word in path:
             if word not in words.below:
@@ -41,23 +41,23 @@ class Words:
         return words
 
     def has(self, *path: str) -> bool:
-        """Return True if a path exists."""
+        """Return True if the configuration has the path."""
         return path[-1] in self.at(*path[:-1]).below
 
     def names(self, *path: str) -> list[str]:
-        """Return the words that follow a path: the values of a list, or the names of its entries."""
+        """Return the words directly after a path: the values of a list, or the names in it."""
         return list(self.at(*path).below)
 
     def value(self, *path: str) -> str | None:
-        """Return the word that follows a path, or None if the path is not in the configuration or no word follows."""
+        """Return the first word after a path, or None if the path is not in the configuration or is the end of a line."""
         return next(iter(self.at(*path).below), None)
 
     def number(self, *path: str) -> int | None:
-        """Return the number that follows a path, or None if no number follows."""
+        """Return the number after a path, or None if the configuration has no number there."""
         return as_number(self.value(*path))
 
     def every(self, *pattern: str) -> Iterator[tuple[tuple[str, ...], Words]]:
-        """Yield (path, following words) for every path that matches a pattern. ``*`` matches one word, ``**`` any number of words."""
+        """Yield (path, node at its end) for every path that matches a pattern. ``*`` matches one word, ``**`` any number of words."""
         if not pattern:
             yield (), self
             return
@@ -75,23 +75,29 @@ class Words:
                 yield (word, *path), end
 
     def inside(self, word: str) -> str | None:
-        """Return the value of an attribute that may follow others on the same line (``class A queue-num 4 no-loss``), or None if the line lacks it."""
+        """Return the value after ``word`` anywhere on a line (``class A queue-num 4 no-loss``), or None if the line lacks the word.
+
+        The result is empty for a word without a value, such as ``no-loss``.
+        """
         return next((end.value() or "" for _, end in self.every("**", word)), None)
 
 
 def vlans(root: Words) -> list[tuple[str, Words]]:
-    """Return (name, statements) of every VLAN, at the top level and in routing instances."""
+    """Return (name, node with the VLAN's statements) of every VLAN, at the top level and in routing instances."""
     tables = [root.at("vlans"), *(instance.at("vlans") for instance in root.at("routing-instances").below.values())]
     return [(name, vlan) for table in tables for name, vlan in table.below.items()]
 
 
 def as_number(word: str | None) -> int | None:
-    """Return a decimal number, or None for other words and for None."""
+    """Return the decimal number in a word, or None if the word is None or no number."""
     return int(word) if word is not None and word.isdecimal() else None
 
 
 def words_of(statements: Iterable[Statement]) -> Words:
-    """Return the words of a configuration, without deactivated statements. The content of applied groups is added at the top level."""
+    """Return the tree of words of a configuration, without deactivated statements.
+
+    Statements of configuration groups that are applied are added at the top level.
+    """
     root = Words()
     for statement in statements:
         _add(root, statement)

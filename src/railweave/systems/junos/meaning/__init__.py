@@ -1,1 +1,1 @@
-"""Conversion between a device's configuration and the values of Junos's statement tables."""
+"""Conversion between a device's configuration and the data classes of Junos's statement tables (``statements``)."""

@@ -41,11 +41,11 @@ if TYPE_CHECKING:
     from railweave.systems.junos.words import Word
 
 REMOTE_USER = "remote"
-"""The Junos user whose rights apply to users that only a login server has. If it does not exist, Junos refuses their logins."""
+"""The Junos user account whose rights apply to users that exist only on a login server. Without it, Junos refuses their logins."""
 
 
 def system_of(config: DeviceConfig) -> System:
-    """Return the management settings in the form of the statements. If the login order lacks ``password``, local users can log in only if no server answers."""
+    """Return the statements about management. The login order has no ``password``, so local users can log in only if no server answers."""
     management = config.management
     aaa, login, services = management.aaa(), management.login(), management.services
     users = {
@@ -93,7 +93,7 @@ def _agent(snmp: Snmp) -> Agent:
 
 
 def edge_of(config: DeviceConfig) -> Edge:
-    """Return the LLDP settings and the server ports with BPDU guard, in the form of their statements."""
+    """Return the statements about LLDP and about server ports with BPDU guard."""
     ports = tuple(port.name for port in config.edge_ports()) if config.bpdu_guard() else ()
     management = config.management
     address = config.management_address.address if management.lldp else None
@@ -103,9 +103,11 @@ def edge_of(config: DeviceConfig) -> Edge:
 def management_of(
     system: System, top: Word, ports: Iterable[Port], assigned: InterfaceAddress, *, protected: bool
 ) -> Management:
-    """Return the management settings of a device. ``assigned`` is the address of its management port.
+    """Return the management settings of a device.
 
-    ``protected`` is True if filters restrict access to the device.
+    - ``top``: the root of the configuration.
+    - ``assigned``: the address of the management port.
+    - ``protected``: True if filters restrict access to the device.
     """
     edge = NEIGHBORS.value(top)
     if edge.address is not None and edge.address != assigned.address:
@@ -150,7 +152,10 @@ def _login(system: System) -> Login | None:
 
 
 def _aaa(system: System, users: dict[str, User]) -> Aaa | None:
-    """Return the login servers in use, and remove the template for their users from ``users``. Return None if there are no servers."""
+    """Return the login servers in use, or None if there are none.
+
+    The user account that stands for all users of these servers is removed from ``users``.
+    """
     tacacs, radius = (
         tuple(
             LoginServer(
@@ -200,7 +205,7 @@ def _snmp(agent: Agent) -> Snmp:
 def gateway_of(system: System, top: Word, assigned: InterfaceAddress) -> Address:
     """Return the next hop of the management port's default route, or 0.0.0.0 if there is none. ``assigned`` is the address of this port.
 
-    A route in the main table counts only if its next hop is in the port's own prefix. Other static routes in that table
+    A route in the main table counts only if its next hop is in the prefix of ``assigned``. Other static routes in that table
     belong to the fabric, and are marked as not understood.
     """
     if system.gateway is not None:

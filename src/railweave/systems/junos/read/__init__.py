@@ -1,9 +1,9 @@
-"""Reader of Junos configuration text in curly-brace form, ``set`` lines, XML or JSON.
+"""Reader of Junos configuration text in curly braces, ``set`` lines, XML or JSON.
 
-Each form is converted to a trie of words (``words``), in which groups are expanded (``shape.inherit``). The module of
-each subject marks the words that it understands. If the text lacks a value that the configuration requires, an empty
-value takes its place: an empty name, the address 0.0.0.0, or speed 0. Secrets are read as references. A secret whose
-value is in the text becomes ``secret:?``.
+All four are converted to a trie of words (``words``), in which configuration groups are expanded (``shape.inherit``).
+Each module of this package reads one area, for example BGP, and marks the words that it understands. If the text lacks a
+value that ``DeviceConfig`` requires, an empty value takes its place: an empty name, the address 0.0.0.0, or speed 0.
+Secrets are read as references. A secret whose value is in the text becomes ``secret:?``.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
 
 def configuration(top: Word) -> DeviceConfig:
-    """Return the configuration that a trie of words describes."""
+    """Return the configuration in a trie of words. ``top`` is the root of the trie."""
     named = ports(top)
     networks = {
         unit.name: tuple(map(network, unit.every_address())) for port in named.values() for unit in port.units.values()
@@ -162,7 +162,10 @@ def _kinds(
 
 
 def _without(group: Group, owners: Owners, elsewhere: Collection[str]) -> Group:
-    """Return a group without its sessions on interfaces of routing instances. ``elsewhere`` has these interfaces."""
+    """Return a BGP group without its sessions on ``elsewhere``, the interfaces of routing instances.
+
+    ``owners`` finds the interface of an address.
+    """
     units = [(peer, owners.unit(peer.local or owners.beside(peer.peer))) for peer in group.neighbors]
     return replace(
         group,
@@ -178,7 +181,7 @@ def _is_routed(port: Port) -> bool:
 
 
 def _loopback_addresses(named: Mapping[str, Port], elsewhere: Container[str]) -> list[InterfaceAddress]:
-    """Return the addresses of the loopback's units outside routing instances. ``elsewhere`` holds the units in routing instances."""
+    """Return the addresses of the loopback's units outside routing instances. ``elsewhere`` are the units in routing instances."""
     units = named["lo0"].units if "lo0" in named else {}
     return [
         address
@@ -189,9 +192,9 @@ def _loopback_addresses(named: Mapping[str, Port], elsewhere: Container[str]) ->
 
 
 def _leave_loopbacks(top: Word, elsewhere: Container[str], held: Collection[Prefix]) -> None:
-    """Mark as not understood: loopback addresses that the ``DeviceConfig`` does not have (``held`` are those that it has).
+    """Mark loopback addresses as not understood if ``DeviceConfig`` does not have them.
 
-    Addresses for use inside the switch (127.0.0.0/8, ::1) are exempt.
+    ``held`` are the addresses that ``DeviceConfig`` has. Addresses for use inside the switch (127.0.0.0/8, ::1) are exempt.
     """
     for unit in top.entries("interfaces", "lo0", "unit"):
         for family in unit.entries("family") if f"lo0.{unit.text}" not in elsewhere else ():
@@ -205,19 +208,19 @@ def _leave_loopbacks(top: Word, elsewhere: Container[str], held: Collection[Pref
 __all__ = ["parsed", "printed", "read"]
 
 _GROUP = re.compile(r"groups \S+ (?!when )")
-"""A pattern of the words before a statement of a group. For the classification of statements, these words are removed."""
+"""A pattern of the words (``groups NAME``) before a statement in a configuration group. To classify a statement, these are removed."""
 _OF_TWO_WORDS = wordset(
     "system protocols class-of-service policy-options routing-options forwarding-options security chassis"
 )
-"""The top-level hierarchies whose parts are identified by two words, such as ``protocols bgp``."""
+"""The top-level hierarchies whose sections are identified by two words, such as ``protocols bgp``."""
 
 
 def read(texts: Mapping[str, str]) -> Reading:
-    """Return the configuration of one device. ``texts`` are the texts by file name.
+    """Return the configuration of one device. ``texts`` are its texts by file name.
 
-    Texts whose names differ only after the last dot, for example ``junos.conf`` and ``junos.set``, are two forms of one
-    configuration. The first form is read; statements that only the second form has are marked as not understood. Raises
-    ``RenderError``, with the line, if a text is malformed.
+    Texts whose names differ only after the last dot, for example ``junos.conf`` and ``junos.set``, contain the same
+    configuration. The first is read; statements that only the second has are marked as not understood. Raises
+    ``RenderError``, with the line number, if a text is malformed.
     """
     files = list(texts)
     of_file = {file: lines(text) for file, text in texts.items()}
@@ -239,7 +242,7 @@ def read(texts: Mapping[str, str]) -> Reading:
 
 
 def _said(top: Word, files: list[str]) -> Iterator[ReadStatement]:
-    """Yield every statement of the texts with its mark. A list on one line counts as one statement."""
+    """Yield every statement of the files, marked as understood or not. A list on one line counts as one statement."""
     irrelevant = catalog().systems["junos"].reads.irrelevant
     each: dict[int, list[tuple[int, str, str, bool]]] = {number: [] for number in range(len(files))}
     fixed: list[ReadStatement] = []
@@ -261,7 +264,7 @@ def _said(top: Word, files: list[str]) -> Iterator[ReadStatement]:
 
 
 def _beside(file: str, listing: Lines) -> Iterator[ReadStatement]:
-    """Yield the deactivated statements of a text, and its lines that are not statements."""
+    """Yield the deactivated statements of a file, and its lines that are not statements."""
     for path, at in listing.asleep:
         yield ReadStatement(file, at, _hierarchy(path), " ".join(map(quoted, path)), "irrelevant")
     for text, at, kind in listing.other:
@@ -269,7 +272,10 @@ def _beside(file: str, listing: Lines) -> Iterator[ReadStatement]:
 
 
 def _same(file: str, listing: Lines, ends: Mapping[tuple[str, ...], Word]) -> Iterator[ReadStatement]:
-    """Yield the statements of a second text with the same configuration in a different form. ``ends`` has the words of the first text."""
+    """Yield the statements of a second file with the same configuration, marked as understood or not.
+
+    ``ends`` has the last word of each statement in the first file.
+    """
     irrelevant = catalog().systems["junos"].reads.irrelevant
     each = [(at, _hierarchy(path), " ".join(map(quoted, path)), ends.get(path)) for path, at in listing.active]
     rows = [(at, part, text, word is not None and word.kind == "understood") for at, part, text, word in each]
@@ -290,7 +296,7 @@ def parsed(file: str, text: str) -> ConfigTree:
 
 
 def printed(file: str, nodes: Sequence[Node]) -> str:
-    """Return the nodes of a tree as text: ``set`` lines if the file name ends with ``.set``, otherwise the curly-brace form."""
+    """Return the nodes of a tree as text: ``set`` lines if the file name ends with ``.set``, otherwise with curly braces."""
     if file.endswith(".set"):
         added = [Step("add", (), node, (at,)) for at, node in enumerate(nodes)]
         return "".join(f"{line}\n" for line in JunosTree(tuple(nodes)).commands(added))

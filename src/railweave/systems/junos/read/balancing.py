@@ -20,7 +20,7 @@ _ETHER_TYPES: tuple[Family, ...] = ("ipv4", "ipv6")
 
 
 def balancing(top: Word, ports: Iterable[Port]) -> BalancingConfig:
-    """Return the load balancing of a device."""
+    """Return the load balancing of a device: the hash, dynamic load balancing and spraying."""
     enhanced = (
         top.block("forwarding-options").block("enhanced-hash-key") if "forwarding-options" in top.below else Word("")
     )
@@ -56,12 +56,18 @@ def balancing(top: Word, ports: Iterable[Port]) -> BalancingConfig:
 
 
 def runs(top: Word) -> bool:
-    """Return True if a routing protocol is configured. Otherwise there are no next-hop groups, and statements about their repair have no effect."""
+    """Return True if a routing protocol is configured.
+
+    Otherwise, there are no next-hop groups, and statements about their repair have no effect.
+    """
     return any(top.at_path("protocols", name) is not None for name in ("bgp", "isis", "ospf", "ospf3"))
 
 
 def _hash(top: Word, seed: int | None) -> Hash:
-    """Return the hash. A layer counts as hashed if every address family hashes it. If there are no statements, Junos hashes both layers."""
+    """Return the fields of the ECMP hash. Addresses or ports are in the hash only if every address family hashes them.
+
+    Without statements about the hash, Junos hashes both.
+    """
     families = list(top.entries("forwarding-options", "hash-key", "family"))
     if not families:
         return Hash(seed=seed)
@@ -149,7 +155,7 @@ def _filters(top: Word) -> Iterator[tuple[str, Word]]:
 
 
 def _opcodes(top: Word, ports: Iterable[Port]) -> tuple[tuple[int, ...], tuple[str, ...], str]:
-    """Return (the RDMA opcodes that a filter puts into a forwarding instance, the ports with this filter, the name of the instance)."""
+    """Return (RDMA opcodes, ports, forwarding instance) of a filter that puts packets with these opcodes into the instance."""
     for _, word in _filters(top):
         for term in word.below.get("term", Word("")).below.values():
             payload = term.at_path("from", "first-byte-of-payload")
@@ -165,7 +171,7 @@ def _opcodes(top: Word, ports: Iterable[Port]) -> tuple[tuple[int, ...], tuple[s
 
 
 def _bound(ports: Iterable[Port], name: str) -> tuple[str, ...]:
-    """Return the names of the ports that apply a filter to incoming packets, and mark the statements that bind the filter as understood."""
+    """Return the names of the ports that apply a filter to incoming packets. These statements are marked as understood."""
     names: list[str] = []
     for port in ports:
         for unit in port.units.values():
@@ -178,7 +184,7 @@ def _bound(ports: Iterable[Port], name: str) -> tuple[str, ...]:
 
 
 def bind(ports: Iterable[Port], names: Iterable[str]) -> None:
-    """Mark the statements that bind these filters to ports as understood."""
+    """Mark the statements as understood that apply these filters to ports."""
     for name in names:
         _bound(ports, name)
 
@@ -202,7 +208,7 @@ def _spraying_instance(top: Word, name: str) -> None:
 def _selective(top: Word, ports: Iterable[Port]) -> Iterator[int]:
     """Yield the RDMA opcodes for which a filter enables dynamic load balancing.
 
-    The filter, and the statement that reserves space in the chip for it, are marked as understood.
+    The filter is marked as understood, and so is the statement that reserves space for it in the chip.
     """
     seen: dict[int, None] = {}
     for _, word in _filters(top):

@@ -1,4 +1,4 @@
-"""Derivation from ``protocols bgp``: groups and sessions of the underlay, the overlay and VRFs, and the policies that they name."""
+"""Derivation of BGP from ``protocols bgp``: groups and sessions of the underlay, the overlay and VRFs, and their policies."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ T = TypeVar("T")
 _AO = {"aes-128-cmac-96": "ao-aes-128-cmac", "hmac-sha-1-96": "ao-hmac-sha-1"}
 _ON_ONE_LINE = {"minimum-interval": 1, "multiplier": 1}
 _OF_NEIGHBOR = {"description": 1, "peer-as": 1, "local-address": 1}
-"""The statements that can differ between the neighbors of one group, with the number of words of each."""
+"""The statements that may differ between the neighbors of one group, with the number of words after the keyword."""
 
 
 @dataclass
 class Neighbor:
-    """A neighbor with an address. Settings that the neighbor lacks come from its group."""
+    """A neighbor with an address. Settings without a statement of the neighbor are taken from its group."""
 
     word: Word
     peer: Address
@@ -45,7 +45,7 @@ class Neighbor:
 class Group:
     """A group of BGP sessions. ``found`` are the ports on which BGP discovers its neighbors.
 
-    ``widens`` is True if the group has multipath. ``narrow`` is True if its paths must also have the same AS path.
+    ``widens`` is True if the group uses several paths (multipath). ``narrow`` is True if these must have the same AS path.
     """
 
     name: str
@@ -72,7 +72,7 @@ class Group:
 
 
 def groups(bgp: Word, top: Word) -> list[Group]:
-    """Return the groups of ``protocols bgp``. Settings at the top of ``protocols bgp`` apply to every group.
+    """Return the groups of ``protocols bgp``. Settings directly below ``protocols bgp`` apply to every group.
 
     Neighbors whose settings differ from those of their group become a separate group, ``NAME 2``.
     """
@@ -123,7 +123,7 @@ def liveness(word: Word) -> Bfd | None:
 
 
 def _session_group(places: Sequence[Word], top: Word) -> Group:
-    """Return the settings of a group. ``places`` are its levels; a level nearer to the neighbor has priority."""
+    """Return the settings of a group. ``places`` are its levels, from the neighbor to ``protocols bgp``; the first that sets a value wins."""
     word = places[-2]
 
     def first(meaning: Callable[[Word], T]) -> T | None:
@@ -165,7 +165,7 @@ def _session_group(places: Sequence[Word], top: Word) -> Group:
 
 
 def _policy_names(word: Word, statement: str) -> tuple[str, ...]:
-    """Return the policies that are evaluated one after another.
+    """Return the names of the policies that are evaluated one after another. ``statement`` is ``import`` or ``export``.
 
     An expression that requires several policies to accept becomes ``A && B``. Other expressions are not understood.
     """
@@ -188,7 +188,7 @@ def _policy_names(word: Word, statement: str) -> tuple[str, ...]:
 
 
 def _families_of_group(word: Word) -> tuple[tuple[Family, ...], bool] | None:
-    """Return (the address families of a group, True if its routes carry AIGP), or None if the group sets no family."""
+    """Return (address families, True if routes carry AIGP) as set at one level of a group, or None if it sets no family."""
     families: list[Family] = []
     aigp = False
     for name, family in FAMILIES.items():
@@ -255,7 +255,7 @@ def _key(word: Word, top: Word) -> Authentication | None:
 
 
 def agreed(values: Sequence[Bfd | None], words: Sequence[Word]) -> Bfd | None:
-    """Return the BFD settings that all groups share. If they differ, return None and mark the BFD statements below ``words`` as not understood."""
+    """Return the BFD settings if all ``values`` are equal. Otherwise, mark the BFD statements below ``words`` as not understood."""
     if not values or all(value == values[0] for value in values):
         return values[0] if values else None
     mark_bfd_unknown(words)
@@ -271,7 +271,7 @@ def mark_bfd_unknown(words: Iterable[Word]) -> None:
 
 
 def watching(groups: Iterable[Group]) -> list[Word]:
-    """Return the words of groups and of their neighbors: BFD can be set at both levels."""
+    """Return the configuration blocks of groups and of their neighbors. BFD can be set in both."""
     return [word for group in groups for word in (group.word, *(neighbor.word for neighbor in group.neighbors))]
 
 
@@ -292,6 +292,7 @@ def underlay(
 ) -> Bgp | None:
     """Return the BGP configuration of the underlay, or None if there is none.
 
+    - ``groups``: the groups of the underlay.
     - ``elsewhere``: the names of prefix lists and communities that other readers have already used.
     - ``keyed``: all groups that may have an authentication key.
     """
@@ -337,7 +338,7 @@ def underlay(
 
 
 def widest(top: Word, groups: list[Group]) -> int:
-    """Return the largest number of equal-cost next hops. It is 1 unless all groups and the forwarding table use several."""
+    """Return the largest number of equal-cost next hops. It is 1 unless all groups and the forwarding table allow several."""
     wide = top.number("chassis", "maximum-ecmp")
     several = all(group.widens for group in groups) and shares(top)
     if not several:
@@ -364,7 +365,7 @@ def _balances(top: Word, name: str) -> bool:
 
 
 def _hop_limit(bgp: Word, groups: list[Group]) -> bool:
-    """Return True if every group sends packets with a hop limit of 255. Otherwise, mark the hop limits as not understood."""
+    """Return True if every group sends packets with a hop limit of 255. Otherwise, mark the ``ttl`` statements as not understood."""
     limits = [group.ttl for group in groups]
     same = bool(limits) and all(limit == WHOLE_HOP_LIMIT for limit in limits)
     if not same:
@@ -418,7 +419,7 @@ def peer_of(ports: Mapping[str, Port], name: str) -> str:
 
 
 def _policies(options: PolicyOptions, groups: list[Group]) -> Iterator[Policy]:
-    """Yield the policies that groups use. First come single policies in the order of the text, then each chain of several policies as one policy."""
+    """Yield the policies that groups use: single policies in the order of the text, then each chain of policies as one policy."""
     chains = [names for group in groups for names in (group.imports, group.exports) if names]
     single = {names[0] for names in chains if len(names) == 1} | options.more.keys()
     for name in options.policies:

@@ -1,7 +1,7 @@
-"""The forms in which Junos prints its configuration: curly braces, ``set`` lines, XML and JSON. Each form is converted to the words after ``set``.
+"""Conversion of a Junos configuration to the words of ``set`` lines, from curly braces, ``set`` lines, XML or JSON.
 
-The form is recognized from the text. Deactivated statements (``inactive:``, ``deactivate``, ``inactive="inactive"``) are
-returned separately.
+The format is recognized from the text. Deactivated statements (``inactive:``, ``deactivate``, ``inactive="inactive"``)
+are returned separately.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ if TYPE_CHECKING:
 _UNPRINTED = frozenset(
     {"contents", "prefix-list-item", "as-number", "rd-type", "filter-name", "certificate", "identifier"}
 )
-"""XML elements whose name is left out in the ``set`` form."""
+"""XML elements whose name does not appear in ``set`` lines."""
 
 _UNPRINTED_BELOW = pathset(
     "interfaces interface, vlans vlan, routing-instances instance, vrf-target community, vtep-source-interface "
     "interface-name, autonomous-system as-number"
 )
-"""XML elements, as (preceding word, element), whose name is left out in the ``set`` form only after this word."""
+"""Pairs (preceding word, XML element): after this word, the element's name does not appear in ``set`` lines."""
 
 _KEYS: dict[str, frozenset[str]] = {
     "route-filter": frozenset({"address", "choice-ident", "choice-value"}),
@@ -45,7 +45,7 @@ _NAME = frozenset({"name"})
 
 
 def printed(before: tuple[str, ...], name: str) -> bool:
-    """Return True if the ``set`` form contains an element's name. ``before`` are the words before the element."""
+    """Return True if the name of an XML element appears in ``set`` lines. ``before`` are the words before the element."""
     if name in _UNPRINTED:
         return False
     return not before or (before[-1], name) not in _UNPRINTED_BELOW or _is_name(before)
@@ -57,12 +57,12 @@ def _is_name(before: tuple[str, ...]) -> bool:
 
 
 def keys(element: str) -> frozenset[str]:
-    """Return the names of the elements that identify an entry of a list. ``element`` is the name of the list's XML element."""
+    """Return the names of the XML elements that identify a list item, such as ``name``. ``element`` is the list's XML element."""
     return _KEYS.get(element, _NAME)
 
 
 def follows(words: tuple[str, ...], key: str, text: str) -> tuple[str, ...]:
-    """Return the words of an entry, extended by the value ``text`` of its key element ``key``."""
+    """Return the words of a list item, extended by the value ``text`` of the XML element ``key`` that identifies the item."""
     if key in {"loss-priority", "protocol"}:
         return (*words, key, text)
     if key in {"add", "delete", "set"} and not text:
@@ -103,7 +103,7 @@ class _JsonReader:
                 yield sign
 
     def value(self, sign: str | None = None, depth: int = 0) -> object:
-        """Return the value that begins with ``sign`` or, if that is None, with the next token."""
+        """Return the value at the reader's position. ``sign`` is its first token if the caller has already read it."""
         if depth > DEEPEST:
             raise RenderError(f"more than {DEEPEST} levels", self.line)
         sign = sign or next(self.tokens)
@@ -158,7 +158,10 @@ class _Walk:
         self.asleep: list[Path] = []
 
     def inside(self, words: tuple[str, ...], element: str, value: object, at: int, *, asleep: bool) -> None:
-        """Add the statements inside an element. ``words`` are the words up to and including the element, and ``asleep`` is True if it is deactivated."""
+        """Add the statements inside an element.
+
+        ``words`` are the words of the ``set`` line up to and including the element. ``asleep`` is True if the element is deactivated.
+        """
         if isinstance(value, Values):
             for item in value or [Text("")]:
                 self.inside(words, element, item, at, asleep=asleep)
@@ -195,7 +198,7 @@ class _Walk:
 
 
 def _plain(value: object) -> Text | None:
-    """Return a value that consists only of text, also in the older form ``[{"data": "text"}]``. Return None for other values."""
+    """Return the text of a JSON value, which older releases wrap as ``[{"data": "text"}]``. Return None for other values."""
     while isinstance(value, Values) and len(value) == 1:
         value = value[0]
     if isinstance(value, Fields):
@@ -303,9 +306,8 @@ class Lines:
     """The statements of a text, in order.
 
     - ``active``, ``asleep``: the active and the deactivated statements.
-    - ``other``: lines that are no statements.
-    - ``curly``: the statements as blocks if the text has the curly-brace form, else None.
-
+    - ``other``: lines that are not statements.
+    - ``curly``: the statements as blocks if the text has curly braces, else None.
     """
 
     active: list[Path] = field(default_factory=list[Path])
@@ -317,7 +319,7 @@ class Lines:
 _BESIDE = re.compile(
     r"(?m)^(?:\s*\{(?:master|backup|linecard|primary|secondary)\b[^}\n]*\}\s*$|\[edit[^\]\n]*\]|\S+@\S+[>#%].*)"
 )
-"""A pattern of lines that the command line prints next to a configuration: the routing engine, the edit level, and prompts."""
+"""A pattern of lines that the CLI prints around a configuration: the routing engine, the edit level, and prompts."""
 _PROMPT = re.compile(r"^\S+@\S+[>#%]\s*")
 _WORD = re.compile(r'"(?:[^"\\]|\\.)*"|[\[\]]|#.*|[^\s\[\]]+')
 _MODIFIERS = frozenset({"inactive:", "protect:", "replace:", "active:"})
@@ -355,7 +357,10 @@ def _curly(text: str) -> Lines:
 
 
 def _awake(statements: Sequence[Statement], above: tuple[str, ...], listing: Lines) -> list[Statement]:
-    """Return the active statements, and add the deactivated ones to ``listing``. Words such as ``inactive:`` are removed."""
+    """Return the active statements, and add the deactivated ones to ``listing``. Words such as ``inactive:`` are removed.
+
+    ``above`` are the words of the surrounding blocks.
+    """
     kept: list[Statement] = []
     for statement in statements:
         asleep = False

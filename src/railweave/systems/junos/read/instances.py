@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass
 class Instance:
-    """A routing instance with its settings."""
+    """A routing instance: its statements, type, interfaces and BGP groups."""
 
     word: Word
     kind: str
@@ -81,7 +81,7 @@ def vrf(
 
 
 def with_loopback(tenant: Vrf, instance: Instance, ports: Mapping[str, Port]) -> Vrf:
-    """Return the VRF with the addresses of the ``lo0`` unit in its routing instance."""
+    """Return the VRF with the addresses of the ``lo0`` unit that is in its routing instance."""
     loopback = ports.get("lo0")
     units = list(loopback.units.items()) if loopback else []
     loopbacks = [(number, unit) for number, unit in units if unit.name in instance.interfaces and unit.every_address()]
@@ -92,7 +92,7 @@ def with_loopback(tenant: Vrf, instance: Instance, ports: Mapping[str, Port]) ->
 
 
 def _of_tenant(options: PolicyOptions, name: str) -> None:
-    """Read a policy for type-5 routes. ``DeviceConfig`` represents only policies that select routes by their origin; others are recorded in ``more``."""
+    """Read a policy for type-5 routes, which may select routes only by their origin. Other policies are recorded in ``options.more``."""
     word = options.policies.get(name)
     if word is not None and not all(map(_is_plain, (word.at_path("term") or Word("")).below.values())):
         options.more[name] = None
@@ -144,7 +144,7 @@ def _targets(word: Word, options: PolicyOptions) -> tuple[tuple[str, ...], tuple
 
 
 def _in_policy(options: PolicyOptions, name: str) -> list[str]:
-    """Return the route targets that a policy of an instance matches or adds."""
+    """Return the route targets that a VRF import policy matches, or that a VRF export policy adds."""
     word = options.policies.get(name)
     targets: list[str] = []
     for term in word.mark().entries("term") if word is not None else ():
@@ -195,7 +195,7 @@ def _external(
 def _listed(options: PolicyOptions, names: Iterable[str]) -> Iterator[Prefix]:
     """Yield the prefixes in policies that accept only listed prefixes and reject all others.
 
-    A policy with other conditions is also recorded in ``more``.
+    The names of policies with other conditions are recorded in ``options.more``.
     """
     for name in names:
         word = options.policies.get(name)
@@ -218,7 +218,7 @@ def _listed(options: PolicyOptions, names: Iterable[str]) -> Iterator[Prefix]:
 
 
 def _is_list(term: Word) -> bool:
-    """Return True if a term only accepts the prefixes of its ``route-filter``, or rejects everything."""
+    """Return True if a policy term only accepts the prefixes of its ``route-filter``, or rejects everything."""
     asked, then = term.at_path("from"), term.at_path("then")
     if then is None:
         return False

@@ -1,4 +1,4 @@
-"""Derivation of the purpose of ports (links to servers, to other switches or to external routers), and of their breakouts."""
+"""Derivation of port purposes (links to servers, to other switches or to external routers), and of breakouts."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ _CHANNELS = {10: 4, 25: 4, 50: 2, 100: 4}
 _NUMBER = re.compile(r"\w+-\d+/\d+/(\d+)")
 _RANGE = re.compile(r"([0-9]{1,4})(?:-([0-9]{1,4}))?")
 _LINK = 3
-"""The maximum number of host bits in the prefix of a link between switches. Larger prefixes can contain servers."""
+"""The maximum number of host bits in the prefix of a link between switches. Prefixes with more host bits can contain servers."""
 
 
 def splits(top: Word, ports: Mapping[str, Port]) -> tuple[Split, ...]:
-    """Return the ports whose speed or number of channels is set. The statements are on the port or, in older releases, below ``chassis``."""
+    """Return the ports whose speed or number of channels is configured. In older releases, these statements are below ``chassis``."""
     by_port: dict[str, Split] = {}
     for port in ports.values():
         number = _NUMBER.match(port.name)
@@ -69,9 +69,9 @@ def kinds(
 
     - ``fabric``: the ports with a BGP session or IS-IS to a switch.
     - ``external``: the ports with a session of a VRF.
-    - ``served``: the units with router advertisements or in a VRF.
-    - ``fabric_known``: True if sessions show the links of the fabric. Any other routed port then leads to a server. If False, as
-      with OSPF, a routed port with a small prefix is a link of the fabric.
+    - ``served``: the logical interfaces with router advertisements or in a VRF.
+    - ``fabric_known``: True if sessions show the links of the fabric. Any other routed port then leads to a server. If False,
+      as with OSPF, a routed port with a small prefix is a link of the fabric.
     """
     by_port: dict[str, Kind] = {}
     for name, port in ports.items():
@@ -101,7 +101,10 @@ def _wide(unit: Unit) -> bool:
 
 
 def in_order(kind: Mapping[str, Kind]) -> list[str]:
-    """Return the names of ports in the order of a configuration: by purpose, with ports to servers first, then by their numbers."""
+    """Return the names of ports in the order of a configuration: ports to servers first, and by number within each purpose.
+
+    ``kind`` has the purpose of each port.
+    """
     return sorted(kind, key=lambda name: (_RANK[kind[name]], port_order(name)))
 
 
@@ -121,8 +124,8 @@ def interfaces(
     - ``kind``: the purpose of each port.
     - ``made``: the breakouts.
     - ``routed``: the names of ports that are gateways themselves.
-    - ``vrfs``: the VRF of each unit.
-    - ``pausing``: the ports with a PFC profile; None means that there are no profiles.
+    - ``vrfs``: the VRF of each logical interface.
+    - ``pausing``: the ports with a PFC profile; None means that the configuration has no profiles.
     - ``encrypted``: the MACsec settings of each port.
     - ``vlans``: the number of each VLAN, by name.
     """
@@ -167,8 +170,8 @@ def interfaces(
 def _mark_unrepresented(port: Port, kind: Kind, *, gateway: bool) -> None:
     """Mark settings that ``Interface`` cannot represent as not understood.
 
-    They are further units, VLAN tags on a port that is not a trunk, and different packet MTUs of the address families. A
-    port to an external router may have a unit for each tag. A ``gateway`` may have its own MTU.
+    They are additional units, VLAN tags on a port that is not a trunk, and different packet MTUs of the address families. A
+    port to an external router may have a unit for each tag. The port of a gateway (``gateway`` is True) may have its own MTU.
     """
     if kind == "external":
         return
@@ -192,7 +195,10 @@ def _mark_unrepresented(port: Port, kind: Kind, *, gateway: bool) -> None:
 
 
 def _frame(port: Port, unit: Unit | None, *, gateway: bool) -> int:
-    """Return the MTU of frames in bytes: the MTU of the port or, if it is smaller, the frame that fits the packet MTU of an address family."""
+    """Return the MTU of frames in bytes.
+
+    This is the MTU of the port or, if it is smaller, the packet MTU of an address family plus the Ethernet header.
+    """
     size = unprinted("interfaces.mtu") if port.mtu is None else port.mtu
     sizes = [] if gateway or unit is None else [family.number("mtu") for family in unit.word.entries("family")]
     least = min((each + ETHERNET_HEADER for each in sizes if each is not None), default=size)
@@ -202,7 +208,10 @@ def _frame(port: Port, unit: Unit | None, *, gateway: bool) -> int:
 
 
 def _used(port: Port, kind: Kind) -> list[Unit | None]:
-    """Return the units of a port that ``DeviceConfig`` represents: all units with addresses on a port to an external router, otherwise the first unit."""
+    """Return the units (logical interfaces) of a port that ``DeviceConfig`` represents.
+
+    On a port to an external router, these are all units with addresses; on any other port, the first unit.
+    """
     units = list(port.units.values())
     if kind == "external":
         return [unit for unit in units if unit.addresses] or [None]
@@ -210,7 +219,7 @@ def _used(port: Port, kind: Kind) -> list[Unit | None]:
 
 
 def _carried(port: Port, unit: Unit, vlans: Mapping[str, int]) -> tuple[str | None, tuple[int, ...]]:
-    """Return (the VLAN of a port, the numbers of the tagged VLANs of a trunk)."""
+    """Return (name of the port's VLAN or None, numbers of the tagged VLANs of a trunk)."""
     if not unit.vlans:
         return None, ()
     if not unit.trunk:
@@ -232,9 +241,9 @@ def _carried(port: Port, unit: Unit, vlans: Mapping[str, int]) -> tuple[str | No
 
 
 def _numbers(member: str, vlans: Mapping[str, int]) -> tuple[int, ...]:
-    """Return the numbers of the VLANs that a word of ``members`` selects.
+    """Return the numbers of the VLANs that ``member``, a word of a ``members`` statement, selects.
 
-    The word is a name, a number, a range, or ``all`` for every VLAN of the device.
+    The word is a name, a number, a range, or ``all`` for every VLAN of the device. ``vlans`` has the number of each VLAN.
     """
     if member in vlans:
         return (vlans[member],)

@@ -52,7 +52,7 @@ def vlan_numbers(top: Word, instances: Mapping[str, Instance]) -> dict[str, int]
 
 
 def vlans(top: Word, instances: Mapping[str, Instance]) -> dict[str, tuple[str, int]]:
-    """Return the (name, number) of each VLAN with a routed interface, by the name of this interface."""
+    """Return (name, number) of each VLAN with a routed interface, by the name of this interface."""
     named: dict[str, tuple[str, int]] = {}
     for vlan in _vlans(top, instances):
         number, routed = vlan.number("vlan-id"), vlan.value("l3-interface")
@@ -68,8 +68,8 @@ def gateways(
 ) -> tuple[Gateway, ...]:
     """Return the gateways for servers. ``routed`` are the ports to servers that have no VLAN.
 
-    Gateways with router advertisements come first, in the order of these statements. Then come the other gateways in VRFs,
-    and then all others.
+    Gateways with router advertisements come first, in the order of the statements about these. Then come the other gateways in
+    VRFs, and then all others.
     """
     advertised = {
         interface.text: interface for interface in top.entries("protocols", "router-advertisement", "interface")
@@ -116,7 +116,7 @@ def _gateway(port: Port, unit: Unit, vlan: tuple[str, int] | None, word: Word | 
 
 
 def _advertisements(word: Word, addresses: Iterable[InterfaceAddress]) -> RouterAdvertisements:
-    """Return the router advertisements of an interface, whose addresses are ``addresses``.
+    """Return the router advertisements of an interface with these addresses. ``word`` is its block of statements.
 
     Lifetimes are those of the first prefix and of the first route.
     """
@@ -169,7 +169,7 @@ def _flags(word: Word, names: Mapping[str, str]) -> Iterator[tuple[str, bool]]:
 
 
 def _defaults() -> RouterAdvertisements:
-    """Return Junos' default router advertisements."""
+    """Return the router advertisements that Junos sends by default."""
     plain = RouterAdvertisements()
     names = [field.name for field in fields(plain) if field.name not in {"routes", "route_preference"}]
     values: dict[str, int | bool] = {}
@@ -190,7 +190,7 @@ class Exported:
     - ``mark``: the community that spines add to their routes.
     - ``adds``: True if the policy adds this community, as on a spine.
     - ``refuses``: True if the policy rejects routes with this community, as on a leaf.
-    - ``endpoints``: the tunnel endpoints, by color.
+    - ``endpoints``: the tunnel endpoints, one for each path color.
     """
 
     mark: str = ""
@@ -209,9 +209,11 @@ def overlay(
     own_as: int,
     tunnels: bool,
 ) -> OverlayConfig | None:
-    """Return the overlay, or None if there are no EVPN sessions. ``tunnels`` is True if the device has tunnel endpoints.
+    """Return the overlay, or None if there are no EVPN sessions.
 
-    Groups that also carry unicast routes belong to the underlay. Their other settings are read with the underlay.
+    - ``every``: all BGP groups. Groups that also carry unicast routes are read with the underlay, except for EVPN.
+    - ``owners``: finds the interface of an address.
+    - ``tunnels``: True if the device has tunnel endpoints.
     """
     dscp = top.flag("forwarding-options", "vxlan-tos-copy-filter")
     if not every:
@@ -322,7 +324,7 @@ def _is_address(text: str) -> bool:
 
 
 def mac_vrf(top: Word, instances: Mapping[str, Instance], ports: Iterable[Port]) -> MacVrf | None:
-    """Return the bridging instance: the instance of type ``mac-vrf``, or the one at the top level. Return None if neither is configured."""
+    """Return the bridging instance: the ``mac-vrf`` instance or, if there is none, that of the top level. None if neither is configured."""
     for instance in instances.values():
         if instance.kind == "mac-vrf":
             word = instance.word
@@ -338,7 +340,7 @@ def mac_vrf(top: Word, instances: Mapping[str, Instance], ports: Iterable[Port])
 
 
 def _usual(word: Word) -> None:
-    """Mark the statements as understood that every instance has in Juniper's validated designs."""
+    """Mark statements as understood that have no effect here, but are in every instance of Juniper's validated designs."""
     word.value("description")
     word.value("service-type")
 

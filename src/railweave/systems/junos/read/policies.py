@@ -1,4 +1,7 @@
-"""Derivation from ``policy-options``: prefix lists, policies, communities and AS lists. Their purpose follows from the statements that refer to them."""
+"""Derivation of prefix lists, policies, communities and AS lists from ``policy-options``.
+
+The statements that refer to such a definition show its purpose.
+"""
 
 from __future__ import annotations
 
@@ -19,21 +22,21 @@ _LARGE = re.compile(r"large:\d+:\d+:\d+")
 _STANDARD = re.compile(r"\d+:\d+")
 _COLOR = re.compile(r"color:\d+:\d+")
 _PROTOCOLS: dict[str, Literal["direct", "bgp"]] = {"direct": "direct", "bgp": "bgp", "evpn": "bgp"}
-"""The origin of routes in ``DeviceConfig``, by the protocol's name in Junos. EVPN routes count as BGP routes."""
+"""The origin of a route in ``DeviceConfig``, by Junos's protocol name. EVPN routes count as BGP routes."""
 AND = " && "
-"""The text between the names of policies that must all accept a route."""
+"""The text between the names of policies all of which must accept a route."""
 EVERY = {"inet": ("every IPv4 prefix", Prefix("0.0.0.0/0")), "inet6": ("every IPv6 prefix", Prefix("::/0"))}
-"""The name and the prefix of the list that represents a whole address family, by family."""
+"""By address family: (the name of the prefix list that stands for all prefixes of the family, its prefix)."""
 _DEEPEST = 8
 _ENDS = {"accept": True, "reject": False}
 
 
 @dataclass
 class PolicyOptions:
-    """The objects of ``policy-options``, by name.
+    """The definitions in ``policy-options``, by name.
 
     - ``own_lists``: the prefixes that terms list themselves (``route-filter``), by policy and term.
-    - ``entry_lists``: those of ``own_lists`` whose filters are of several kinds, as lists of separate entries.
+    - ``entry_lists``: the lists of ``own_lists`` whose filters match in different ways, as lists of separate entries.
     - ``networks``: the prefixes of units.
     - ``more``: the policies of VRFs and of the overlay that contain more than ``DeviceConfig`` can represent.
     """
@@ -50,12 +53,15 @@ class PolicyOptions:
     more: dict[str, None] = field(default_factory=dict[str, None])
 
     def is_plain(self, terms: Iterable[Term]) -> bool:
-        """Return True if the terms match only by the prefixes of lists."""
+        """Return True if the terms match only by prefix lists, and no condition is unknown."""
         return not any(term.unknown or term.match.prefix_list in self.entry_lists for term in terms)
 
 
 def policy_options(top: Word, networks: Mapping[str, tuple[Prefix, ...]]) -> PolicyOptions:
-    """Return the definitions in ``policy-options``. They are marked as understood later, when a statement that refers to them is read."""
+    """Return the definitions in ``policy-options``. ``networks`` are the prefixes of each unit.
+
+    A definition is marked as understood only when a reader reads a statement that refers to it.
+    """
     here = top.at_path("policy-options") or Word("")
 
     def named(word: str) -> dict[str, Word]:
@@ -87,9 +93,9 @@ def prefix_list(word: Word) -> tuple[Prefix, ...]:
 
 
 def community(word: Word) -> list[Community]:
-    """Return one community for each value of a named community. The first has the name itself, the next ``NAME 2``, and so on.
+    """Return one community of ``DeviceConfig`` for each value of a Junos community. They are named ``NAME``, ``NAME 2`` and so on.
 
-    If any value is of an unknown kind, return an empty list, and leave the community marked as not understood.
+    If any value is of an unknown kind, return an empty list; the community stays marked as not understood.
     """
     members = list(word.block("members").below.values())
     made = [_community(word.text, at, member.text) for at, member in enumerate(members)]
@@ -118,7 +124,7 @@ def _numbered(name: str, at: int) -> str:
 
 
 def as_list(word: Word) -> tuple[tuple[int, int], ...]:
-    """Return the ranges of AS numbers in a list, as (first, last). A single number is a range with the same first and last number.
+    """Return the ranges (first, last) of AS numbers in a list. For a single number, first and last are equal.
 
     Other members, such as patterns, are left out and count as not understood.
     """
@@ -141,11 +147,11 @@ def policy(options: PolicyOptions, names: tuple[str, ...]) -> Policy:
 
 
 def _of_name(options: PolicyOptions, name: str, *, several: bool) -> list[Term]:
-    """Return the terms of a policy, or of policies joined by ``&&``.
+    """Return the terms of a policy, or of policies joined by ``&&``, which must all accept.
 
-    For joined policies, the result has the leading rejecting terms of all policies but the last, then all terms of the
-    last policy. That is not equivalent if an earlier policy changes routes, or rejects routes after a term that
-    accepts. For such a policy, the result gets a term whose effect is unknown.
+    For joined policies, the result has the leading rejecting terms of every policy except the last, then all terms of the
+    last. This differs from Junos if an earlier policy changes routes, or rejects routes after a term that accepts. For
+    such a policy, the result gets a term whose effect is unknown. ``several`` is True if more policies are evaluated.
     """
     *first, last = name.split(AND)
     all_terms: list[Term] = []
@@ -160,7 +166,7 @@ def _of_name(options: PolicyOptions, name: str, *, several: bool) -> list[Term]:
 
 
 def _not_known(name: str, statements: tuple[str, ...]) -> Term:
-    """Return a term that represents statements with an unknown effect. The decision on every route that reaches the term is unknown."""
+    """Return a term for statements whose effect is unknown. The decision on every route that reaches the term is then unknown."""
     return Term(name, Match(), Action(accept=False), statements)
 
 
@@ -179,7 +185,7 @@ def _terms(options: PolicyOptions, name: str, *, several: bool = False, depth: i
 
 
 def _unknown(word: Word, names: Collection[str]) -> tuple[str, ...]:
-    """Return the statements below ``word``, a policy or a term, that are not understood. ``names`` are the words to search."""
+    """Return the statements below ``word``, a policy or a term, that are not understood. Only the words in ``names`` are searched."""
     return tuple(
         " ".join((text, *path))
         for text, inner in word.below.items()
@@ -190,7 +196,10 @@ def _unknown(word: Word, names: Collection[str]) -> tuple[str, ...]:
 
 
 def _term(options: PolicyOptions, policy_name: str, name: str, word: Word, depth: int) -> list[Term]:
-    """Return the terms that are equivalent to a term in the text. A term without effect gives an empty list."""
+    """Return the terms of ``DeviceConfig`` that together have the effect of a Junos term; empty if it has none.
+
+    ``depth`` counts the policies that refer to each other (``from policy``).
+    """
     then = word.block("then")
     ends = [action for action in then.below.values() if action.text in _ENDS]
     if not ends and [path for _, path in statements(then)] in ([], [("next", "term")]):
@@ -225,14 +234,14 @@ def _as_numbers(text: str) -> tuple[int, ...]:
 
 
 def _values(options: PolicyOptions, name: str) -> list[str]:
-    """Return the names of the communities in ``DeviceConfig`` that represent a named community: one for each of its values."""
+    """Return the names in ``DeviceConfig`` of a Junos community: ``NAME``, ``NAME 2`` and so on, one for each of its values."""
     word = options.communities.get(name)
     count = len(word.below["members"].below) if word is not None and "members" in word.below else 1
     return [_numbered(name, at) for at in range(count)]
 
 
 def _asked_of_others(options: PolicyOptions, name: str, asked: Word, action: Action, depth: int) -> Iterator[Term]:
-    """Yield the terms of the policies to which a term refers by ``from policy``. ``action`` is the action of the term itself.
+    """Yield the terms of the policies to which a term refers by ``from policy``. ``action`` is the action of the referring term.
 
     If such a policy accepts a route after a term that rejects, the decision is unknown.
     """
@@ -253,9 +262,9 @@ _RANGE = re.compile(r"/([0-9]{1,3})(?:-/([0-9]{1,3}))?")
 
 
 def _matches(options: PolicyOptions, place: str, word: Word, strange: list[str]) -> Iterable[Match]:
-    """Return the conditions of a term, one for each protocol. A condition has one prefix list and one community; others are not understood.
+    """Return the conditions of a term, one for each protocol. A condition has one prefix list and one community; more are not understood.
 
-    A condition is added to ``strange`` if its list or community is not understood.
+    Conditions on lists or communities that are not understood are added to ``strange``.
     """
     name, longer, taken = _listed(options, place, word, strange)
     tagged = word.holds("community")
@@ -274,7 +283,10 @@ def _matches(options: PolicyOptions, place: str, word: Word, strange: list[str])
 
 
 def _listed(options: PolicyOptions, place: str, word: Word, strange: list[str]) -> _Listed:
-    """Return (the name of the prefix list in a condition, True if longer prefixes match too, their lengths or None for any)."""
+    """Return (name of the prefix list in a condition, True if longer prefixes match too, their lengths or None for any).
+
+    ``place`` is the policy and term, from which a list of ``route-filter`` statements gets its name.
+    """
     family = word.holds("family")
     every = EVERY.get(family.text) if family is not None else None
     if family is not None and every is not None:
@@ -309,7 +321,7 @@ def _listed(options: PolicyOptions, place: str, word: Word, strange: list[str]) 
 
 
 def _not_listed(options: PolicyOptions, name: str) -> list[str]:
-    """Return the condition in a list if the prefix list contains more than prefixes. Otherwise the result is empty."""
+    """Return the condition ``from prefix-list NAME`` as a list if the prefix list contains more than prefixes; otherwise empty."""
     entries = options.prefix_lists[name].below if name in options.prefix_lists else {}
     return [] if all(map(_is_prefix, entries)) else [f"from prefix-list {name}"]
 
@@ -323,7 +335,10 @@ def _is_prefix(text: str) -> bool:
 
 
 def _own_list(options: PolicyOptions, place: str, word: Word) -> _Listed:
-    """Return the filters of ``route-filter`` as a prefix list named ``place``. If they match different lengths, each one becomes a separate entry."""
+    """Return the ``route-filter`` statements of a term as a prefix list named ``place``.
+
+    If they match different lengths, each statement becomes a separate entry.
+    """
     word.mark()
     filters: dict[Prefix, list[tuple[int, int]]] = {}
     kinds: set[tuple[int, int] | str | None] = set()
@@ -351,10 +366,10 @@ def _own_list(options: PolicyOptions, place: str, word: Word) -> _Listed:
 
 
 def _entries(place: str, filters: Mapping[Prefix, Sequence[tuple[int, int]]]) -> Iterator[EntryList]:
-    """Yield the filters as a list of entries for each address family.
+    """Yield the ``route-filter`` statements of a term as a list of entries for each address family.
 
     In Junos, only the longest prefix that contains a route decides. Therefore, a deny entry follows the entries of each
-    prefix.
+    prefix. ``filters`` has the (minimum, maximum) lengths of each prefix.
     """
     for family in BITS:
         inside = sorted(
@@ -369,7 +384,10 @@ def _entries(place: str, filters: Mapping[Prefix, Sequence[tuple[int, int]]]) ->
 
 
 def _lengths(network: Prefix, how: Word) -> tuple[int, int] | None:
-    """Return the (minimum, maximum) length of prefixes that a filter matches. ``how`` is the kind of match; unknown kinds give None."""
+    """Return (minimum, maximum) length of the prefixes that a filter matches. ``how`` is the kind of match, such as ``orlonger``.
+
+    Return None for unknown kinds.
+    """
     longest = BITS[network.family]
     match = _RANGE.fullmatch(next(iter(how.below), "")) if how.text in {"upto", "prefix-length-range"} else None
     if how.text in {"orlonger", "longer"}:
@@ -380,10 +398,7 @@ def _lengths(network: Prefix, how: Word) -> tuple[int, int] | None:
 
 
 def unused(options: PolicyOptions, top: Word) -> None:
-    """Mark definitions that no statement refers to as without effect.
-
-    They are policies, lists and communities whose name occurs nowhere else.
-    """
+    """Mark policies, lists and communities as without effect if their name occurs nowhere else in the configuration."""
     named = {word for text, statement in top.below.items() if text != "policy-options" for word in _words(statement)}
     inside = [definition for kind in options.word.below.values() for definition in kind.below.values()]
     words = {
@@ -401,7 +416,7 @@ def unused(options: PolicyOptions, top: Word) -> None:
 
 
 def _words(word: Word) -> Iterator[str]:
-    """Yield a word, its parts if it is an expression, and all words below it."""
+    """Yield a word, the names in it if it is an expression such as ``A && B``, and all words below it."""
     stack = [word]
     while stack:
         current = stack.pop()

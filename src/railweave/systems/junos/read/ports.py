@@ -1,4 +1,7 @@
-"""Derivation from ``interfaces``: ports, their units, and channels, as configured. The module ``interfaces`` finds their purpose later."""
+"""Derivation of ports, their units (logical interfaces) and channels from ``interfaces``, as configured.
+
+The module ``interfaces`` then determines where each port leads.
+"""
 
 from __future__ import annotations
 
@@ -20,18 +23,20 @@ MANAGEMENT = re.compile(r"re0:mgmt-0|(?:em|fxp|me)0|vme")
 _SPEEDS = {"ge": 1, "mge": 1, "fe": 1, "xe": 10, "te": 10}
 """Port speeds in Gb/s by the first letters of port names. The name of an ``et`` port does not show its speed."""
 _FECS: Mapping[str, Fec] = {"none": "none", "fec74": "fc", "fec91": "", "fec108": "", "fec119": ""}
-"""Forward error correction by clauses of IEEE 802.3: 91, 108 and 119 are Reed-Solomon."""
+"""The kind of forward error correction, by Junos's keyword for a clause of IEEE 802.3. Clauses 91, 108 and 119 are Reed-Solomon."""
 _DIGITS = 7
 """The maximum number of digits in a unit number."""
 
 
 @dataclass
 class Unit:
-    """A logical interface.
+    """A unit: a logical interface of a port.
 
-    - ``addresses``, ``mtu``: the addresses and the MTU of each address family.
+    - ``addresses``: the addresses of each address family.
+    - ``mtu``: the packet MTU in bytes.
     - ``vlans``: the VLANs of the family ``ethernet-switching``.
-    - ``tag``: the VLAN tag of its packets.
+    - ``tag``: the VLAN tag of the unit's packets.
+    - ``storm``: the name of the storm-control profile.
     """
 
     name: str
@@ -52,7 +57,7 @@ class Unit:
     mac: str = ""
 
     def every_address(self) -> tuple[InterfaceAddress, ...]:
-        """Return all addresses of the unit, grouped by family, in the order of the text."""
+        """Return all addresses of the unit, grouped by address family, in the order of the text."""
         return tuple(address for of_family in self.addresses.values() for address in of_family)
 
 
@@ -79,7 +84,7 @@ class Port:
 
 
 class Owners:
-    """An index of addresses. It finds the port and unit with an address, and the device's own address in a peer's prefix."""
+    """An index of the device's addresses, which finds the port with an address, or the address on the link to a peer."""
 
     def __init__(self, all_ports: Iterable[Port]) -> None:
         self._units: dict[str, tuple[Port, Unit]] = {}
@@ -94,11 +99,11 @@ class Owners:
                         self._lengths[subnet.family].add(subnet.length)
 
     def unit(self, address: str | None) -> tuple[Port, Unit] | None:
-        """Return the port and the unit that have an address, or None if no port has the address."""
+        """Return (port, unit) with this address, or None if no port has the address."""
         return self._units.get(address or "")
 
     def beside(self, peer: Address) -> Address | None:
-        """Return the device's own address in the longest prefix that contains a peer's address, or None if there is no such prefix."""
+        """Return the device's own address in the longest prefix that contains ``peer``, or None if no prefix contains it."""
         for length in sorted(self._lengths[peer.family], reverse=True):
             subnet = self._beside.get(network(InterfaceAddress(f"{peer}/{length}")))
             if subnet is not None:
@@ -144,14 +149,17 @@ def _fec(text: str) -> Fec:
 
 
 def _is_down(word: Word, port: str) -> bool:
-    """Return True if an interface is shut down or its physical port is unused. On a loopback or management port, the statement is marked as not understood."""
+    """Return True if an interface is shut down or its physical port is unused.
+
+    Return False for a loopback or management port; its statement stays marked as not understood.
+    """
     if port == "lo0" or MANAGEMENT.fullmatch(port):
         return False
     return word.flag("disable") or word.flag("unused")
 
 
 def _units(word: Word) -> dict[str, Unit]:
-    """Return the logical interfaces by number. Entries that are not numbers are marked as not understood."""
+    """Return the units (logical interfaces) by number. Units whose name is not a number are marked as not understood."""
     units: dict[str, Unit] = {}
     for entry in word.entries("unit"):
         if entry.text.isascii() and entry.text.isdigit() and len(entry.text) <= _DIGITS:

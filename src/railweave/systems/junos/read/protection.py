@@ -1,4 +1,4 @@
-"""Derivation of the firewall filters that protect the device and the gateways for servers."""
+"""Derivation of access rules from the firewall filters that protect the device and the gateways for servers."""
 
 from __future__ import annotations
 
@@ -69,9 +69,10 @@ _DROP = "drop-"
 
 @dataclass
 class Filters:
-    """The rules that filters contain.
+    """The rules that were read from firewall filters.
 
-    - ``drops``: the rules for server ports, by name.
+    - ``rules``: the rules for packets to the device itself.
+    - ``drops``: the rules that drop packets from servers, by name.
     - ``lists``: the address family of each prefix list in the rules.
     """
 
@@ -132,7 +133,10 @@ def _of_management(rule: ControlRule) -> bool:
 
 
 def _bound(top: Word, ports: Mapping[str, Port], wanted: Callable[[str], bool]) -> Iterator[tuple[Family, Word]]:
-    """Yield (address family, filter) for filters on incoming packets of the ports that ``wanted`` selects. A filter on several ports is yielded once."""
+    """Yield (address family, filter) for the filters on incoming packets of ports. ``wanted`` returns True for these ports.
+
+    A filter on several ports is yielded once.
+    """
     seen: set[tuple[str, str]] = set()
     for port in ports.values():
         if not wanted(port.name):
@@ -152,7 +156,10 @@ def _bound(top: Word, ports: Mapping[str, Port], wanted: Callable[[str], bool]) 
 def _rules(
     word: Word, family: Family, plane: Literal["network", "management"], filters: Filters
 ) -> Iterator[ControlRule]:
-    """Yield a rule for each term of a filter that accepts packets. The last term of the filter drops all other packets."""
+    """Yield a rule for each term of a filter that accepts packets. The last term of the filter drops all other packets.
+
+    ``plane`` says where the packets arrive: on the ports of the network, or on the management port.
+    """
     word.mark()
     terms = list(word.entries("term"))
     for term in terms:
@@ -210,7 +217,10 @@ def _ranges(asked: Word, word: str, names: Mapping[str, int] = _PORTS) -> Iterat
 
 
 def _drops(word: Word, family: Family, filters: Filters) -> None:
-    """Add the rules of a filter at servers' gateways to ``filters``. The filter must pass all other packets; otherwise it is not understood."""
+    """Add the rules of a filter that drops packets from servers to ``filters``.
+
+    If the filter does not pass all other packets, it is marked as not understood.
+    """
     passes = False
     for term in word.entries("term"):
         asked, then = term.at_path("from"), term.at_path("then") or Word("")
@@ -258,6 +268,6 @@ def _policers(top: Word) -> Iterator[Policer]:
 
 
 def _bits(text: str) -> int:
-    """Return the number in a text, which may end with ``k``, ``m`` or ``g``. Raises ``ValueError`` for other texts."""
+    """Return the number in a text such as ``500k``; the suffixes are ``k``, ``m`` and ``g``. Raises ``ValueError`` for other texts."""
     factor = {"k": 1000, "m": 1_000_000, "g": 1_000_000_000}.get(text[-1:].lower())
     return whole(text) if factor is None else whole(text[:-1]) * factor

@@ -1,4 +1,4 @@
-"""Derivation from ``class-of-service``: classes with their queues, ECN, buffers, PFC, and the ports to which they are bound."""
+"""Derivation of QoS from ``class-of-service``: classes with their queues, ECN, buffers, PFC, and the ports that use them."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ _DSCPS = {
     "nc1": 48,
     "nc2": 56,
 }
-"""The DSCPs by the names that Junos has for code points."""
+"""The DSCP of each name that Junos has for a code point."""
 
 
 def code_point(text: str) -> int:
-    """Return the DSCP in a text: a name, or six bits. Raises ``ValueError`` for other texts."""
+    """Return the DSCP in a text such as ``ef`` or ``011010``. Raises ``ValueError`` for other texts."""
     if text in _DSCPS:
         return _DSCPS[text]
     if len(text) != 6 or set(text) - {"0", "1"}:
@@ -39,7 +39,10 @@ def code_point(text: str) -> int:
 def profiles(
     cos: Word, classes: dict[str, TrafficClass], bound: dict[str, Word]
 ) -> tuple[tuple[PfcProfile, ...], Watchdog | None, int | None]:
-    """Return (PFC profiles in the order of the text, the PFC watchdog, the XON offset that all profiles share)."""
+    """Return (PFC profiles in the order of the text, the PFC watchdog or None, the XON offset or None).
+
+    The watchdog and the XON offset are those of the first profile. ``bound`` has the class-of-service settings of each port.
+    """
     chosen = {port: interface.value("congestion-notification-profile") for port, interface in bound.items()}
     pfc_profiles: list[PfcProfile] = []
     watchdogs: list[Watchdog | None] = []
@@ -58,7 +61,7 @@ def profiles(
 
 
 def _leave_strange_units(top: Word, bound: Mapping[str, Word]) -> None:
-    """Mark the settings of units that do not exist as not understood."""
+    """Mark class-of-service settings as not understood if their unit is not configured. ``bound`` has these settings for each port."""
     for name, port in bound.items():
         there = top.at_path("interfaces", name, "unit")
         for unit in port.entries("unit"):
@@ -67,7 +70,10 @@ def _leave_strange_units(top: Word, bound: Mapping[str, Word]) -> None:
 
 
 def _input(word: Word, wanted: set[int]) -> tuple[int | None, int | None]:
-    """Return the (MRU, XON offset) of a profile's input. ``wanted`` are the DSCPs of lossless classes; other code points are not understood."""
+    """Return (MRU in bytes, XON offset) of a PFC profile's input; a missing value is None.
+
+    ``wanted`` are the DSCPs of lossless classes. Other code points are marked as not understood.
+    """
     mru = xon = None
     for account in word.block("input").entries("pfc-account"):
         for priority in account.block("pfc-priority").below.values():
@@ -87,10 +93,9 @@ def _input(word: Word, wanted: set[int]) -> tuple[int | None, int | None]:
 
 
 def _output(word: Word, classes: dict[str, TrafficClass]) -> None:
-    """Mark the queues that a profile's output pauses as understood.
+    """Mark the queues in the output of a PFC profile as understood, if each is the queue of the lossless class with that priority.
 
-    Each queue must be that of the lossless class with the same PFC priority. Any other queue stays marked as not
-    understood.
+    Any other queue stays marked as not understood.
     """
     queues = {
         f"{traffic_class.pfc_priority:03b}": str(traffic_class.queue)
@@ -127,7 +132,7 @@ _DEFAULT_CLASSES = {"expedited-forwarding": 1, "assured-forwarding": 2, **BUILT_
 
 
 def qos(top: Word, order: Sequence[str]) -> QosConfig | None:
-    """Return the QoS of a device, or None if nothing is bound to a port. ``order`` are the ports of the device, in order."""
+    """Return the QoS of a device, or None if no port has class-of-service settings. ``order`` are the device's ports, in order."""
     cos = top.at_path("class-of-service")
     if cos is None:
         return None
@@ -159,7 +164,10 @@ def qos(top: Word, order: Sequence[str]) -> QosConfig | None:
 
 
 def _bound(cos: Word, order: Sequence[str]) -> dict[str, Word]:
-    """Return the class-of-service settings of each port, in order. A name with ``*`` applies to every port in use that has no entry of its own."""
+    """Return the class-of-service settings of each port, in the order ``order``.
+
+    A name with ``*`` applies to every port that matches it, unless the port's settings come first in the text.
+    """
     place = {name: at for at, name in enumerate(order)}
     interfaces: dict[str, Word] = {}
     for word in cos.block("interfaces").below.values():
@@ -180,7 +188,10 @@ def _default(classes: dict[str, TrafficClass]) -> str:
 
 
 def _classes(cos: Word, bound: dict[str, Word]) -> dict[str, TrafficClass]:
-    """Return the classes, in the order of the scheduler map that the ports use."""
+    """Return the traffic classes by name, in the order of the scheduler map that the ports use.
+
+    ``bound`` has the class-of-service settings of each port.
+    """
     maps, classifiers = _names(bound, "scheduler-map"), _names_of_classifiers(bound)
     for port in bound.values():
         _leave_undefined(port.at_path("scheduler-map") or Word(""), cos.at_path("scheduler-maps"))
@@ -214,7 +225,10 @@ def _printed(name: str, classes: Mapping[str, TrafficClass]) -> str:
 
 
 def _name(printed: str, scheduler: str) -> str:
-    """Return the name of a class. If its name and its scheduler's name differ only in case, return the latter, because Junos class names are in capitals."""
+    """Return the name of a class in the design. Class names on Junos are in capitals, so the name comes from the scheduler.
+
+    If the name of the scheduler differs in more than case, return the name on Junos (``printed``).
+    """
     return scheduler if scheduler.upper() == printed.upper() else printed
 
 
@@ -223,7 +237,7 @@ def _names(bound: dict[str, Word], word: str) -> set[str]:
 
 
 def _leave_undefined(place: Word, defined: Word | None) -> None:
-    """Mark as not understood: references from ports to undefined maps and classifiers."""
+    """Mark references as not understood if ``defined`` does not have the name. ``place`` holds the names to which a port refers."""
     for name in place.below.values():
         if defined is None or name.text not in defined.below:
             name.mark_unknown()
@@ -241,7 +255,7 @@ def _names_of_classifiers(bound: dict[str, Word]) -> set[str]:
 
 
 def _queues(cos: Word) -> dict[str, tuple[int, bool, int | None]]:
-    """Return (queue, True if lossless, PFC priority) of each class."""
+    """Return (queue, True if lossless, PFC priority or None) of each class."""
     profiles_found = cos.block("congestion-notification-profile").below.values()
     by_account = any(profile.at_path("input", "pfc-account") is not None for profile in profiles_found)
     queues: dict[str, tuple[int, bool, int | None]] = {
@@ -263,7 +277,10 @@ def _queues(cos: Word) -> dict[str, tuple[int, bool, int | None]]:
 
 
 def _dscps(cos: Word, names: set[str]) -> dict[str, tuple[int, ...]]:
-    """Return the DSCPs of each class. If IPv4 and IPv6 assign different DSCPs to a class, these are not understood."""
+    """Return the DSCPs of each class. ``names`` are the classifiers in use.
+
+    If IPv4 and IPv6 classifiers assign different DSCPs to a class, the second is marked as not understood.
+    """
     dscps: dict[str, tuple[int, ...]] = {}
     families: list[tuple[Word, set[str]]] = []
     for kind in ("dscp", "dscp-ipv6"):
@@ -336,7 +353,10 @@ def _scheduled(
 
 
 def _ecn(cos: Word, name: str) -> Ecn | None:
-    """Return the ECN marking between two fill levels. A profile with more than two points is not understood."""
+    """Return the ECN marking of a drop profile with two fill levels, or None. ``name`` is the profile.
+
+    A profile with more than two fill levels is not understood.
+    """
     word = cos.at_path("drop-profiles", name)
     if word is None:
         return None
@@ -354,7 +374,7 @@ def _ecn(cos: Word, name: str) -> Ecn | None:
 
 
 def _buffers(cos: Word) -> Buffers:
-    """Return the partitions of the shared buffer, and the dedicated buffers. If statements are missing, Junos's defaults apply."""
+    """Return the sizes of the shared buffer's partitions and of the dedicated buffers. Without statements, Junos's defaults apply."""
     plain = Buffers()
     if cos.at_path("shared-buffer") is not None and cos.at_path("shared-buffer", "egress") is None:
         plain = replace(plain, egress="system", **EGRESS_PARTITION)
@@ -383,9 +403,9 @@ def _buffers(cos: Word) -> Buffers:
 
 
 def _rewrites(cos: Word, classes: Mapping[str, TrafficClass]) -> None:
-    """Mark the rewrite rules that write the first DSCP of each class as understood; in ``DeviceConfig``, ``overlay.tunnel_dscp`` represents them.
+    """Read the rewrite rules. A rule that writes the first DSCP of each class is understood, because ``overlay.tunnel_dscp`` represents it.
 
-    Other rewrite rules are not understood.
+    Other rewrite rules are marked as not understood.
     """
     first = {
         _printed(name, classes): traffic_class.dscp[0] for name, traffic_class in classes.items() if traffic_class.dscp

@@ -1,8 +1,8 @@
-"""Expansion of groups and ranges, conversion of statements to the structure in which they are rendered, and derivation of IS-IS and OSPF links.
+"""Expansion of groups and ranges, grouping of words into statements, and derivation of IS-IS and OSPF links.
 
-Curly-brace text shows which statements are blocks. Within a line, and in the other forms, the words alone do not
-distinguish a name from a value. For statements that railweave renders, the structure of Juniper's models applies; other
-statements are identified by their first word.
+Curly braces show which statements are blocks. Within a line, and in the other formats, words do not show if they are
+names or values. For statements that railweave renders, the structure of Juniper's models decides this. Other statements
+are identified by their first word.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ def isis(top: Word, ports: Mapping[str, Port], router_id: Address) -> Isis | Non
 
 
 def _is_there(ports: Mapping[str, Port], unit: str) -> bool:
-    """Return True if a unit is configured. A unit that is not configured has no neighbor."""
+    """Return True if a unit such as ``et-0/0/1.0`` is configured. IS-IS and OSPF have no neighbor on a unit that is not."""
     name, _, number = unit.rpartition(".")
     return name not in ports or number in ports[name].units
 
@@ -147,7 +147,7 @@ def ospf(top: Word, ports: Mapping[str, Port], router_id: Address) -> Ospf | Non
 
 
 def area_id(text: str) -> str:
-    """Return an OSPF area number in the form of an address, for example ``0.0.0.0`` for ``0``. Other texts are returned unchanged."""
+    """Return an OSPF area number in dotted form, for example ``0.0.0.0`` for ``0``. Other texts are returned unchanged."""
     if not (text.isascii() and text.isdigit() and len(text) < 10):
         return text
     number = int(text)
@@ -157,13 +157,13 @@ def area_id(text: str) -> str:
 _APPLY, _EXCEPT = "apply-groups", "apply-groups-except"
 _ABOUT = frozenset({_APPLY, _EXCEPT, "groups"})
 MOST = 200_000
-"""The largest number of words that groups may add. Beyond this number, the groups of a configuration are not expanded further."""
+"""The largest number of words that applied groups may add. Beyond this number, groups are not expanded further."""
 
 _RANGE = re.compile(r"(.*\D)(\d+)")
 
 
 def inherit(top: Word) -> None:
-    """Add the statements of applied groups and of interface ranges to the places where they apply."""
+    """Copy the statements of applied groups and of interface ranges to the hierarchies where they apply."""
     groups = top.below.get("groups")
     if groups is not None:
         for group in groups.below.values():
@@ -179,7 +179,10 @@ class _Walk:
         self.left = MOST
 
     def walk(self, here: Word, sources: list[tuple[str, Word]], path: tuple[str, ...]) -> None:
-        """Add the words of applied groups below a word, recursively. ``sources`` are the groups that apply here, and ``path`` are the words up to here."""
+        """Add the words of applied groups at the node ``here`` and below it.
+
+        ``sources`` are the groups that apply here, as (name, node). ``path`` are the words that lead to ``here``.
+        """
         sources = [*sources, *self._applied(here, path)]
         if not sources and not _applies(here):
             return
@@ -218,21 +221,21 @@ class _Walk:
 
 
 def _lend(word: Word) -> None:
-    """Reset a word of an applied group from ``irrelevant`` to ``unknown``.
+    """Reset a word of a group from ``irrelevant`` (its default in a group) to ``unknown``, because the group is applied.
 
-    The word is then marked at the places where the group applies.
+    The reader then marks the copies of the word at the places where the group applies.
     """
     if word.kind == "irrelevant":
         word.kind = "unknown"
 
 
 def _applies(here: Word) -> bool:
-    """Return True if a group is applied at a word or below it."""
+    """Return True if ``apply-groups`` occurs at a node of the trie or below it."""
     return _APPLY in here.below or any(_applies(inner) for text, inner in here.below.items() if text not in _ABOUT)
 
 
 def _places(sources: Sequence[Word], path: Sequence[str]) -> Sequence[Word]:
-    """Return the words at the end of ``path`` in each group of ``sources``.
+    """Return the nodes at the end of ``path`` in each group of ``sources``.
 
     A name such as ``<*>`` in a group matches every name that fits the pattern.
     """
@@ -299,7 +302,7 @@ def _copied(there: Word, word: Word) -> int:
 _NAMED = frozenset(
     {"address", "interface", "server", "forwarding-class", "oid", "neighbor", "unit", "term", "policy-statement"}
 )
-"""Words of one-line statements that are followed by a name that the operator chooses."""
+"""Keywords of one-line statements that are followed by a name that the operator chooses."""
 
 _NAMED_BELOW = pathset(
     "then count, from prefix-list, forwarding-classes class, vrf-target import, vrf-target export, community "
@@ -309,31 +312,31 @@ _MORE_NAMED = wordset(
     "loss-priority usm security-model security-level security-name connectivity-association storm-control-profiles "
     "level policer tacplus-server radius-server key-chain rib rio-prefix vni ip-version"
 )
-"""Words of blocks that are followed by a name, in addition to the words of which ``set`` lines show this."""
+"""Keywords of blocks that are followed by a name, in addition to those in ``KEYED`` of the parser."""
 
 _BLOCKS_BY_NAME = frozenset({("key-chain", "key"), ("snmp", "community")})
 _VALUES = pathset(
     "user class, vxlan vni, ip-prefix-routes vni, ssl port, host port, radius-server port, tacplus-server port, input "
     "dscp, loss-priority code-point, security-name group, from family, from rib, then policer, from interface"
 )
-"""The places, as (parent, word), at which a word is followed by a value, and not by the name of a block."""
+"""The pairs (parent, keyword) for which the keyword is followed by a value, and not by the name of a block."""
 
 _ON_ONE_LINE = frozenset({("forwarding-classes", "class"), ("scheduler-maps", "forwarding-class"), ("ntp", "server")})
-"""Entries whose content is on the same line as their name."""
+"""The pairs (parent, keyword) of statements whose content is on the same line as their name."""
 
 _FLAGS = wordset(
     "netconf unicast rstp traffic-manager ether-type clients targets destination-address source-prefix-list multipath "
     "then from system protocols routing-options graceful-restart global-load-balancing"
 )
-"""Blocks that may contain only flags or names."""
+"""Keywords of blocks whose statements may all lack a value."""
 
 _FLAGS_BELOW = frozenset({("chained-composite-next-hop", "ingress"), ("", "chassis"), ("", "snmp")})
 _DROP_PROFILE = 5
-"""The number of words that identify a line such as ``drop-profile-map loss-priority any protocol any``."""
+"""The number of words that identify a line such as ``drop-profile-map loss-priority any protocol any``. The value follows them."""
 
 
 def shaped(statements: Iterable[Statement], parent: str = "") -> list[Statement]:
-    """Return the statements of curly-brace text with values separated from names."""
+    """Return the statements of curly-brace text with values separated from names. ``parent`` is the keyword of the surrounding block."""
     for statement in statements:
         if statement.children is not None:
             statement.children = shaped(statement.children, statement.words[0])
@@ -365,7 +368,7 @@ def _line(statement: Statement, parent: str) -> None:
 
 
 def _on_one_line(parent: str, word: str) -> bool:
-    """Return True if the first word alone identifies a line, such as a line about a server or a syslog facility."""
+    """Return True if a line's first word is enough to identify it, for example a syslog facility below ``host``."""
     if parent in {"host", "file"}:
         return word not in {
             "port",
@@ -391,7 +394,7 @@ def _width(parent: str, word: str) -> int:
 
 
 def of_paths(paths: Iterable[Path]) -> list[Statement]:
-    """Return the statements of paths. All other forms are converted to such paths, which are the words after ``set``."""
+    """Return the statements of ``set`` lines. A path has the words after ``set`` and the line number; XML and JSON become such paths, too."""
     top = Word("")
     for words, at in paths:
         top.add(words, 0, at)
@@ -399,7 +402,10 @@ def of_paths(paths: Iterable[Path]) -> list[Statement]:
 
 
 def _below(word: Word, parent: str, *, names: bool = False) -> list[Statement]:
-    """Return the statements below a word. ``names`` is True if each statement begins with a name that the operator chooses."""
+    """Return the statements below a node of the trie. ``parent`` is the keyword of the surrounding block.
+
+    ``names`` is True if each statement begins with a name that the operator chooses.
+    """
     statements: list[Statement] = []
     for inner in word.below.values():
         if names:
@@ -418,9 +424,9 @@ def _below(word: Word, parent: str, *, names: bool = False) -> list[Statement]:
 
 
 def _has_value(word: Word, parent: str) -> bool:
-    """Return True if a word that can also name a block is followed by a value here.
+    """Return True if a keyword that may be followed by the name of a block is followed by a value here.
 
-    That is the case if no words are below the value, or if the word applies a filter.
+    This is so if no words are below the value, or if the keyword applies a filter.
     """
     if parent in {"classifiers", "rewrite-rules"} or word.text == "connectivity-association":
         return not any(name.below for name in word.below.values())
@@ -476,5 +482,5 @@ def _plain(word: Word, parent: str) -> Statement:
 
 
 def _flat(word: Word) -> tuple[str, ...]:
-    """Return all words after a word, in the order in which they are on one line."""
+    """Return all words below a node of the trie, in the order in which they are on one line."""
     return tuple(text for inner in word.below.values() for text in (inner.text, *_flat(inner)))

@@ -1,4 +1,4 @@
-"""Rendering of Junos OS Evolved: the configuration as a tree, printed in curly-brace and ``set`` form."""
+"""Rendering of Junos OS Evolved: the configuration as a tree, printed with curly braces and as ``set`` lines."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ ASSOCIATION = "interconnect"
 
 
 def macsec(config: DeviceConfig) -> Statement | None:
-    """Return ``macsec``: one connectivity association with the pre-shared key, bound to every link between sites. Return None if no link is encrypted."""
+    """Return the block ``macsec`` with one pre-shared key for every link between sites. Return None if no link is encrypted."""
     ports = [port for port in config.interfaces if port.macsec is not None]
     wanted = ports[0].macsec if ports else None
     if wanted is None:
@@ -57,12 +57,12 @@ def macsec(config: DeviceConfig) -> Statement | None:
 
 
 def security(config: DeviceConfig) -> Statement | None:
-    """Return ``security``: keys of BGP sessions, and MACsec, or None if it would be empty."""
+    """Return the block ``security`` with the keys of BGP sessions and MACsec, or None if it would be empty."""
     return block("security", key_chain(config), macsec(config))
 
 
 def chassis(config: DeviceConfig) -> Statement | None:
-    """Return ``chassis``: the maximum size of next-hop groups, and buffer monitoring. Return None if it would be empty."""
+    """Return the block ``chassis`` with the maximum size of next-hop groups, and buffer monitoring. None if it would be empty."""
     monitor = config.qos is not None and config.qos.buffer_monitor
     return block(
         "chassis",
@@ -162,7 +162,7 @@ _HOP_LIMIT: dict[Family, str] = {"ipv4": "ttl", "ipv6": "hop-limit"}
 
 
 def add_control_plane(config: DeviceConfig, statements: list[Statement]) -> None:
-    """Add filters for the control plane, the objects to which they refer, and their bindings to the statements of a device."""
+    """Add control-plane filters to a device's statements, with the prefix lists and policers that they use and the lines that apply them."""
     wanted = config.protection
     if wanted is None:
         return
@@ -250,7 +250,7 @@ def _drop(rule: ServerPortRule) -> Statement | None:
 def _drop_at_servers(
     config: DeviceConfig, family: Family, wanted: list[ServerPortRule], statements: list[Statement]
 ) -> None:
-    """Add filters that drop the packets in ``wanted`` at the interfaces of gateways, and accept all others.
+    """Add filters that drop the packets in ``wanted`` at the interfaces of gateways, and accept all other packets.
 
     An interface can have only one filter. If it already has a filter for RDMA packets, the new terms are placed at the
     beginning of that filter.
@@ -285,7 +285,7 @@ def _input(port: str, unit: int, family: Family, name: str) -> Statement | None:
 
 
 ROUTING = ("protocols bgp", "protocols isis", "policy-options", "routing-options")
-"""The hierarchies that affect the computed routes (``routes``)."""
+"""The hierarchies that affect the routes that railweave computes (``routes``)."""
 
 
 ORDER = (
@@ -342,7 +342,7 @@ def tree(config: DeviceConfig) -> list[Statement]:
 
 
 def files(config: DeviceConfig) -> dict[str, str]:
-    """Return the texts of ``junos.conf`` (curly-brace form) and ``junos.set``, by file name."""
+    """Return the texts of ``junos.conf`` (with curly braces) and ``junos.set``, by file name."""
     statements = tree(config)
     return {"junos.conf": to_curly(statements), "junos.set": to_set(statements)}
 
@@ -358,7 +358,7 @@ def check_extra(text: str) -> None:
 
 
 def gaps(config: DeviceConfig) -> list[Finding]:
-    """Return findings about parts that Junos cannot express, parts that could not be verified, and the operator's own statements."""
+    """Return findings about the operator's own statements, and about parts of the design that Junos cannot express or no source confirms."""
     findings = left_out_findings(config)
     if config.balancing.group_mode == "spray" and not config.balancing.random:
         findings.append(NO_SPRAY.finding(config.name))
@@ -386,7 +386,7 @@ def gaps(config: DeviceConfig) -> list[Finding]:
 
 
 def _session_gaps(config: DeviceConfig) -> list[Finding]:
-    """Return findings about session keys and hop limits for which Junos has no statement, or that no public model confirms."""
+    """Return findings about keys and hop limits of sessions. Junos has no statement for them, or no public model confirms the statement."""
     bgp = config.bgp
     if bgp is None:
         return []
@@ -399,13 +399,13 @@ def _session_gaps(config: DeviceConfig) -> list[Finding]:
 
 
 def _lengths_alone(ecn: Ecn) -> bool:
-    """Return True if the fabric file sets ECN thresholds as queue lengths in bytes, but not as fill levels in percent."""
+    """Return True if the fabric file sets ECN thresholds only as queue lengths in bytes, and not as fill levels in percent."""
     default = Ecn()
     return ecn.min_bytes is not None and (ecn.min_fill, ecn.max_fill) == (default.min_fill, default.max_fill)
 
 
 def _overlay_gaps(config: DeviceConfig) -> list[Finding]:
-    """Return findings about the parts of the overlay that no public configuration or model confirms."""
+    """Return findings about statements for the overlay that no public configuration or model confirms."""
     overlay = config.overlay
     if overlay is None or not overlay.endpoints:
         return []

@@ -1,4 +1,4 @@
-"""Rendering of class of service: classifiers, queues, buffers, ECN and PFC, and their binding to each port."""
+"""Rendering of class of service: classifiers, queues, buffers, ECN and PFC, and the lines that apply them to each port."""
 
 from __future__ import annotations
 
@@ -146,7 +146,7 @@ def _forwarding_class(name: str, traffic_class: TrafficClass, lacks: Collection[
 
 
 def account(priority: int | None) -> str:
-    """Return the name of the PFC account of a priority."""
+    """Return the name of the PFC account (the thresholds of a priority on PTX), for example ``pfc-3``."""
     return f"pfc-{priority}"
 
 
@@ -237,12 +237,15 @@ def _rewrites(config: DeviceConfig) -> bool:
 
 
 def _kind(config: DeviceConfig, kinds: tuple[str, ...]) -> str:
-    """Return the one of ``kinds`` of rewrite rules that acts on the outer header of a tunnel."""
+    """Return the kind of rewrite rule that acts on the outer header of a tunnel: ``dscp`` for IPv4, the last of ``kinds`` for IPv6."""
     return kinds[-1] if config.overlay and config.overlay.loopback.family == "ipv6" else "dscp"
 
 
 def _rewrite_rule(kind: str, qos: QosConfig) -> Statement | None:
-    """Return the rewrite rule for tunnel headers. It writes the first DSCP of the packet's class, so that spines put the packet into the same class."""
+    """Return the rewrite rule for tunnel headers, which writes the first DSCP of the packet's class.
+
+    Spines then put the packet into the same class.
+    """
     return block(
         (kind, REWRITE_RULE),
         [

@@ -28,10 +28,10 @@ def of_link(config: DeviceConfig, port: Interface) -> list[Family]:
 
 
 def input_filter(config: DeviceConfig, port: Interface, gateway: Gateway | None) -> Statement | None:
-    """Return the statement that binds the filter for selective load balancing to a port, or None if the port has no filter.
+    """Return the statement that applies the filter for selective load balancing to a port, or None if the port has no filter.
 
-    Leaves have the filter on ports to servers, other switches on ports between switches. Spines of an overlay have no
-    filter: the opcode of a tunneled packet is too deep in the packet for the filter to read it.
+    On leaves, the filter is on ports to servers. On all other switches, it is on ports between switches. Spines of an overlay
+    have no filter: the opcode of a tunneled packet is too deep in the packet for the filter to read it.
     """
     if not config.balancing.selective:
         return None
@@ -43,16 +43,20 @@ def input_filter(config: DeviceConfig, port: Interface, gateway: Gateway | None)
 
 
 def firewall(config: DeviceConfig) -> Statement | None:
-    """Return ``firewall`` with the filter for selective load balancing, in every address family that needs it. Return None if the device has no such load balancing."""
+    """Return the block ``firewall`` with the filter for selective load balancing in every address family that needs it.
+
+    Return None if the device has no selective load balancing.
+    """
     if not config.balancing.selective:
         return None
     return block("firewall", [_filter(config, family) for family in _bound(config)])
 
 
 def field_profile(config: DeviceConfig) -> Statement | None:
-    """Return ``system packet-forwarding-options``, which reserves chip space for user-defined fields in filters. Return None if the device has no selective load balancing.
+    """Return ``system packet-forwarding-options``, which reserves chip space for user-defined fields in filters.
 
-    A change of this statement restarts the forwarding engine (description in the published 23.4R2 models).
+    Return None if the device has no selective load balancing. A change of this statement restarts the forwarding engine
+    (description in the published 23.4R2 models).
     """
     if not config.balancing.selective:
         return None
@@ -62,7 +66,7 @@ def field_profile(config: DeviceConfig) -> Statement | None:
 
 
 def _bound(config: DeviceConfig) -> list[str]:
-    """Return the address families in which ports apply the filter."""
+    """Return the address families in which ports apply the filter for selective load balancing, as Junos names them."""
     routed = {gateway.port: gateway for gateway in config.gateways if gateway.port}
     ports = [(port, routed.get(port.name)) for port in config.interfaces]
     return list(
@@ -76,7 +80,7 @@ def _bound(config: DeviceConfig) -> list[str]:
 
 
 def _families_of(config: DeviceConfig, port: Interface, gateway: Gateway | None) -> set[str]:
-    """Return the address families of a port. A dual-stack port has two."""
+    """Return the address families of a port, as Junos names them (``inet``, ``inet6``). A dual-stack port has both."""
     if port.kind == "server" and gateway is None:
         return {"ethernet-switching"}
     if gateway is not None:
@@ -121,7 +125,10 @@ def _family(address: Addressed) -> str:
 
 
 def interfaces(config: DeviceConfig) -> Statement | None:
-    """Return ``interfaces``: breakouts, ports, gateways (the unit number is the VLAN), management port and loopback. Return None if it would be empty."""
+    """Return the block ``interfaces``: breakouts, ports, gateways, management port and loopback. None if it would be empty.
+
+    The unit number of a gateway is its VLAN.
+    """
     ports = {port.name: port for port in config.interfaces}
     order = sorted(ports, key=port_order)
     splits = {split.port: split for split in config.splits}
@@ -206,7 +213,7 @@ def _loopback_address(address: str, first: str) -> Statement | None:
 
 @lru_cache(maxsize=4096)
 def port_order(name: str) -> tuple[int, ...]:
-    """Return the sort key of a port by its numbers: et-0/0/2 before et-0/0/16, and a port before its channels."""
+    """Return a sort key by the numbers in a port name: et-0/0/2 comes before et-0/0/16, and a port before its channels."""
     numbers = name.partition("-")[2].replace(":", "/").split("/")
     return tuple(int(number) for number in numbers if number.isdigit())
 
@@ -252,7 +259,10 @@ def _port(
 
 
 def _fec(port: Interface) -> Statement | None:
-    """Return the forward error correction of a port, or None if the optic's default applies (Juniper documentation, fec (ether))."""
+    """Return the statement for a port's forward error correction, or None if the optic's default applies.
+
+    Source: Juniper documentation, fec (ether).
+    """
     return block("ether-options", leaf("fec", {"none": "none", "fc": "fec74"}[port.fec])) if port.fec else None
 
 
@@ -262,7 +272,7 @@ def _routed(port: Interface, family: Family, chosen: Statement | None) -> Statem
 
 
 def _members(config: DeviceConfig, port: Interface) -> Statement | None:
-    """Return the statement with the names of a port's VLANs, or None if it has none."""
+    """Return the statement ``vlan members`` with the names of a port's VLANs, or None if the port has no VLAN."""
     if not port.tagged:
         return leaf("members", port.vlan)
     names = {gateway.vlan: gateway.vlan_name for gateway in config.gateways}
@@ -270,7 +280,7 @@ def _members(config: DeviceConfig, port: Interface) -> Statement | None:
 
 
 def bare_name(vlan: int) -> str:
-    """Return the name of a VLAN without a gateway."""
+    """Return the name, such as ``vlan-100``, of a VLAN without a gateway."""
     return f"vlan-{vlan}"
 
 
@@ -298,7 +308,7 @@ def _external_unit(port: Interface) -> Statement | None:
 
 
 def _addressed(gateway: Gateway, chosen: Statement | None = None) -> list[Statement | None]:
-    """Return the families of a gateway, IPv4 first, as Junos shows them."""
+    """Return the ``family`` blocks of a gateway, IPv4 first, as Junos prints them. ``chosen`` is a filter that they apply."""
     return [
         block(
             ("family", _family(addresses[0])),
@@ -317,13 +327,16 @@ def _gateway(gateway: Gateway) -> Statement | None:
 
 
 def vlans(config: DeviceConfig) -> Statement | None:
-    """Return ``vlans``: a VLAN for each layer-2 segment of servers, with its gateway. Return None if it would be empty. VLANs that EVPN extends are in the EVPN instance."""
+    """Return the block ``vlans`` with a VLAN, and its gateway, for each layer-2 segment of servers. None if it would be empty.
+
+    VLANs that EVPN extends are in the EVPN instance instead.
+    """
     bare = [block((bare_name(number),), leaf("vlan-id", number)) for number in config.bare_vlans()]
     return block("vlans", [vlan(gateway) for gateway in config.gateways if gateway.vlan and not gateway.mac], bare)
 
 
 def vlan(gateway: Gateway, vni: int | None = None) -> Statement | None:
-    """Return a VLAN with its gateway, and with its VNI if EVPN extends it. The result is never None."""
+    """Return the statements of a VLAN with its gateway, and with its VNI if EVPN extends the VLAN. The result is never None."""
     return block(
         (gateway.vlan_name,),
         leaf("description", gateway.description),

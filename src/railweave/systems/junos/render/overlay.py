@@ -17,7 +17,7 @@ _AO = {"ao-aes-128-cmac": "aes-128-cmac-96", "ao-hmac-sha-1": "hmac-sha-1-96"}
 
 
 def liveness(bfd: Bfd | None) -> Statement | None:
-    """Return the statement for BFD of a group, or None if ``bfd`` is None."""
+    """Return the BFD statement of a BGP group, or None if ``bfd`` is None."""
     if bfd is None:
         return None
     return block(
@@ -26,9 +26,9 @@ def liveness(bfd: Bfd | None) -> Statement | None:
 
 
 def keyed(bgp: Bgp) -> list[Statement | None]:
-    """Return the statements for the key of a group's sessions: a TCP MD5 key directly, a TCP-AO key by a key chain.
+    """Return the statements for the key of a BGP group's sessions: a TCP MD5 key itself, or the name of a TCP-AO key chain.
 
-    The result is empty for discovered neighbors, which support neither.
+    The result is empty if neighbors are discovered, because such sessions support no key.
     """
     key = bgp.authentication
     if key is None:
@@ -75,7 +75,7 @@ def _takes_key(config: DeviceConfig) -> bool:
 
 
 def neighbor(session: Session) -> Statement | None:
-    """Return a neighbor that has an address. The result is never None."""
+    """Return the statements of a neighbor with an address. The result is never None."""
     return block(
         ("neighbor", session.peer_address),
         leaf("description", session.peer),
@@ -91,7 +91,10 @@ def _name(direction: str, vrf: Vrf, peer: ExternalPeer) -> str:
 
 
 def external_groups(vrf: Vrf) -> Statement | None:
-    """Return ``protocols bgp`` of a VRF: a group for each external router, with a session for each link to it. Return None if there are no external routers."""
+    """Return ``protocols bgp`` of a VRF: a group for each external router, with a session for each link to the router.
+
+    Return None if there are no external routers.
+    """
     routers = dict.fromkeys(external.router for external in vrf.external)
     return block(
         "bgp", [_group(vrf, [external for external in vrf.external if external.router == name]) for name in routers]
@@ -138,7 +141,10 @@ RECOVERY_MINUTES = 9
 
 
 def mac_vrf(config: DeviceConfig) -> Statement | None:
-    """Return the MAC-VRF with its VLANs and ports, or None if there is none. Gateways are anycast, so their addresses are not advertised."""
+    """Return the MAC-VRF with its VLANs and ports, or None if there is none.
+
+    The gateways of its VLANs are anycast, so their addresses are not advertised.
+    """
     instance = config.mac_vrf
     if instance is None:
         return None
@@ -184,7 +190,7 @@ EXPORT = "tenant-prefixes"
 
 
 def overlay_group(config: DeviceConfig) -> Statement | None:
-    """Return the group of overlay sessions between loopbacks, or None if there is no overlay.
+    """Return the BGP group of overlay sessions between loopbacks, or None if there is no overlay.
 
     The next hop of a route stays the leaf that originated the route (RFC 9136).
     """
@@ -239,7 +245,10 @@ def overlay_policies(config: DeviceConfig) -> list[Statement | None]:
 
 
 def _color_terms(config: DeviceConfig, overlay: OverlayConfig) -> list[Statement | None]:
-    """Return a policy term for each tunnel endpoint with a path color. A prefix of a tenant gets this endpoint as next hop, which determines its path."""
+    """Return a policy term for each tunnel endpoint with a path color.
+
+    The term sets this endpoint as next hop of a tenant's prefixes. The endpoint determines the path of their packets.
+    """
     colored = [endpoint for endpoint in overlay.endpoints if endpoint.color is not None]
     return [
         block(
@@ -310,7 +319,7 @@ def _vrf(config: DeviceConfig, vrf: Vrf) -> Statement | None:
 
 
 def _targets(vrf: Vrf) -> list[Statement | None]:
-    """Return the statements for a VRF's route targets. Several route targets need policies, because ``vrf-target`` allows one for each direction."""
+    """Return the statements for a VRF's route targets. ``vrf-target`` allows one for each direction, so several need policies."""
     if vrf.import_targets == vrf.export_targets and len(vrf.export_targets) == 1:
         return [leaf("vrf-target", vrf.export_targets[0])]
     if len(vrf.import_targets) <= 1 and len(vrf.export_targets) <= 1:
@@ -359,7 +368,10 @@ def target_communities(config: DeviceConfig) -> list[Statement | None]:
 
 
 def tunnel_source(config: DeviceConfig) -> Statement | None:
-    """Return ``switch-options`` with the source of tunnels over IPv6. Return None for tunnels over IPv4: the validated configuration has no such source."""
+    """Return ``switch-options`` with the source address of tunnels over IPv6.
+
+    Return None for tunnels over IPv4, because Juniper's validated configuration has no such source.
+    """
     overlay = config.overlay
     if overlay is None or not overlay.endpoints or overlay.loopback.family == "ipv4":
         return None
@@ -367,7 +379,10 @@ def tunnel_source(config: DeviceConfig) -> Statement | None:
 
 
 def composite_next_hop(config: DeviceConfig) -> Statement | None:
-    """Return the statement that lets type-5 next hops of one leaf share their common part (Juniper validated design, leaf1). Return None if there are no VRFs."""
+    """Return the statement that lets type-5 next hops of one leaf share their common data, or None if there are no VRFs.
+
+    Source: Juniper validated design, leaf1.
+    """
     if not config.vrfs:
         return None
     return block("chained-composite-next-hop", block("ingress", leaf("evpn")))

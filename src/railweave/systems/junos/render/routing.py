@@ -56,7 +56,10 @@ LOAD_BALANCE_POLICY = "load-balance"
 
 
 def bgp(config: model.DeviceConfig) -> Statement | None:
-    """Return ``protocols bgp``: a group for each path color and, on leaves, the prefixes to advertise with each color. Return None if BGP does not run."""
+    """Return ``protocols bgp`` with a group for each path color, or None if BGP does not run.
+
+    On leaves, it also has the prefixes to advertise with each color.
+    """
     if config.bgp is None:
         return None
     underlay = config.bgp
@@ -128,7 +131,7 @@ def _discovery(group: model.BgpGroup, sessions: list[model.Session]) -> Statemen
 
 
 def policy_options(config: model.DeviceConfig) -> Statement | None:
-    """Return ``policy-options``: prefix lists, policies, communities and AS lists. Return None if it would be empty."""
+    """Return the block ``policy-options``: prefix lists, policies, communities and AS lists. None if it would be empty."""
     underlay = config.bgp
     balancing = policies(config, LOAD_BALANCE_POLICY)
     if underlay is None:
@@ -189,7 +192,10 @@ def _from(match: model.Match) -> list[Statement | None]:
 
 
 def routing_options(config: model.DeviceConfig) -> Statement | None:
-    """Return ``routing-options``: the router id, the AS number, and several next hops in the forwarding table. Return None if no routing protocol runs."""
+    """Return the block ``routing-options``: the router id, the AS number, and several next hops in the forwarding table.
+
+    Return None if no routing protocol runs.
+    """
     running = config.bgp or config.isis
     if running is None:
         return None
@@ -208,7 +214,10 @@ def routing_options(config: model.DeviceConfig) -> Statement | None:
 
 
 def forwarding_options(config: model.DeviceConfig) -> Statement | None:
-    """Return ``forwarding-options``: dynamic load balancing and hash fields, and DSCPs of tunnels if the switch model needs them. Return None if it would be empty."""
+    """Return the block ``forwarding-options``, or None if it would be empty.
+
+    It has dynamic load balancing and hash fields, and the DSCPs of tunnels if the switch model needs them.
+    """
     intent = config.balancing
     fields = [leaf("layer-3") if intent.hash.layer3 else None, leaf("layer-4") if intent.hash.layer4 else None]
     return block(
@@ -256,7 +265,10 @@ def _ecmp_dlb(config: model.DeviceConfig) -> Statement | None:
 
 
 def _storm_profile(config: model.DeviceConfig) -> Statement | None:
-    """Return the storm-control profile of ``forwarding-options``: the share of a server port's bandwidth that broadcast and unknown unicast may use."""
+    """Return the storm-control profile: the share of a server port's bandwidth that broadcast and unknown unicast may use.
+
+    Return None if there is no limit.
+    """
     percent = config.storm_control()
     if percent is None:
         return None

@@ -1,8 +1,8 @@
 """Rendering of random spraying on PTX: of every packet, or only of packets whose RDMA opcode allows a NIC to accept them in any order.
 
-The form and the names are those of the long-haul article. A filter on the ingress ports puts packets with these opcodes
-into a forwarding instance that has a copy of all routes. In the forwarding table, packets on the routes of this instance
-are spread at random, and packets on all other routes are spread by flow.
+Statements and names are those of Juniper's article on long-haul links. A filter on the ingress ports puts packets with
+these opcodes into a forwarding instance that has a copy of all routes. In the forwarding table, packets on the routes
+of this instance are spread at random, and packets on all other routes are spread by flow.
 """
 
 from __future__ import annotations
@@ -20,7 +20,10 @@ ROCE_PORT = 4791
 
 
 def spraying_firewall(config: DeviceConfig) -> Statement | None:
-    """Return ``firewall`` with the filter that selects the packets to spray, or None if spraying is not limited to some opcodes."""
+    """Return the block ``firewall`` with the filter that selects the packets to spray by RDMA opcode.
+
+    None if the device does not spray, or sprays all packets.
+    """
     balancing = config.balancing
     if not balancing.sprays_by_opcode:
         return None
@@ -50,14 +53,14 @@ def spraying_firewall(config: DeviceConfig) -> Statement | None:
 
 
 def spraying_filter(config: DeviceConfig, port: str) -> Statement | None:
-    """Return ``filter input`` for a port that has the spraying filter, or None for any other port."""
+    """Return the statement that applies the spraying filter to a port, or None if the port does not need the filter."""
     if not config.balancing.sprays_by_opcode or port not in config.balancing.filtered_ports:
         return None
     return block("filter", leaf("input", SPRAYING_FILTER))
 
 
 def instance(config: DeviceConfig) -> Statement | None:
-    """Return ``routing-instances spraying``, or None if spraying is not limited to some opcodes."""
+    """Return the routing instance ``spraying``. None if the device does not spray, or sprays all packets."""
     if not config.balancing.sprays_by_opcode:
         return None
     return block(

@@ -1,8 +1,8 @@
-"""The state of a Junos Evolved switch: the queries, and the conversion of the answers.
+"""The state of a Junos Evolved switch: the queries, and the conversion of the switch's answers.
 
-The forms of answers are those of Juniper's published models of 24.4 (``junos-rpc-*``) and of the public test data of
-NAPALM and SuzieQ. Answers are read from XML or from Junos's own JSON. Deterministic path forwarding in 25.4 adds fields
-whose form is not published, so its sessions are read as ordinary sessions.
+The layout of the answers is known from Juniper's published models of 24.4 (``junos-rpc-*``), and from the public test
+data of NAPALM and SuzieQ. Answers are read from XML or from Junos's own JSON. Deterministic path forwarding in 25.4 adds
+fields that are not published, so its sessions are read as ordinary sessions.
 """
 
 from __future__ import annotations
@@ -108,7 +108,7 @@ def _gigabits(speed: Value) -> float | None:
 
 
 def _reasons(flags: Value) -> str | None:
-    """Return the flags of a port that show why the port is down, or None if no flag does."""
+    """Return the flags that show why a port is down, separated by commas, or None if no flag does."""
     bad = {key for key in flags.keys if key.startswith("ifdf-")} - {"ifdf-present", "ifdf-running"}
     return ", ".join(sorted(bad)) or None
 
@@ -150,7 +150,10 @@ _UNIT = Fields(
 
 
 def _interfaces(answer: Value, uptime: Value) -> dict[str, InterfaceState]:
-    """Return the physical and logical interfaces in ``show interfaces extensive``. ``uptime`` gives the device's clock, to which times are relative."""
+    """Return the physical and logical interfaces in ``show interfaces extensive``, by name.
+
+    ``uptime`` has the device's clock. Times in the first answer are relative to it.
+    """
     now = _clock(uptime).time
     made: dict[str, InterfaceState] = {}
     for name, row in _ports(answer):
@@ -171,13 +174,13 @@ def _interfaces(answer: Value, uptime: Value) -> dict[str, InterfaceState]:
 
 
 def _loose(value: Value) -> float | None:
-    """Return the number at the beginning of a text, or None if the text does not begin with a number, as with ``N/A``."""
+    """Return the number at the beginning of a text, or None if the text begins with something else (``N/A``)."""
     match = re.match(r"-?\d{1,6}(?:\.\d{1,6})?", value.text() or "")
     return float(match[0]) if match else None
 
 
 def _dbm(value: Value) -> float | None:
-    """Return the optical power in dBm. ``- Inf`` and ``-Inf`` mean that a lane receives no light."""
+    """Return the optical power in dBm. ``- Inf`` and ``-Inf`` mean that the lane receives no light."""
     text = (value.text() or "").replace(" ", "").lower()
     return float("-inf") if text.startswith("-inf") else _loose(value)
 
@@ -219,9 +222,9 @@ _MODULE = Fields(Optic, "kind=description part=model-number|part-number serial=s
 
 
 def _optics(answer: Value, hardware: Value, extensive: Value) -> dict[str, Optic]:
-    """Return the optics by port, from ``show interfaces diagnostics optics``, with the type and serial number from ``show chassis hardware``.
+    """Return the optics by port. ``show chassis hardware`` lists all optical modules, so a port that is not in it has no optic.
 
-    ``show chassis hardware`` lists every module, so a port that it lacks has no optic.
+    The light is from ``show interfaces diagnostics optics``, the type and serial number from ``show chassis hardware``.
     """
     modules = dict(_modules(hardware))
     made = {name: _OPTIC(port.get("optics-diagnostics"), present=True) for name, port in _ports(answer)}
@@ -240,7 +243,7 @@ def _optics(answer: Value, hardware: Value, extensive: Value) -> dict[str, Optic
 
 
 def _modules(hardware: Value) -> Iterator[tuple[str, Value]]:
-    """Yield (port, module). A port's name follows from the place of its module: ``Xcvr 5`` of ``PIC 0`` of ``FPC 0`` is in ``et-0/0/5``."""
+    """Yield (port, module). The position of a module gives the port's name: ``Xcvr 5`` of ``PIC 0`` of ``FPC 0`` is in ``et-0/0/5``."""
     for fpc in hardware.find("chassis-module"):
         slot = _slot(fpc, "FPC")
         for pic in fpc.all("chassis-sub-module") if slot else ():
@@ -263,10 +266,10 @@ def _cage(name: str) -> str:
 def _repeated(
     container: str, tags: tuple[str, ...], made: Callable[..., T]
 ) -> Callable[[Value], dict[str, dict[int, T]]]:
-    """Return a function that reads counters by port and number, for containers that have no element around each row.
+    """Return a function that reads counters by port and by number (of a queue or a priority).
 
-    Such a container repeats the elements in ``tags``: first the number, then its counters. ``made`` builds a value from the
-    counters.
+    It is for a ``container`` that lacks an element around each set of counters. Such a container repeats the elements
+    ``tags``: the number, then its counters. ``made`` builds a value from the counters.
     """
 
     def read(answer: Value) -> dict[str, dict[int, T]]:
@@ -339,7 +342,7 @@ _COMMIT = Fields(
 
 
 def _commit(answer: Value) -> Commit:
-    """Return the newest commit in the commit history. If that commit waits for confirmation, its comment contains the rollback time."""
+    """Return the newest commit in the commit history. If it waits for confirmation, its comment contains the rollback time."""
     newest = next(iter(answer.find("commit-history")), None)
     if newest is None:
         return Commit()

@@ -21,7 +21,7 @@ _INDEX = re.compile(r"\d+")
 
 
 def port_of(name: str | None) -> str | None:
-    """Return the name of a port from the name of its unit 0. Other names are returned unchanged."""
+    """Return the name of a port without ``.0``, its unit. Other names are returned unchanged."""
     return name.removesuffix(".0") if name and "/" in name else name
 
 
@@ -33,7 +33,10 @@ _NEIGHBOR = Fields(
 
 
 def lldp(answer: Value) -> dict[str, tuple[protocols.LldpNeighbor, ...]]:
-    """Return the neighbors in ``show lldp neighbors``, by local port. If the remote port's id is an SNMP index, the remote port's description is used instead."""
+    """Return the neighbors in ``show lldp neighbors``, by local port.
+
+    If the remote port's id is an SNMP index, the description of the remote port is used as its name.
+    """
     made: dict[str, tuple[protocols.LldpNeighbor, ...]] = {}
     for neighbor in answer.find("lldp-neighbor-information"):
         names = [neighbor.get(key).text() for key in ("lldp-local-port-id", "lldp-local-interface")]
@@ -75,7 +78,7 @@ ipv4_neighbors = listed(
         interface=lambda name: port_of((name.text() or "").partition(" ")[0]),  # for an IRB interface, the port follows
     ),
 )
-"""Return the ARP table in ``show arp no-resolve``, in the form of NAPALM's table for this command."""
+"""Return the ARP table in ``show arp no-resolve``. NAPALM reads the same fields."""
 
 
 def _conflicts(value: Value) -> tuple[str, ...]:
@@ -139,7 +142,10 @@ def routes(answers: Answers) -> tuple[protocols.Route, ...] | None:
 
 
 def route_counts(answer: Value) -> dict[str, dict[str, int]]:
-    """Return the number of active BGP and IS-IS routes in ``inet.0`` and ``inet6.0``, from ``show route summary``."""
+    """Return the numbers of active BGP and IS-IS routes in ``inet.0`` and ``inet6.0``, by VRF and address family.
+
+    The answer is that of ``show route summary``.
+    """
     counts: dict[str, int] = {}
     for table in answer.find("route-table"):
         family = {"inet.0": "ipv4", "inet6.0": "ipv6"}.get(table.get("table-name").text() or "")
@@ -151,7 +157,10 @@ def route_counts(answer: Value) -> dict[str, dict[str, int]]:
 
 
 def filters(answer: Value) -> tuple[protocols.PacketFilter, ...]:
-    """Return the active firewall filters, from ``show firewall``. The name of a filter for a single port ends with the port: ``NAME-et-0/0/0.0-i``."""
+    """Return the active firewall filters in ``show firewall``.
+
+    If the name of a filter ends with a port (``NAME-et-0/0/0.0-i``), the filter belongs to this port only.
+    """
     names = (entry.get("filter-name").text() for entry in answer.find("filter-information"))
     filters: list[protocols.PacketFilter] = []
     for name in dict.fromkeys(filter(None, names)):
@@ -167,7 +176,7 @@ _OF_PORT = re.compile(r"(.+)-((?:et|xe|ge|ae|irb)[-.\d/:]{1,20})-[io]")
 
 
 def _prefix(entry: Value) -> str | None:
-    """Return the prefix of a route. In the detailed form, the prefix length is in a separate element."""
+    """Return the prefix of a route. In detailed answers, the prefix length is in a separate element."""
     destination, length = entry.get("rt-destination").text(), entry.get("rt-prefix-length").text()
     return f"{destination}/{length}" if destination and length and "/" not in destination else destination
 
@@ -204,7 +213,10 @@ _VRF = Fields(protocols.VrfState, "name!=context-name route_distinguisher=route-
 
 
 def _targets(instance: Value) -> tuple[str, ...] | None:
-    """Return the route targets of an instance, which the answer lists in brackets or one by one. Return None if the answer has none of this kind."""
+    """Return the route targets of a routing instance, or None if the answer has none of this direction.
+
+    The answer lists them in brackets or one by one.
+    """
     return tuple(re.findall(r"target:([\w.:]+)", " ".join(column("[]")(instance)))) or None
 
 
@@ -232,7 +244,7 @@ def vnis(answer: Value) -> dict[int, protocols.VniState]:
 
 
 def evpn(prefixes: Value, macs: Value) -> protocols.EvpnRoutes:
-    """Return the type-5 routes that were received and accepted, by VRF, and the number of MAC entries as the number of type-2 routes."""
+    """Return the type-5 routes that were received and accepted, by VRF. The number of MAC entries is returned as that of type-2 routes."""
     by_vrf = {
         name: tuple(
             prefix
@@ -270,9 +282,9 @@ _SESSION = Fields(
 
 
 def sessions(answers: Iterable[Value], now: float | None) -> tuple[protocols.BgpSession, ...]:
-    """Return the BGP sessions from ``show bgp summary`` in its several forms and from ``show bgp neighbor``.
+    """Return the BGP sessions in ``show bgp summary`` and ``show bgp neighbor``. The latter has more detail, so it is the last answer.
 
-    The latter has the most detail and comes last. ``now`` is the device's clock in Unix seconds.
+    ``now`` is the device's clock in Unix seconds.
     """
     made: dict[tuple[str, str | None], protocols.BgpSession] = {}
     for answer in answers:

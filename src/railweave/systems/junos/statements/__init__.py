@@ -1,1 +1,4 @@
-"""Statement tables of Junos, one for each subject. Each row is used to print, to read and to explain a statement (``systems.junos.table``)."""
+"""Statement tables of Junos, which describe each statement once (``systems.junos.table``).
+
+railweave uses a row of a table to print a statement, to read it and to explain it.
+"""

@@ -24,7 +24,10 @@ MODEL = "Juniper/yang, 23.4R1-EVO"
 
 
 def _reference(secret: str) -> str:
-    """Return a reference to a secret as the placeholder ``<secret:NAME>``, which ``build --secrets`` replaces with the value."""
+    """Return the placeholder ``<secret:NAME>`` of a secret. ``build --secrets`` replaces the placeholder with the value.
+
+    ``secret`` is ``secret:NAME``, as in the fabric file.
+    """
     return f"<{secret}>"
 
 
@@ -44,11 +47,11 @@ ADDRESSES: dict[Family, Codec] = {
     "ipv4": Codec(r"192\.0\.2\.\d", partial(_of_family, family="ipv4"), word=r"[0-9.]+"),
     "ipv6": Codec(r"2001:db8::\d", partial(_of_family, family="ipv6"), word=r"[0-9a-f.:]+"),
 }
-"""The codec for addresses of each family."""
+"""The codec for each address family, which converts an address to text and back."""
 
 
 def whole(low: int, high: int) -> Codec:
-    """Return the codec for numbers from ``low`` to ``high``. The range limits what is printed; any number can be read."""
+    """Return the codec that converts numbers to text and back. Only numbers from ``low`` to ``high`` are printed; any number can be read."""
     return Codec(in_range(low, high), words.whole, shown_as=f"{low}-{high}")
 
 
@@ -68,7 +71,7 @@ class Server:
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """A public key, with its type as a separate field."""
+    """An SSH public key. ``kind`` is its type, for example ``ssh-ed25519``; ``key`` is the whole line of the key."""
 
     kind: str
     key: str
@@ -76,7 +79,7 @@ class Key:
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """A user account. An unknown login class is read as the class with the fewest rights."""
+    """A user account. An unknown login class is read as ``read-only``, which has the fewest rights."""
 
     role: Literal["super-user", "operator", "read-only"] = "read-only"
     password: str | None = None
@@ -92,7 +95,10 @@ class Clients:
 
 @dataclass(frozen=True, slots=True)
 class Community:
-    """An SNMP community: its access rights, and the prefixes from which it may be used, in general and in each routing instance."""
+    """An SNMP community: its access rights, and the prefixes from which clients may use it.
+
+    ``clients`` are the prefixes in the default instance, ``instances`` those in each routing instance.
+    """
 
     name: str
     access: str = ""
@@ -123,7 +129,7 @@ class Agent:
 
 @dataclass(frozen=True, slots=True)
 class System:
-    """The management settings in the form of the statements. ``order`` is the order in which a login tries servers and local passwords."""
+    """The management settings, as the statements have them. ``order`` is the order in which a login tries servers and local passwords."""
 
     name: str = ""
     release: str = ""
@@ -355,4 +361,7 @@ NEIGHBORS = Tree(
     ),
     disrupts=(),
 )
-"""The statements about LLDP and about BPDU guard on server ports. LLDP sends interface names as port ids, so that cabling can be compared with the plan."""
+"""The table of statements about LLDP and about BPDU guard on server ports.
+
+LLDP sends interface names as port ids, so that ``check`` can compare the cabling with the plan.
+"""

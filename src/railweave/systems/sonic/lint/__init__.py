@@ -1,6 +1,7 @@
-"""Lint rules for SONiC that its published models do not check: names, numbers or lanes that daemons look up, and settings that belong together.
+"""Lint rules for SONiC that its published models do not check.
 
-The rules need neither libyang nor the models, so they run in every build. A rule's docstring names its source.
+They concern names, numbers and lanes that daemons look up, and settings that belong together. The rules need neither
+libyang nor the models, so they run in every build. A rule's docstring names its source.
 """
 
 from __future__ import annotations
@@ -16,5 +17,5 @@ if TYPE_CHECKING:
 
 
 def lint(device: str, tables: Tables, routing: list[Section]) -> list[Finding]:
-    """Return a finding for each mistake in a device's tables and routing, rendered or read back."""
+    """Return a finding for each mistake in a device's tables and routing lines, which railweave has rendered or read."""
     return registry.lint(__name__, Files(tables, routing), device, "config_db.json")

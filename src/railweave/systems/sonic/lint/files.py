@@ -1,4 +1,4 @@
-"""A device's two files in the form that rules read, and rules about buffers, daemons, ports and references between tables."""
+"""A device's two files as lint rules read them, and rules about buffers, daemons, ports and references between tables."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Files:
     routing: list[Section]
 
     def rows(self, table: str) -> Iterator[tuple[list[str], Row]]:
-        """Yield (parts of the key, fields) for each row of a table."""
+        """Yield (parts of the key, fields) for each row of a table. ``Vlan2|Ethernet0``, for example, has two parts."""
         for key, row in self.tables.get(table, {}).items():
             yield key.split("|"), row
 
@@ -34,13 +34,13 @@ class Files:
 
 
 def text(row: Row, field: str) -> str:
-    """Return a field as text; empty if the field is missing or a list."""
+    """Return the value of a field; empty if the field is missing or a list."""
     value = row.get(field, "")
     return value if isinstance(value, str) else ""
 
 
 def number(value: str) -> int | None:
-    """Return a value as a number, or None if it is not a number."""
+    """Return the whole number in a text, or None if the text is not a number."""
     return int(value) if value.isascii() and value.lstrip("-").isdecimal() else None
 
 
@@ -187,7 +187,7 @@ FIELDS = {
     ("VXLAN_EVPN_NVO", "source_vtep"): "VXLAN_TUNNEL",
     ("VXLAN_TUNNEL_MAP", "vlan"): "VLAN",
 }
-"""The table to which a field refers, by (table, field). The field's value is the name of a row in that table."""
+"""By (table, field): the other table in which the value of the field is the name of a row."""
 
 KEYS = {
     "PORT_QOS_MAP": "PORT",
@@ -201,7 +201,7 @@ KEYS = {
     "VXLAN_TUNNEL_MAP": "VXLAN_TUNNEL",
     "ACL_RULE": "ACL_TABLE",
 }
-"""The table to which the keys of another table refer, by that other table. The first part of each key is the name of a row."""
+"""By table: the other table in which the first part of each key is the name of a row."""
 
 _GLOBAL = {"global", "GLOBAL", "CPU"}
 

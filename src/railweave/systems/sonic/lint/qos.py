@@ -17,11 +17,14 @@ MAPS = {
     "TC_TO_PRIORITY_GROUP_MAP": (7, 7),
     "MAP_PFC_PRIORITY_TO_QUEUE": (7, 7),
 }
-"""The largest key and the largest value of each map (qos_config.j2 of sonic-buildimage)."""
+"""By QoS map: (the largest key, the largest value), as in qos_config.j2 of sonic-buildimage."""
 
 _TYPES = {"DWRR", "WRR", "STRICT"}
 _MOST_QUEUE = {"QUEUE": 7, "BUFFER_QUEUE": 15, "BUFFER_PG": 7}
-"""The highest queue or priority group that exists, by table: queues with a scheduler, queues with a buffer (including multicast queues), and priority groups."""
+"""The highest number of a queue or priority group, by table.
+
+``QUEUE`` has schedulers, ``BUFFER_QUEUE`` has buffers and includes multicast queues, and ``BUFFER_PG`` has priority groups.
+"""
 
 
 @check(

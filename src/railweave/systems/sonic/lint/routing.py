@@ -59,7 +59,7 @@ def _named(words: list[str]) -> str:
 
 
 def _networks(files: Files, vrf: str) -> list[IPv4Network | IPv6Network]:
-    """Return the prefixes of a VRF's interfaces."""
+    """Return the prefixes of a VRF's interfaces, which ``config_db.json`` contains."""
     return [
         network
         for table in ROUTED
@@ -70,7 +70,7 @@ def _networks(files: Files, vrf: str) -> list[IPv4Network | IPv6Network]:
 
 
 def _network(address: str) -> list[IPv4Network | IPv6Network]:
-    """Return the prefix of an interface address. The result is empty if the text is not an address."""
+    """Return a list with the prefix of an interface address; empty if the text is not an address."""
     try:
         return [ip_interface(address).network]
     except ValueError:

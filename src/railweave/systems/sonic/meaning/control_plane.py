@@ -1,4 +1,4 @@
-"""Conversion between the rules of the control plane and the tables ``ACL_TABLE`` and ``ACL_RULE``."""
+"""Conversion between the control-plane rules of a device and the tables ``ACL_TABLE`` and ``ACL_RULE``."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 SERVICES = {"ssh": "SSH", "snmp": "SNMP", "ntp-replies": "NTP", "grpc": "EXTERNAL_CLIENT"}
-"""The service name in ``ACL_TABLE``, by service of railweave's rules."""
+"""The name of each service in ``ACL_TABLE``, by its name in railweave's rules."""
 
 SESSIONS = "ANY"
 """The service name in ``ACL_TABLE`` for rules that apply to every protocol and port."""
@@ -58,7 +58,7 @@ def tables_of(config: DeviceConfig) -> Tables:
 
 
 def _numbered(table: str, rows: Iterable[Row]) -> dict[str, Row]:
-    """Return the rows of ``table`` with a different priority for each; the first row has the highest. Rows with equal priorities would replace each other."""
+    """Return the rows with a priority each, highest first, by key. Rows with equal priorities would replace each other."""
     return {f"{table}|RULE_{place}": {"PRIORITY": str(_HIGHEST - place), **row} for place, row in enumerate(rows)}
 
 
@@ -79,7 +79,10 @@ def _accepted(family: Family, prefix: Prefix, more: Row) -> Row:
 
 
 def _peers(wanted: ControlPlane, family: Family) -> Iterator[Row]:
-    """Yield the rows that permit peers with BFD sessions. A peer that is known only by a link-local address is matched by its port."""
+    """Yield the rows that permit packets from peers with BFD sessions.
+
+    If only the link-local address of a peer is known, the row permits its packets by the port on which they arrive.
+    """
     sessions = [rule for rule in wanted.of("network", family) if rule.protocol == "udp" and rule.sources]
     sources: dict[str, Sources] = {rule.sources: wanted.source(rule) for rule in sessions}
     for source in sources.values():
@@ -107,7 +110,10 @@ _SOURCES = ("SRC_IP", "SRC_IPV6")
 
 
 def control_plane_of(tables: Rows, config: DeviceConfig) -> ControlPlane | None:
-    """Return the control-plane rules that correspond to the access lists in the tables, or None if there are no such lists."""
+    """Return the control-plane rules that correspond to the access lists in the tables, or None if there are no such lists.
+
+    If the access lists differ from railweave's, the result has no rules, only their sources.
+    """
     services = {row.key: row.words("services") for row in tables.rows("ACL_TABLE") if row.text("type") == "CTRLPLANE"}
     managers: dict[Prefix, None] = {}
     for row in tables.rows("ACL_RULE"):
@@ -127,7 +133,10 @@ def control_plane_of(tables: Rows, config: DeviceConfig) -> ControlPlane | None:
 
 
 def _compare(tables: Rows, table: str, wanted: dict[str, Row]) -> int:
-    """Compare the rows of an access list with the designed rows, and mark equal fields as understood. Return the number of missing or different fields."""
+    """Return the number of fields in ``table`` that are missing or differ from the designed rows in ``wanted``.
+
+    Equal fields are marked as understood.
+    """
     missing = 0
     for key, fields in wanted.items():
         row = tables.row(table, key)

@@ -34,7 +34,7 @@ _TACACS, _RADIUS = 49, 1812
 
 
 def system_of(config: DeviceConfig) -> System:
-    """Return the device's identity and management settings in the form of tables. They contain these choices of railweave:
+    """Return the device's identity and management settings as the tables have them. railweave always makes these choices:
 
     - Routing is only in ``frr.conf`` (``split-unified``). Without ``frr_mgmt_framework_config`` SONiC starts no bfdd
       (sonic-buildimage, branches 202405 to 202605 and master, ``dockers/docker-fpm-frr/frr/supervisord``; see
@@ -42,7 +42,7 @@ def system_of(config: DeviceConfig) -> System:
     - Router advertisements come from FRR, with the designed timers, so SONiC's own daemon for them (``radv``) is off.
     - Only ``FEATURE`` decides if LLDP runs: no daemon reads the table ``LLDP`` (sonic-buildimage,
       ``dockers/docker-lldp``: lldpmgrd reads ports and the name of the switch).
-    - The counters of ECN marks are switched on, because they are off by default (sonic-buildimage, ``init_cfg.json.j2``).
+    - The counters of ECN marks are enabled, because they are off by default (sonic-buildimage, ``init_cfg.json.j2``).
     """
     management, qos, hashed = config.management, config.qos, config.balancing.hash
     model = catalog().switches.get(config.model)
@@ -107,7 +107,7 @@ def management_port(system: System) -> tuple[InterfaceAddress, Address]:
 
 
 def management_of(system: System, interfaces: Sequence[Interface], reader: TableReader) -> Management:
-    """Return the management plane of a device. Values that ``Management`` cannot represent are marked as not understood."""
+    """Return the management settings of a device. Values that ``Management`` cannot represent are marked as not understood."""
     read = system.management or Management()
     grpc = system.features.get("gnmi", False) and system.grpc_port is not None
     login = read.login()
@@ -136,9 +136,9 @@ def _aaa(system: System, reader: TableReader) -> Aaa | None:
 
 
 def _servers(servers: Mapping[str, Server], key: str | None, usual: int) -> tuple[LoginServer, ...]:
-    """Return the login servers in the order in which they are asked.
+    """Return the login servers in the order in which the switch asks them.
 
-    ``key`` is the key of servers that have no key of their own. ``usual`` is the default port.
+    ``key`` is the key of servers without their own key. ``usual`` is the default port.
     """
     return tuple(
         LoginServer(
@@ -149,7 +149,10 @@ def _servers(servers: Mapping[str, Server], key: str | None, usual: int) -> tupl
 
 
 def _edge_ports(system: System, interfaces: Sequence[Interface], reader: TableReader) -> EdgePorts | None:
-    """Return the storm-control limit of server ports, as a percentage of their speed. A limit that differs from that of most ports is marked as not understood."""
+    """Return the storm-control limit of server ports, as a percentage of their speed, or None if there is none.
+
+    A limit that differs from that of most ports is marked as not understood.
+    """
     speeds = {port.name: port.speed_gbps for port in interfaces}
     percents: dict[str, int] = {}
     for name, limit in system.storms.items():

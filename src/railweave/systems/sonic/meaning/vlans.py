@@ -27,7 +27,10 @@ _TRANSIT = "VNI of "
 
 
 def vlans_of(config: DeviceConfig) -> Vlans:
-    """Return the tunnel and the VLANs in the form of tables: a VLAN for each layer-2 segment of servers, and a VLAN for each VRF's VNI."""
+    """Return the VXLAN tunnel and the VLANs as the tables have them.
+
+    There is a VLAN for each layer-2 segment of servers, and a VLAN for each VRF's VNI.
+    """
     names, bridged = vrf_names(config), [each for each in config.gateways if each.vlan is not None]
     vlans = {each.name: Vlan(each.vlan, each.description, each.mtu) for each in bridged}
     vlans |= {f"Vlan{vlan}": Vlan(vlan) for vlan in config.bare_vlans()}
@@ -66,7 +69,7 @@ def vlans_of(config: DeviceConfig) -> Vlans:
 class Membership:
     """The VLANs of a port.
 
-    - ``vlan``: the port's untagged VLAN or, if it has none, the first of its tagged VLANs.
+    - ``vlan``: the name of the port's untagged VLAN or, if it has none, of the first of its tagged VLANs.
     - ``tagged``: the numbers of the port's tagged VLANs.
     """
 
@@ -100,8 +103,8 @@ class Tunnels:
     """The VXLAN tunnels of a switch.
 
     - ``source``: the address from which tunnels start, or None if there is none.
-    - ``bridged``: the VNI of each bridged VLAN, by VLAN.
-    - ``transit``: the VRF of each VLAN that exists only for a VRF's VNI, by VLAN.
+    - ``bridged``: the VNI of each VLAN that is extended over tunnels.
+    - ``transit``: the VRF of each VLAN that exists only for the VRF's VNI.
     """
 
     source: Address | None
@@ -110,7 +113,7 @@ class Tunnels:
 
 
 def tunnels(vlans: Vlans) -> Tunnels:
-    """Return the tunnels that the tables describe. The VLAN of a VRF's VNI has no ports; SONiC routes between tunnels through it."""
+    """Return the VXLAN tunnels in the tables. The VLAN of a VRF's VNI has no ports; SONiC routes between tunnels through it."""
     of_vni = {vni: vrf for vrf, vni in vlans.vrfs.items() if vni}
     mapped = [each for each in vlans.mapped if each.vni is not None]
     return Tunnels(
@@ -123,8 +126,8 @@ def tunnels(vlans: Vlans) -> Tunnels:
 def designed_names(vlans: Vlans, vxlan: Tunnels, reader: TableReader) -> dict[str, str]:
     """Return the names of VRFs in the design, by their names on the switch.
 
-    They are in the description that railweave gives to the VLAN of a VRF's VNI. If an operator has changed the
-    description, the name on the switch gives the name in the design, unless it was shortened (``vrf_names``).
+    The description that railweave gives to the VLAN of a VRF's VNI contains the designed name. If the operator has changed the
+    description, the result is the name on the switch without its prefix.
     """
     for vlan, vrf in vxlan.transit.items():
         if vlans.gateways.get(vlan, Gateway()).vrf != vrf:
@@ -139,7 +142,10 @@ def designed_names(vlans: Vlans, vxlan: Tunnels, reader: TableReader) -> dict[st
 def gateways(
     vlans: Vlans, tables: Rows, reader: TableReader, ports: Mapping[str, Port], vxlan: Tunnels, routed: Collection[str]
 ) -> Iterator[DeviceGateway]:
-    """Yield the gateways of VLANs, then the gateways on routed ports to servers, whose names are in ``routed``."""
+    """Yield the gateways of VLANs, then the gateways on routed ports to servers (``routed`` has the names of these ports).
+
+    ``vxlan`` has the VLANs of VRFs' VNIs, which are not gateways for servers.
+    """
     for name, vlan in vlans.vlans.items():
         gateway = vlans.gateways.get(name)
         if vlan.up is False and (name in vxlan.transit or gateway is None):
@@ -174,7 +180,10 @@ def _gateway(port: Port, description: str, mtu: int | None) -> DeviceGateway:
 def mac_vrf(
     from_frr: MacVrf | None, vxlan: Tunnels, bgp: Bgp | None, interfaces: Collection[Interface]
 ) -> MacVrf | None:
-    """Return the bridging instance: the VLANs that have a VNI, with the route targets that FRR has for them. Return None if no VLAN has a VNI."""
+    """Return the bridging instance with the VLANs that have a VNI, or None if no VLAN has a VNI.
+
+    ``from_frr`` is the same instance as read from FRR; it has the route targets of the VNIs.
+    """
     known = {vlan.vni: vlan for vlan in from_frr.vlans} if from_frr else {}
     if not known and not vxlan.bridged:
         return None

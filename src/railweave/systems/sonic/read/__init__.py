@@ -1,7 +1,7 @@
-"""The reader of ``config_db.json`` and ``frr.conf``. It also reads the tables as ``show runningconfiguration all`` prints them.
+"""The reader of ``config_db.json`` and ``frr.conf``. It also reads the output of ``show runningconfiguration all``.
 
-If the switch keeps routing in tables ("unified"), these tables are converted to the equivalent FRR lines and read like
-``frr.conf``.
+If the switch has its routing configuration in tables ("unified"), these tables are converted to the equivalent FRR lines
+and read like ``frr.conf``.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from railweave.model.config.tree import ConfigTree, Node
 
 _TABLES = "config_db.json"
-"""The name of the file that is read as JSON, whatever its content looks like."""
+"""The name of the file that is always read as JSON, even if its content does not look like JSON."""
 
 _METADATA = "DEVICE_METADATA localhost"
 _ROLES: Mapping[str, Literal["leaf", "spine", "super-spine"]] = {
@@ -84,9 +84,9 @@ def parsed(file: str, text: str) -> ConfigTree:
 
 
 def _tables(file_rows: Rows) -> TableTree:
-    """Return the tables as a tree, with the release that last wrote them and the hardware SKU. Both are empty if the tables do not contain them.
+    """Return the tables as a tree, with the SONiC release that last wrote them and the hardware SKU.
 
-    Source: sonic-utilities, ``scripts/db_migrator.py``.
+    Release and SKU are empty if the tables do not contain them. Source: sonic-utilities, ``scripts/db_migrator.py``.
     """
     version = file_rows.row("VERSIONS", "DATABASE").text("VERSION")
     sku = file_rows.row("DEVICE_METADATA", "localhost").text("hwsku")
@@ -95,7 +95,7 @@ def _tables(file_rows: Rows) -> TableTree:
 
 
 def printed(file: str, nodes: Sequence[Node]) -> str:
-    """Return the nodes of a tree as text: tables if ``file`` is the JSON document, otherwise lines."""
+    """Return the nodes of a tree as text: a JSON document if ``file`` is ``config_db.json``, otherwise lines."""
     if not file.endswith(".json"):
         return to_frr(tree_sections(nodes))
     tables: Tables = {
@@ -116,7 +116,7 @@ def _is_tables(file: str, text: str) -> bool:
 
 
 def _at(line: int, blocks: list[Section]) -> list[Section]:
-    """Set the line number of all these lines to ``line``: they come from one JSON value, which is on that line."""
+    """Set the line number of all these lines to ``line``, because they come from one JSON value on that line."""
     left = list(blocks)
     while left:
         section = left.pop()
@@ -128,9 +128,10 @@ def _at(line: int, blocks: list[Section]) -> list[Section]:
 def _config(
     tables: Rows, lines: Sequence[Section], *, files: bool
 ) -> tuple[DeviceConfig, SectionReader, bgp_tables.Lines | None]:
-    """Return the configuration that tables and FRR lines describe together, and the reader and the lines, which record what was understood.
+    """Return (configuration from tables and FRR lines together, reader of the FRR lines, lines made from tables or None).
 
-    ``files`` is True if the lines are from a file, and False if they are from the running daemons.
+    The second and the third member record what was understood. ``files`` is True if the FRR lines are from a file, and False
+    if they are from the running daemons.
     """
     of_lines = SectionReader(lines)
     known = INTERFACES.read(lines, of_lines).ports
@@ -219,7 +220,7 @@ def _config(
 
 
 def _without_sessions(config: DeviceConfig) -> DeviceConfig:
-    """Return the configuration without any neighbors, for a switch on which SONiC does not start the container of FRR."""
+    """Return the configuration without any BGP neighbors, for a switch on which SONiC does not start the container of FRR."""
     bgp, overlay = config.bgp, config.overlay
     return replace(
         config,
@@ -246,7 +247,7 @@ def _without_bfd(config: DeviceConfig) -> DeviceConfig:
 
 
 def _renamed(port: Interface, names: Mapping[str, str]) -> Interface:
-    """Return a port with the designed names of its VRFs."""
+    """Return a port with the designed names of its VRFs. ``names`` has these names, by the name on the switch."""
     more = tuple(replace(unit, vrf=names.get(unit.vrf, unit.vrf)) for unit in port.more)
     return replace(port, vrf=names.get(port.vrf, port.vrf), more=more)
 
@@ -283,7 +284,10 @@ def _vrf(
     names: Mapping[str, str],
     outside: Mapping[str, list[tuple[str, int | None]]],
 ) -> Vrf:
-    """Return a VRF with the name that it has in the design, the VNI from its row, and the ports in place of their routed interfaces."""
+    """Return a VRF with its designed name, with the VNI from its table row, and with ports in place of their routed interfaces.
+
+    ``names`` has the designed names, and ``outside`` the (routed interface, VLAN tag) pairs of ports to external routers.
+    """
     vni = vlans.vrfs.get(vrf.name)
     if vni is not None and vrf.vni and vni != vrf.vni:
         reader.mark_field_unknown(f"VRF {vrf.name}", "vni")
@@ -300,7 +304,7 @@ def _vrf(
 
 
 def _overlay(overlay: OverlayConfig | None, tunnels: meaning.Tunnels) -> OverlayConfig | None:
-    """Return the overlay with the source address of the VXLAN tunnel as its first endpoint."""
+    """Return the overlay with the source address of the VXLAN tunnel as the first tunnel endpoint."""
     if overlay is None or tunnels.source is None:
         return overlay
     others = [
@@ -312,11 +316,11 @@ def _overlay(overlay: OverlayConfig | None, tunnels: meaning.Tunnels) -> Overlay
 
 
 def _common(system: System, tables: Rows, reader: TableReader, *, files: bool, lines: bool) -> None:
-    """Mark the settings that control SONiC's own daemons as not understood if they differ from railweave's values.
+    """Mark settings for SONiC's own daemons as not understood if they differ from the values that railweave sets.
 
     ``lines`` is True if FRR lines configure BGP, and ``files`` if those lines are from a file. SONiC keeps such a file in
     the split modes, and overwrites it in the others. If tables configure BGP, frrcfgd reads ``BGP_GLOBALS`` and the tables
-    of that framework; bgpcfgd reads all others (sonic-buildimage, dockers/docker-fpm-frr).
+    that belong to it; bgpcfgd reads all others (sonic-buildimage, dockers/docker-fpm-frr).
     """
     kept = ("split-unified", "split")
     framework, plain = tables.has("BGP_GLOBALS"), tables.has("BGP_NEIGHBOR")

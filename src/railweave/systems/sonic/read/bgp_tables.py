@@ -1,7 +1,7 @@
 """Conversion of BGP and policies in tables of ``config_db.json`` to the FRR lines that SONiC's own daemons write for them.
 
-There are two such daemons. ``frrcfgd`` runs if ``BGP_GLOBALS`` exists (sonic-buildimage, sonic-bgp-global.yang and its
-neighbors). Otherwise ``bgpcfgd`` runs, which reads ``BGP_NEIGHBOR`` and has templates for the rest (sonic-buildimage,
+There are two such daemons. ``frrcfgd`` runs if ``BGP_GLOBALS`` exists (sonic-buildimage, sonic-bgp-global.yang and related
+models). Otherwise ``bgpcfgd`` runs, which reads ``BGP_NEIGHBOR`` and has templates for the rest (sonic-buildimage,
 dockers/docker-fpm-frr).
 """
 
@@ -22,7 +22,10 @@ if TYPE_CHECKING:
 
 @dataclass
 class Lines:
-    """FRR lines that were made from table fields. A field counts as understood if the line that was made from it is understood."""
+    """FRR lines made from table fields. A field counts as understood if the reader understands the line made from the field.
+
+    ``sources`` has (line, table row, names of the fields) for each line.
+    """
 
     sections: list[Section] = field(default_factory=list[Section])
     sources: list[tuple[Section, Row, tuple[str, ...]]] = field(
@@ -30,14 +33,14 @@ class Lines:
     )
 
     def add(self, below: list[Section], text: str, row: Row, *fields: str) -> Section:
-        """Add a line that was made from ``fields`` of a row, and return it."""
+        """Add a line that was made from ``fields`` of a row to ``below``, and return the line."""
         made = Section(text, at=row.lines.get(fields[0], row.line) if fields else row.line)
         below.append(made)
         self.sources.append((made, row, fields))
         return made
 
     def understood(self, reader: SectionReader) -> None:
-        """Mark the fields as understood whose lines ``reader`` understood."""
+        """Mark the fields as understood for whose lines ``reader`` reports this."""
         known = {id(section) for section, _, understood in reader.lines() if understood}
         for section, row, fields in self.sources:
             if id(section) in known:
@@ -45,7 +48,7 @@ class Lines:
                 row.understood.update(name for name in fields if name in row.fields)
 
     def fields(self, below: list[Section], row: Row, forms: Mapping[str, Form], name: str = "") -> None:
-        """Add the lines for the fields of a row. ``name`` is the name of the neighbor."""
+        """Add the lines for the fields of a row to ``below``. ``forms`` has the line of each field, ``name`` the name of the neighbor."""
         for field_name, form in forms.items():
             if field_name in row.fields:
                 value = peek(row, field_name)
@@ -62,13 +65,16 @@ class Lines:
 
 
 Form = str | dict[str, str]
-"""The FRR line for a field: one line for any value, or a line for each value. An empty line means that the value is FRR's default."""
+"""The FRR line for a field: one line for any value, or a line for each value. An empty line stands for FRR's default."""
 OTHER = "*"
-"""The key of the line for all values that are not listed. Without this key, a field with such a value is not understood."""
+"""The key of the line for all values that have no line of their own. Without this key, such values are not understood."""
 
 
 def peek(row: Row, name: str) -> str:
-    """Return the value of a field without marking the field as understood. Its mark depends on the line that is made from the value."""
+    """Return the value of a field without marking the field as understood.
+
+    It is marked later if the reader understands the line that is made from the value.
+    """
     text = row.text(name)
     row.mark_unknown(name)
     return text
@@ -87,8 +93,8 @@ def policies(tables: Rows, frr_lines: Lines) -> None:
 def _prefix_sets(tables: Rows, frr_lines: Lines) -> None:
     """Add the prefix lists of ``PREFIX_SET`` to ``frr_lines``. Each entry matches exact prefixes or a range of lengths.
 
-    A permit entry without a sequence number gets one. A deny entry without one is not understood, because its place in the
-    order is unknown.
+    A permit entry without a sequence number gets a number. A deny entry without a number is not understood, because its place
+    in the order is unknown.
     """
     for row in tables.rows("PREFIX_SET"):
         row.text("mode")
@@ -135,7 +141,7 @@ _SETS = {
 
 
 def _route_maps(tables: Rows, frr_lines: Lines) -> None:
-    """Add the entries of route-maps. A field without an FRR line is added to its entry unchanged, and is then not understood."""
+    """Add the entries of route-maps. A field without a known FRR line is copied to the entry, and is therefore not understood."""
     of_six = {row.key for row in tables.rows("PREFIX_SET") if row.field_is("mode", "ipv6")}
     for row in tables.rows("ROUTE_MAP_SET"):
         row.known = True
@@ -164,7 +170,7 @@ _FAMILIES = {"ipv4_unicast": "ipv4 unicast", "ipv6_unicast": "ipv6 unicast", "l2
 
 
 def lines(tables: Rows, ports: dict[str, Port]) -> Lines:
-    """Return the lines of the tables of BGP and policies."""
+    """Return the FRR lines for the tables of BGP and policies."""
     frr_lines = Lines()
     policies(tables, frr_lines)
     if tables.has("BGP_GLOBALS"):
@@ -175,7 +181,10 @@ def lines(tables: Rows, ports: dict[str, Port]) -> Lines:
 
 
 def _templates(tables: Rows, frr_lines: Lines, ports: dict[str, Port]) -> None:
-    """Add the lines of neighbors that bgpcfgd configures. Their policies accept every route, and the prefixes of loopbacks and VLANs are announced."""
+    """Add the lines of neighbors that bgpcfgd configures.
+
+    Their policies accept every route. The prefixes of loopbacks and VLANs are announced.
+    """
     meta = tables.row("DEVICE_METADATA", "localhost")
     asn = meta.text("bgp_asn")
     if not tables.has("BGP_NEIGHBOR") or not asn.isdecimal():
@@ -213,7 +222,7 @@ def _templates(tables: Rows, frr_lines: Lines, ports: dict[str, Port]) -> None:
 
 
 def _plain_neighbor(frr_lines: Lines, body: list[Section], row: Row, group: str, *, down: bool) -> None:
-    """Add a neighbor of bgpcfgd. ``down`` is True if a neighbor without a status is shut down (``default_bgp_status``)."""
+    """Add a neighbor of bgpcfgd. ``down`` is True if neighbors without a status are shut down (``default_bgp_status``)."""
     name = row.parts()[-1]
     frr_lines.add(body, f"neighbor {name} remote-as {row.text('asn')}", row, "asn")
     row.mark_unknown("asn")
@@ -241,7 +250,7 @@ _GLOBALS: dict[str, Form] = {
 
 
 def _framework(tables: Rows, frr_lines: Lines) -> None:
-    """Add the lines that frrcfgd writes from the tables, one VRF after another."""
+    """Add the lines that the daemon frrcfgd writes from the tables, one VRF after another."""
     for row in tables.rows("BGP_GLOBALS"):
         asn = row.text("local_asn")
         row.mark_unknown("local_asn")

@@ -28,7 +28,7 @@ ADDRESSED = ("LOOPBACK_INTERFACE", "INTERFACE", "VLAN_INTERFACE", "PORTCHANNEL_I
 """The tables of interfaces that have addresses."""
 
 MTU = 9100
-"""The MTU of a port whose row has no MTU (sonic-buildimage, sonic-port.yang)."""
+"""The MTU in bytes of a port whose row has no MTU (sonic-buildimage, sonic-port.yang)."""
 
 _MODE = re.compile(r"(\d{1,2})x(\d{1,4})G(?:\[[^\]]*\])?(?:\(\d+\))?")
 _FECS: Mapping[str, Fec] = {"": "", "rs": "", "none": "none", "fc": "fc"}
@@ -42,7 +42,7 @@ def model_of(sku: str) -> str:
 
 
 def addressed(tables: Rows, known: dict[str, Port]) -> None:
-    """Add the addresses and VRFs of all interfaces in the tables to the interfaces in ``known``."""
+    """Add the addresses and VRFs that the tables give to interfaces. ``known`` has the interfaces by name, and is extended."""
     for table in ADDRESSED:
         for row in tables.rows(table):
             name, bar, text = row.key.partition("|")
@@ -76,11 +76,16 @@ def splits(tables: Rows, model: SwitchModel | None) -> tuple[Split, ...]:
 
 @dataclass(frozen=True)
 class Uses:
-    """The known uses of ports: links of the fabric, links to external routers, gateways, and the VLANs of each port."""
+    """The uses of ports that are known from other settings, and the VLANs of each port.
+
+    - ``fabric``: the ports to other switches.
+    - ``routed``: the ports that are gateways for servers themselves.
+    - ``vlans``: the VLANs of each port.
+    """
 
     fabric: Collection[str]
     outside: Mapping[str, list[tuple[str, int | None]]]
-    """The routed interfaces of each port to an external router, with their VLAN tags, by the name of the port."""
+    """By port to an external router: a list of (routed interface, VLAN tag or None)."""
     routed: Collection[str]
     vlans: Mapping[str, Membership]
     paused: Collection[str]
@@ -164,7 +169,7 @@ def _interface(
 
 
 def _fec(row: Row) -> Fec:
-    """Return the forward error correction of a port. A port without this field leaves the choice to the platform."""
+    """Return the forward error correction of a port. If the row does not set it, the platform of the switch decides."""
     fec = _FECS.get(row.text("fec"))
     if fec is None:
         row.mark_unknown("fec")
@@ -185,7 +190,10 @@ def _lengths(tables: Rows) -> dict[str, int]:
 
 
 def _macsec(tables: Rows, row: Row) -> Macsec | None:
-    """Return the MACsec settings of a port, or None if the port does not use MACsec. The zeros that pad the name of the key are removed."""
+    """Return the MACsec settings of a port, or None if the port does not use MACsec.
+
+    SONiC pads the key's name with zeros, which are removed.
+    """
     if not row.text("macsec"):
         return None
     profile = tables.row("MACSEC_PROFILE", row.text("macsec"))

@@ -31,7 +31,7 @@ SERVER_PORT = 9216
 
 @dataclass
 class Buffering:
-    """The contents of buffer tables. ``thresholds`` has the threshold of each queue that does not use the default."""
+    """The settings in buffer tables. ``thresholds`` has the threshold of each queue that does not use the default."""
 
     buffers: Buffers
     profiles: tuple[PfcProfile, ...] = ()
@@ -41,7 +41,7 @@ class Buffering:
 
 
 def buffering(tables: Rows, interfaces: Sequence[Interface], model: SwitchModel | None) -> Buffering:
-    """Return the contents of the buffer tables."""
+    """Return the settings in the buffer tables. ``model`` is the switch model, or None if it is unknown."""
     buffers = Buffering(_pools(tables, model))
     _queue_thresholds(tables, buffers)
     _groups(tables, interfaces, model, buffers)
@@ -94,7 +94,7 @@ def _threshold(row: Row) -> int | None:
 
 
 def _queue_thresholds(tables: Rows, buffers: Buffering) -> None:
-    """Read each queue's threshold, and whether the queue is lossless, from the buffer profile that most ports use for the queue."""
+    """Read the threshold of each queue, and if the queue is lossless, from the buffer profile that most ports use for the queue."""
     for queue, rows in _by_queue(tables, "BUFFER_QUEUE"):
         (most,) = _usual(rows, "profile")
         profile = tables.row("BUFFER_PROFILE", most)
@@ -107,7 +107,7 @@ def _queue_thresholds(tables: Rows, buffers: Buffering) -> None:
 
 
 def _usual(rows: Iterable[Row], *fields: str) -> tuple[str, ...]:
-    """Return the most frequent values of these fields. In rows with a different value, the field is marked as not understood."""
+    """Return the most frequent values of these fields over the rows. In rows with a different value, the field is marked as not understood."""
     values = [(tuple(_name(row.text(name)) for name in fields), row) for row in rows]
     most = Counter(value for value, _ in values).most_common(1)[0][0]
     for value, row in values:
@@ -118,7 +118,7 @@ def _usual(rows: Iterable[Row], *fields: str) -> tuple[str, ...]:
 
 
 def _by_queue(tables: Rows, table: str) -> list[tuple[int, list[Row]]]:
-    """Return the rows of a table by queue. The last part of a key is a queue or a range of queues, such as ``3`` or ``3-4``."""
+    """Return (queue, rows of the table) for each queue. The last part of a row's key is a queue or a range, such as ``3`` or ``3-4``."""
     queues: dict[int, list[Row]] = {}
     for row in tables.rows(table):
         low, _, high = row.parts()[-1].partition("-")
@@ -130,7 +130,7 @@ def _by_queue(tables: Rows, table: str) -> list[tuple[int, list[Row]]]:
 
 
 def _plain(row: Row) -> None:
-    """Mark as understood those fields of a buffer profile that hold no setting of their own: its pool, the static threshold, and a size of 0."""
+    """Mark fields of a buffer profile as understood if they set nothing: its pool, the static threshold, and a size of 0."""
     if _name(row.text("pool")) not in {LOSSY, EGRESS_LOSSLESS, EGRESS_LOSSY, LOSSLESS}:
         row.mark_unknown("pool")
     row.text("static_th")
@@ -152,7 +152,10 @@ class _Group:
 
 
 def _groups(tables: Rows, interfaces: Sequence[Interface], model: SwitchModel | None, buffers: Buffering) -> None:
-    """Read the headroom of lossless priority groups. The cable length is part of the buffer profile's name."""
+    """Read the headroom of lossless priority groups into ``buffers``, with the ports that share it.
+
+    The name of the buffer profile contains the cable length.
+    """
     by_name = {port.name: port for port in interfaces}
     groups: dict[tuple[int, int, int], _Group] = {}
     for row in tables.rows("BUFFER_PG"):
@@ -178,8 +181,8 @@ def _groups(tables: Rows, interfaces: Sequence[Interface], model: SwitchModel | 
 def _mru(row: Row, port: Interface, length: int, interfaces: Sequence[Interface], model: SwitchModel | None) -> int:
     """Return the MRU of a port whose buffer profile has no MRU in its name: the port's MTU, including the frame header.
 
-    For a port that is itself a gateway, the configuration has only the gateway's MTU. Its MRU is then the MTU of other
-    ports, or the default MTU of server ports, whichever fits the sizes of the profile.
+    If the port itself is a gateway, the configuration has only the gateway's MTU. The MRU is then the MTU of other ports, or
+    the default MTU of server ports, whichever fits the sizes of the profile.
     """
     size, xoff = row.number("size"), row.number("xoff")
     if model is None or size is None or port.vlan is not None or port.kind != "server":
@@ -193,7 +196,7 @@ def _mru(row: Row, port: Interface, length: int, interfaces: Sequence[Interface]
 
 
 def _lossless(row: Row, mru: int, model: SwitchModel | None, buffers: Buffering, group: _Group) -> None:
-    """Read a lossless profile and its headroom."""
+    """Read the buffer profile of lossless priority groups (``row``), and its headroom, into ``buffers`` and ``group``."""
     if _name(row.text("pool")) != LOSSLESS:
         row.mark_unknown("pool")
     row.text("xon")
@@ -217,7 +220,7 @@ _BOUND = {
     "TC_TO_PRIORITY_GROUP_MAP": "tc_to_pg_map",
     "MAP_PFC_PRIORITY_TO_QUEUE": "pfc_to_queue_map",
 }
-"""The field of ``PORT_QOS_MAP`` that refers to each map, by the map's table."""
+"""By table of QoS maps: the field of ``PORT_QOS_MAP`` that refers to a map of this table."""
 
 _COUNTED = 64
 
@@ -239,7 +242,10 @@ def paused(tables: Rows) -> set[str]:
 def qos(
     tables: Rows, interfaces: Sequence[Interface], model: SwitchModel | None, *, monitored: Mapping[str, bool]
 ) -> QosConfig | None:
-    """Return the QoS of a device, or None if no port has QoS settings. ``monitored`` is True for each group of counters that SONiC polls, by name."""
+    """Return the QoS of a device, or None if no port has QoS settings.
+
+    ``monitored`` has the groups of counters by name; the value is True if SONiC polls the group.
+    """
     bound = {name: row for row in tables.rows("PORT_QOS_MAP") if row.key != "global" for name in row.key.split(",")}
     _global(tables)
     queues = _queues(tables)
@@ -267,14 +273,17 @@ def qos(
 
 
 def _global(tables: Rows) -> None:
-    """Mark the global DSCP map as understood. It applies to packets that no port's map covers."""
+    """Mark the global DSCP map as understood. It applies to packets on ports without their own map."""
     for row in tables.rows("PORT_QOS_MAP"):
         if row.key == "global":
             row.text("dscp_to_tc_map")
 
 
 def _map(tables: Rows, table: str, bound: dict[str, Row]) -> dict[int, int]:
-    """Return the map of this table that ports use. If ports use several, return the most frequent one and mark the others as not understood."""
+    """Return the QoS map of this table that most ports use. Other maps are marked as not understood.
+
+    ``bound`` has the row of ``PORT_QOS_MAP`` of each port.
+    """
     field = _BOUND[table]
     rows = {row.key: row for row in tables.rows(table)}
     named = [row for row in bound.values() if row.text(field)]
@@ -298,9 +307,9 @@ _PRIORITIES = frozenset(map(str, range(8)))
 
 
 def _priorities(bound: dict[str, Row], maps: dict[str, dict[int, int]], buffers: Buffering) -> dict[int, int]:
-    """Return the PFC priorities by queue.
+    """Return the PFC priority of each lossless queue.
 
-    They are the priorities for which ports send PFC, and those of queues with lossless buffers.
+    These are the priorities for which ports send PFC, and those of queues with lossless buffers.
     """
     listed = {name: frozenset(row.words("pfc_enable")) for name, row in bound.items()}
     usual = max(
@@ -327,7 +336,10 @@ def _classes(
     buffers: Buffering,
     priorities: dict[int, int],
 ) -> tuple[dict[str, TrafficClass], dict[str, Marking]]:
-    """Return the classes and their marking. If each queue has its own scheduler, a class has the name of its scheduler."""
+    """Return (traffic classes by name, ECN marking by class name).
+
+    If each queue has its own scheduler, the name of a class is that of its scheduler.
+    """
     shared = [queue.scheduler for queue in queues.values()]
     to_queue = maps["TC_TO_QUEUE_MAP"]
     dscps: dict[int, list[int]] = {}

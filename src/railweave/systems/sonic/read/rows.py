@@ -1,7 +1,7 @@
-"""The rows of ``config_db.json``. Each row records which of its fields were understood, and on which line each field is.
+"""The rows of ``config_db.json``. Each row records which of its fields were understood, and the line of each field.
 
-Tables are read as written: values may be numbers, and a key may occur twice (the later row applies). A value that is
-not a table of rows is not understood.
+Values may be numbers, and a key may occur twice (the later row applies). A value that is not a table of rows is not
+understood.
 """
 
 from __future__ import annotations
@@ -36,7 +36,13 @@ _Pairs = list[tuple[str, object]]
 
 @dataclass(slots=True)
 class Row:
-    """A row of a table. The parts of ``key`` are separated by ``|``. ``understood`` are the fields that were understood."""
+    """A row of a table.
+
+    - ``key``: the name of the row; its parts are separated by ``|``.
+    - ``line``, ``lines``: the line number of the row and of each field.
+    - ``understood``: the names of fields that were understood.
+    - ``irrelevant``: the names of fields without effect.
+    """
 
     table: str
     key: str
@@ -46,7 +52,7 @@ class Row:
     understood: set[str] = field(default_factory=set[str])
     irrelevant: set[str] = field(default_factory=set[str])
     known: bool = False
-    """True if the row itself was understood. This is used for rows without fields."""
+    """True if the row was understood as a whole. This decides for rows without fields."""
 
     def text(self, name: str) -> str:
         """Return the value of a field, and mark the field as understood. The result is empty if the field is missing."""
@@ -56,7 +62,10 @@ class Row:
         return value if isinstance(value, str) else ",".join(value)
 
     def number(self, name: str) -> int | None:
-        """Return the number in a field. For any other value, mark the field as not understood and return None."""
+        """Return the number in a field, and mark the field as understood.
+
+        If the value is not a number, mark the field as not understood and return None.
+        """
         value = number(self.text(name))
         if value is None:
             self.understood.discard(name)
@@ -71,7 +80,7 @@ class Row:
         return self.text(name).casefold() in words
 
     def mark_unknown(self, name: str) -> None:
-        """Mark a field, which was already read, as not understood because of its value."""
+        """Mark a field as not understood after it was read, because ``DeviceConfig`` cannot represent its value."""
         self.understood.discard(name)
 
     def parts(self) -> list[str]:
@@ -83,8 +92,8 @@ class Row:
 class Rows:
     """The tables of a device.
 
-    - ``strange``: the lines and names of values that are not tables of rows.
-    - ``routing``: FRR's running configuration, which ``show runningconfiguration all`` adds as one text.
+    - ``strange``: (line, name) of values that are not tables of rows.
+    - ``routing``: (line, text) of FRR's running configuration, which ``show runningconfiguration all`` adds as one text.
     """
 
     tables: dict[str, dict[str, Row]] = field(default_factory=dict[str, dict[str, Row]])
@@ -110,7 +119,7 @@ class Rows:
         return bool(self.tables.get(table))
 
     def statements(self) -> Iterator[tuple[int, str, str, bool | Known]]:
-        """Yield (line, table, path, understood) for every field and for every row without fields. Secrets are left out."""
+        """Yield (line, table, path, understood) for every field and for every row without fields. Secrets are replaced."""
         for table, rows in self.tables.items():
             for row in rows.values():
                 here = f"{table}|{without_secret(table, row.key)}"
@@ -125,7 +134,7 @@ class Rows:
 
 
 class TableReader(SectionReader):
-    """A reader that treats rows as statements (``statements``): each row is a header, and each of its fields is a line below the header."""
+    """A reader that treats each row as a section: the row's name is the header, and each of its fields is a line below it."""
 
     def __init__(self, rows: Rows, tables: frozenset[str]) -> None:
         self._rows = [row for name, table in rows.tables.items() if name in tables for row in table.values()]
@@ -136,7 +145,10 @@ class TableReader(SectionReader):
         super().__init__([section for _, section in self._of.values()])
 
     def mark_field_unknown(self, header: str, name: str) -> None:
-        """Mark a field of a row, which was already read, as not understood because of its value. ``header`` is the row's line as a statement."""
+        """Mark a field as not understood after it was read, because ``DeviceConfig`` cannot represent its value.
+
+        ``header`` is the table and the key of its row, separated by spaces.
+        """
         row, section = self._of.get(header, (None, None))
         if row is not None and section is not None:
             row.mark_unknown(name)
@@ -145,7 +157,7 @@ class TableReader(SectionReader):
                     self.mark_unknown(field_line)
 
     def note(self) -> None:
-        """Record in the rows which fields were understood."""
+        """Record in each row which of its fields were understood. Call this function after all fields were read."""
         for row, section in zip(self._rows, self.sections, strict=True):
             row.known = row.known or bool(self.known(section))
             for name, field_line in zip(row.fields, section.body or (), strict=True):
@@ -176,8 +188,8 @@ def without_secret(table: str, key: str) -> str:
 def rows(text: str) -> Rows:
     """Return the tables of a text. Raises ``RenderError``, with the line number, if the text is not a JSON object.
 
-    If a name is repeated in an object, the last value applies, as in SONiC's own ``json.load``. The earlier ones are marked
-    as not understood.
+    If an object has a name twice, the last value applies, as in SONiC's own ``json.load``. Earlier values are marked as not
+    understood.
     """
     made = Rows()
     places: dict[str, int] = {}
@@ -216,7 +228,7 @@ def rows(text: str) -> Rows:
 
 
 class _Object(list["tuple[str, object]"]):
-    """A JSON object as its pairs of name and value. The class makes an object distinguishable from a list of values."""
+    """A JSON object as a list of (name, value). The separate class distinguishes it from a JSON list."""
 
 
 def _is_pairs(value: object) -> TypeGuard[_Object]:
@@ -249,7 +261,7 @@ def _lines(text: str) -> Iterator[int]:
 
 
 def _skip(value: object, lines: Iterator[int]) -> None:
-    """Skip the line numbers of the names inside a value that is not read."""
+    """Skip the line numbers of all names inside ``value``, which is not read. ``lines`` yields the line numbers of names."""
     left = [value]
     while left:
         item = left.pop()
@@ -294,7 +306,10 @@ def nodes(tables: Rows) -> tuple[Node, ...]:
 
 
 def _line(first: Row) -> int:
-    """Return the line number of a table: the line before its first row, or the same line if table and row are on one line."""
+    """Return the line number of a table, derived from its first row.
+
+    It is the line before that row. If table and row are on one line, it is that line.
+    """
     return first.line - (first.line not in first.lines.values())
 
 

@@ -1,7 +1,7 @@
 """Rendering of SONiC: ``config_db.json`` for the switch, ``frr.conf`` for routing.
 
-SONiC has several modes to configure routing. railweave uses ``split-unified``, in which SONiC's own templates have no
-part. ``frr.conf`` then contains the complete configuration of FRR, so it can be read, validated and run without
+SONiC has several modes to configure routing. railweave uses ``split-unified``, in which SONiC's own templates are not
+used. ``frr.conf`` then contains the complete configuration of FRR, so it can be read, validated and run without
 changes.
 """
 
@@ -28,7 +28,7 @@ __all__ = ["check_extra", "files", "gaps", "lines", "tables"]
 
 
 def tables(config: DeviceConfig) -> Tables:
-    """Return the tables of a device, reduced to what its release supports, with the operator's own rows merged in.
+    """Return the tables of a device, with the operator's own rows merged in. Rows that the device's release lacks are left out.
 
     Raises ``RenderError`` if the operator's statements cannot be read.
     """
@@ -55,5 +55,5 @@ def check_extra(text: str) -> None:
 
 
 def lines(config: DeviceConfig) -> list[str]:
-    """Return every field with its table and key, then every line of routing. A line of routing is preceded by the headers of its sections."""
+    """Return every field with its table and key, then every line of routing with its parent headers before it."""
     return [*flat_tables(tables(config)), *flat(frr.tree(config))]

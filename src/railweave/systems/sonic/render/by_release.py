@@ -1,4 +1,4 @@
-"""Parts of the configuration that not every release supports, and findings about those that a device's release lacks."""
+"""Rows and fields that not every SONiC release supports, and findings about those that a device's release lacks."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ LOST = {
     "SSH_SERVER": "an idle SSH session is not ended (`login.idle`)",
     "VLAN_INTERFACE": rules.NO_ANYCAST.fault,
 }
-"""The effect that is lost if an older release lacks a table or its newest field, by table."""
+"""By table: the effect that is lost if an older release lacks the table or its newest field."""
 
 _GRAVE = {"GNMI": rules.RELEASE_LACKS, "SAG": rules.NO_ANYCAST, "VLAN_INTERFACE": rules.NO_ANYCAST}
 
@@ -43,9 +43,9 @@ _TABLES: dict[Statements[Any], Callable[[DeviceConfig], Any]] = {SYSTEM: system_
 
 
 def designed(config: DeviceConfig) -> Tables:
-    """Return the tables as the newest release would have them.
+    """Return the tables of a design for the newest release.
 
-    Tables of ports and of their QoS are left out: every release supports them.
+    Tables of ports and of their QoS are left out, because every release supports them.
     """
     return of_sections(section for table, value_of in _TABLES.items() for section in table.printed(value_of(config)))
 
@@ -74,7 +74,7 @@ def keep(tables: Tables, on: str) -> None:
 
 
 def gaps(config: DeviceConfig) -> Iterator[Finding]:
-    """Yield findings about tables and fields that the release lacks, and about a release that does not support the switch's platform."""
+    """Yield a finding for each table or field that the release lacks, and one if the release does not support the switch's platform."""
     name, release, on = config.name, config.release, branch(config.release)
     if not known(release):
         whose = "master" if on == MASTER else f"branch {on}"

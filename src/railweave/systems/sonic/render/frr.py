@@ -1,4 +1,4 @@
-"""Rendering of ``frr.conf`` on SONiC: the routing of ``railweave.systems.frr.render``, without the parts that are in ``config_db.json``.
+"""Rendering of ``frr.conf`` on SONiC: as in ``railweave.systems.frr.render``, without the settings in ``config_db.json``.
 
 SONiC itself sets the addresses of interfaces and creates VRFs. FRR sends router advertisements and routes.
 """
@@ -30,7 +30,10 @@ if TYPE_CHECKING:
 
 
 def parts(text: str) -> tuple[Tables, list[Section]]:
-    """Return the operator's text as (tables, routing statements). Raises ``RenderError``, with the line number, if it cannot be read."""
+    """Return (tables, routing lines) of the operator's own statements.
+
+    Raises ``RenderError``, with the line number, if the text cannot be read.
+    """
     if not text.lstrip().startswith("{"):
         return {}, parse_frr(text)
     try:
@@ -45,7 +48,10 @@ def parts(text: str) -> tuple[Tables, list[Section]]:
 
 
 _KEEPS = "202505"
-"""The first branch whose ``zebra.conf.j2`` has ``zebra nexthop-group keep 1``. FRR then removes an unused group after 1 s instead of 180 s."""
+"""The first branch that sets ``zebra nexthop-group keep 1``, so that FRR removes an unused next-hop group after 1 s, not 180 s.
+
+Source: ``zebra.conf.j2``.
+"""
 
 
 def tree(config: DeviceConfig) -> list[Section]:

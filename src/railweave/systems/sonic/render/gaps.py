@@ -25,11 +25,11 @@ _TWO_POOLS = frozenset({"Tomahawk 4", "Tomahawk 5"})
 """The chips for which the published platforms configure one buffer pool at ingress and one at egress."""
 
 ROUTING = ("router bgp", "router isis", "route-map", "ip prefix-list", "ipv6 prefix-list", "bgp ")
-"""The first words of lines that affect the computed routes (``routes``)."""
+"""The first words of lines that affect the routes that railweave computes (``routes``)."""
 
 
 def gaps(config: DeviceConfig) -> list[Finding]:
-    """Return findings about parts that SONiC cannot express or expresses differently, and about the operator's own statements."""
+    """Return findings about parts of the design that SONiC expresses differently or not at all, and about the operator's own statements."""
     findings = [
         *left_out_findings(config),
         *by_release.gaps(config),
@@ -54,7 +54,7 @@ def gaps(config: DeviceConfig) -> list[Finding]:
 
 
 def sprayed(config: DeviceConfig) -> str:
-    """Return a description of the packets to spray, for a finding. It is empty if all packets are sprayed, or none."""
+    """Return the words of a finding that say which packets are sprayed; empty if spraying does not depend on RDMA opcodes."""
     opcodes = config.balancing.spray_opcodes
     return f" of RDMA opcodes {', '.join(map(str, opcodes))} (`spray_opcodes`)" if opcodes else ""
 

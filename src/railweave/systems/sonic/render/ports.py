@@ -1,4 +1,4 @@
-"""Rendering of front-panel ports (``PORT`` with its lanes, ``BREAKOUT_CFG``, MACsec), of their interfaces and VLANs, and of the loopback."""
+"""Rendering of front-panel ports (``PORT`` with its lanes, ``BREAKOUT_CFG``, MACsec), of interfaces and VLANs, and of the loopback."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def macsec(config: DeviceConfig) -> Tables:
 
 
 def ports(config: DeviceConfig) -> Tables:
-    """Return ``PORT`` for all ports of the front panel, with or without cables, and ``BREAKOUT_CFG`` for the splits of ports.
+    """Return ``PORT`` for all ports of the front panel, and ``BREAKOUT_CFG`` for ports that are split.
 
     SONiC creates exactly the ports in the table, with the lanes in the table. Ports without a cable are shut down.
     """
@@ -139,6 +139,6 @@ def loopback(config: DeviceConfig) -> Tables:
 
 
 def used(config: DeviceConfig) -> Iterator[Interface]:
-    """Yield the ports to which QoS is bound, in order."""
+    """Yield the ports with QoS settings, in the order of their numbers."""
     bound = set(config.qos.ports if config.qos else ())
     yield from sorted((port for port in config.interfaces if port.name in bound), key=lambda port: numbers(port.name))

@@ -26,7 +26,7 @@ LOSSY_GROUP = 0
 DSCPS = range(64)
 
 TUNABLE = "AZURE_LOSSLESS"
-"""The WRED profile whose thresholds ``config apply-patch`` can change. Up to release 202411, it can change no other profile."""
+"""The WRED profile whose thresholds ``config apply-patch`` can change. Up to release 202411, the tool can change no other profile."""
 
 
 def lossless(qos: QosConfig) -> dict[int, TrafficClass]:
@@ -40,9 +40,10 @@ def lossless(qos: QosConfig) -> dict[int, TrafficClass]:
 
 
 def maps(qos: QosConfig) -> Tables:
-    """Return the QoS maps. A traffic class has the number of its queue. The priority group of a lossless class is its PFC priority.
+    """Return the tables of QoS maps.
 
-    A DSCP without a class belongs to the default class.
+    A traffic class has the number of its queue. The priority group of a lossless class is its PFC priority. A DSCP without a
+    class is mapped to the default class.
     """
     by_queue = {traffic_class.queue: traffic_class for traffic_class in qos.classes.values()}
     classes = {dscp: traffic_class.queue for traffic_class in qos.classes.values() for dscp in traffic_class.dscp}
@@ -61,7 +62,10 @@ def maps(qos: QosConfig) -> Tables:
 
 
 def port_maps(config: DeviceConfig, qos: QosConfig) -> Tables:
-    """Return ``PORT_QOS_MAP``: all maps on every cabled port, and PFC on ports that use it. The DSCP map is also bound globally."""
+    """Return ``PORT_QOS_MAP``: all maps for every cabled port, and PFC for ports that use PFC.
+
+    The DSCP map also has a global row.
+    """
     row: Row = {"dscp_to_tc_map": MAP, "tc_to_queue_map": MAP, "tc_to_pg_map": MAP, "pfc_to_queue_map": MAP}
     priorities = ",".join(str(number) for number in lossless(qos))
     paused = {**row, "pfc_enable": priorities, **({"pfcwd_sw_enable": priorities} if qos.watchdog else {})}
@@ -70,12 +74,12 @@ def port_maps(config: DeviceConfig, qos: QosConfig) -> Tables:
 
 
 def pauses(qos: QosConfig, port: Interface) -> bool:
-    """Return True if a port uses PFC. Links between sites may do without it."""
+    """Return True if a port uses PFC. PFC may be off on links between sites."""
     return any(port.name in profile.ports for profile in qos.profiles)
 
 
 def queues(config: DeviceConfig, qos: QosConfig) -> Tables:
-    """Return ``SCHEDULER``, ``WRED_PROFILE`` and ``QUEUE``: the scheduling of each class, and the fill levels at which ECN marks its packets."""
+    """Return ``SCHEDULER``, ``WRED_PROFILE`` and ``QUEUE``: the scheduling of each class, and the queue lengths at which ECN marks packets."""
     ordered = sorted(qos.classes.items(), key=lambda item: item[1].queue)
     rows: dict[int, Row] = {
         traffic_class.queue: {
@@ -100,14 +104,14 @@ def _scheduler(qos: QosConfig, traffic_class: TrafficClass) -> Row:
 
 
 def weight(qos: QosConfig, traffic_class: TrafficClass) -> int:
-    """Return the scheduler weight of a class. Classes without a share divide the remaining bandwidth."""
+    """Return the scheduler weight of a class. Classes without a share get equal shares of the remaining bandwidth."""
     shares = [other.transmit_percent for other in qos.classes.values()]
     rest = (100 - sum(share or 0 for share in shares)) // max(1, shares.count(None))
     return max(1, traffic_class.transmit_percent or rest)
 
 
 def marking_name(qos: QosConfig, name: str) -> str:
-    """Return the name of a class's WRED profile. The first lossless class gets the name of the profile that SONiC's patch tool can tune."""
+    """Return the name of the WRED profile of the class ``name``: ``TUNABLE`` for the first lossless class, otherwise ``ecn-NAME``."""
     first = next((traffic_class for traffic_class in lossless(qos).values() if traffic_class in _marked(qos)), None)
     return TUNABLE if first is not None and qos.classes[name] == first else f"ecn-{name}"
 
@@ -117,7 +121,7 @@ def _marked(qos: QosConfig) -> list[TrafficClass]:
 
 
 def _marking(marking: Marking) -> Row:
-    """Return the fields that mark green packets. All packets are green, because nothing gives them a different color."""
+    """Return the WRED fields for packets of the color green. Every packet is green, because nothing changes its color."""
     return {
         "ecn": "ecn_green",
         "wred_green_enable": "true",
@@ -149,7 +153,7 @@ EGRESS_LOSSLESS, EGRESS_LOSSY = "egress_lossless_pool", "egress_lossy_pool"
 
 
 def threshold(index: int | None) -> str:
-    """Return a dynamic threshold in SONiC's form: the exponent of alpha to the base 2."""
+    """Return a dynamic threshold as SONiC writes it: the exponent of alpha to the base 2. None means alpha 1."""
     return str((NO_OFFSET if index is None else index) - NO_OFFSET)
 
 
@@ -180,7 +184,7 @@ def pools(qos: QosConfig, model: SwitchModel) -> Tables:
 
 
 def profile_name(port: Interface, profile: PfcProfile) -> str:
-    """Return the name of the buffer profile for lossless priority groups. As in SONiC's own names, it contains speed, cable length and MRU."""
+    """Return the name of the buffer profile for lossless priority groups. It contains speed, cable length and MRU, as in SONiC's own names."""
     mru = "" if profile.mru_bytes == port.mtu else f"_{profile.mru_bytes}"
     return f"pg_lossless_{port.speed_gbps * 1000}_{profile.cable_length_m}m{mru}_profile"
 

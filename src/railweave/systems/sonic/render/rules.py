@@ -1,4 +1,7 @@
-"""Rules about parts of the design that SONiC cannot express or expresses differently. A rule with the id ``sonic-no-KEY`` is about ``KEY`` of the support matrix."""
+"""Rules about parts of the design that SONiC expresses differently or not at all.
+
+A rule with the id ``sonic-no-KEY`` is about ``KEY`` of the support matrix.
+"""
 
 from railweave.systems.common_gaps import note, warning
 from railweave.systems.sonic.render.ports import KEY_NAME_DIGITS

@@ -1,10 +1,10 @@
-"""Rows of ``config_db.json`` as statements. Each module has the tables of one subject (``model.config.statements``).
+"""Rows of ``config_db.json`` as statements, in tables that describe each statement once (``model.config.statements``).
 
 A row of the file becomes a section (``to_section``). The section's header is the table and the parts of the row's key.
 Below the header is a line for each field, for example ``tagging_mode untagged`` below
-``VLAN_MEMBER Vlan2 Ethernet0``. The parts of a list are separated by commas.
+``VLAN_MEMBER Vlan2 Ethernet0``. The members of a list are separated by commas.
 
-The source of a row is its model in ``src/sonic-yang-models`` of sonic-net/sonic-buildimage, unless another source is
+The source of a statement is its model in ``src/sonic-yang-models`` of sonic-net/sonic-buildimage, unless another source is
 named.
 """
 
@@ -46,11 +46,13 @@ def row(
     codecs: Mapping[str, Codec],
     **more: Codec,
 ) -> Row:
-    """Return a row of a table. ``form`` is its header, and ``fields`` are the forms of its fields.
+    """Return the description of a row of ``config_db.json``, for printing and reading it.
 
-    One text in ``fields`` can contain several forms, separated by ``; ``. A slot of a form whose codec is not given is one
-    word. A field whose value is an empty text is not printed. If ``into`` is given, there is a row for each element of the
-    field ``into``, as in ``statements.each``; otherwise there is one row for the value itself.
+    - ``form``: the header, with placeholders such as ``VLAN <name>``.
+    - ``fields``: the fields with placeholders. One text can have several, separated by ``; ``. A field with an empty value is
+      not printed.
+    - ``codecs``, ``more``: the codecs of placeholders. A placeholder without a codec is one word.
+    - ``into``: the field whose elements each have a row, as in ``statements.each``. If it is empty, the value itself has one row.
     """
 
     def of(*forms: str) -> dict[str, Codec]:

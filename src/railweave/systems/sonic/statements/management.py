@@ -41,7 +41,10 @@ class ManagementAddress:
 
 @dataclass(frozen=True, slots=True)
 class Server:
-    """A login server. The server with the highest priority is asked first. If ``key`` is None, the key for all servers of the kind applies."""
+    """A login server. The switch asks the server with the highest priority first.
+
+    If ``key`` is None, the key for all servers of the same protocol applies.
+    """
 
     priority: int = FIRST
     timeout: int = 5
@@ -51,7 +54,7 @@ class Server:
 
 @dataclass(frozen=True, slots=True)
 class System:
-    """The identity and management settings of a device, in the form of the tables."""
+    """The identity and management settings of a device, as the tables have them."""
 
     name: str = ""
     role: str = ""
@@ -78,7 +81,7 @@ class System:
     radius: dict[str, Server] = field(default_factory=dict[str, Server])
     console_idle: int | None = None
     storms: dict[str, int] = field(default_factory=dict[str, int])
-    """The storm-control limits in kb/s, by port and kind of traffic."""
+    """The storm-control limits in kb/s, by port and kind of traffic, such as ``Ethernet0 broadcast``."""
 
 
 def _one_domain(text: str) -> str:
@@ -92,7 +95,7 @@ _LAYER3, _LAYER4 = ("SRC_IP", "DST_IP"), ("IP_PROTOCOL", "L4_SRC_PORT", "L4_DST_
 
 
 def hash_fields(of: Hash) -> tuple[str, ...]:
-    """Return the packet fields that a hash uses, in SONiC's words. An empty result means SONiC's default."""
+    """Return SONiC's names of the packet fields that a hash uses; empty for SONiC's default."""
     return (*(_LAYER3 if of.layer3 else ()), *(_LAYER4 if of.layer4 else ()))
 
 
@@ -107,7 +110,7 @@ SEVERITIES = {
     "any": "debug",
 }
 CERTIFICATE = "/etc/sonic/telemetry/server"
-"""The path of gNMI's certificate and key, without the endings ``.cer`` and ``.key``."""
+"""The path of gNMI's certificate and key, without the suffixes ``.cer`` and ``.key``."""
 CLIENT_CA = "/etc/sonic/telemetry/client-ca.cer"
 """The path of the CA certificate that signs the certificates of gNMI clients."""
 PORT = "eth0"
@@ -233,4 +236,4 @@ SYSTEM = Statements(
         row("PORT_STORM_CONTROL <name>", "kbps <it>", into="storms", by="name", name=STORM, it=number(0, MOST_KBPS)),
     ),
 )
-"""The statements of identity and management."""
+"""The table of statements about identity and management."""

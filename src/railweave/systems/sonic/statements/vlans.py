@@ -45,7 +45,7 @@ class Assigned:
 
 @dataclass(frozen=True, slots=True)
 class Mapped:
-    """The mapping of a VLAN to a VNI on a VXLAN tunnel."""
+    """The mapping of a VLAN to a VNI on a VXLAN tunnel. ``name`` is the name of the mapping."""
 
     tunnel: str
     name: str
@@ -62,7 +62,7 @@ class Vlans:
 
     vlans: dict[str, Vlan] = field(default_factory=dict[str, Vlan])
     members: dict[str, bool] = field(default_factory=dict[str, bool])
-    """The members of VLANs, by ``VLAN PORT``. The value is True if the port is a tagged member."""
+    """The members of VLANs, by ``VLAN PORT`` such as ``Vlan2 Ethernet0``. The value is True if the port is a tagged member."""
     gateways: dict[str, Gateway] = field(default_factory=dict[str, Gateway])
     addresses: tuple[Assigned, ...] = ()
     mac: str = ""
@@ -90,7 +90,7 @@ row = partial(
 ANYCAST = line(
     "static_anycast_gateway <anycast>", statements.MODELS, since=MASTER, anycast=choice({True: "true", False: "false"})
 )
-"""The field for anycast gateways. Only master has it: there, the models, ``intfmgrd`` and orchagent support this field and ``SAG``."""
+"""The field for anycast gateways. Only the branch master supports it: in its models, ``intfmgrd`` and orchagent, together with ``SAG``."""
 
 VLANS = Statements(
     Vlans,
@@ -120,4 +120,4 @@ VLANS = Statements(
         row("VXLAN_TUNNEL_MAP <tunnel> <name>", "vlan <vlan>; vni <vni>", into="mapped", made=Mapped),
     ),
 )
-"""The statements about VLANs, VRFs and the VXLAN tunnel."""
+"""The table of statements about VLANs, VRFs and the VXLAN tunnel."""
