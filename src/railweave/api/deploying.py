@@ -92,7 +92,7 @@ def campaign_plan(
 
 
 def _job(fabric: Path, scenario: Path, hardware: Path | str | None) -> str:
-    """Return the simulated time of the scenario's traffic under its faults, as text, or why there is none."""
+    """Return the simulated time of the scenario's traffic under its faults, for example "12.5 ms", or the problem."""
     from railweave.api.predicting import simulate
 
     try:

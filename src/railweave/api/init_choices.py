@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Choice(NamedTuple):
-    """The hardware model to which the user's text refers. If there is none, ``problem`` says why and how to fix it."""
+    """The model ``name`` that a text means, with a description (``shown``). Without a match, ``problem`` is the reason and fix."""
 
     name: str
     shown: str = ""

@@ -25,8 +25,8 @@ def lab_up(options: LabUp) -> LabStart:
     """Start a lab of a network. Every switch is an FRR router and every server a host, each in a network namespace. Requires root.
 
     - ``progress``: a function that is called with a short description of the current activity.
-    - ``announce``: a function that is called with sentences about parts that are out of service, about statements of
-      ``running`` that a lab cannot apply, and about a download before it begins.
+    - ``announce``: a function that is called with sentences: about parts out of service, statements of ``running`` that a
+      lab cannot apply, and a download before it begins.
 
     ``settled`` of the result is False if routes do not converge. Raises ``LabError`` if this machine cannot run the lab
     or the lab already exists, and the errors of ``load``.

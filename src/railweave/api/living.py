@@ -183,8 +183,8 @@ def fill_inventory(options: FillInventory) -> FilledInventory:
     """Return the inventory of a fabric file, filled in with values that devices report.
 
     The values are serial numbers, MAC addresses, names of interfaces and RDMA devices, modules and cable lengths.
-    Without a capture, the inventory gets an empty row for each switch, server and NIC that it lacks. ``difference()`` of the result returns the changes as text. Raises ``OutputError`` if the file cannot be written,
-    and the errors of ``check``.
+    Without a capture, the inventory gets an empty row for each switch, server and NIC that it lacks. ``difference()`` of
+    the result returns the changes as text. Raises ``OutputError`` if the file cannot be written, and the errors of ``check``.
     """
     from railweave.live.check.learnt import add_rows, fill
     from railweave.model.state.capture import read_capture

@@ -39,7 +39,7 @@ def simulate(options: Simulate) -> JobPrediction:
     traffic, ``collective``, ``size`` and ``qps`` are refused; other arguments override the file. With several
     ``seeds``, ``band`` of a collective or ``seeds_ps`` of a job shows the spread over the seeds. ``configs`` are switch
     configurations that replace the designed ones, as ``running`` returns them. With ``watch``, ``series``, ``queues``
-    and ``rates`` of the result have values over time; other results are the same without. ``progress`` is a function that
+    and ``rates`` of the result have values over time; other results do not change. ``progress`` is a function that
     is called with the running collective, the number of messages that arrived, and their total number.
 
     Times end in ``_ps`` (10^-12 s) or ``_us``, sizes in ``_bytes``, rates in ``_gbps`` (10^9 bit/s) or ``_gbytes``

@@ -157,7 +157,7 @@ class LabFib:
 
 
 class Form(StrEnum):
-    """The form of an exported lab."""
+    """The topology format that ``lab_export`` writes."""
 
     containerlab = "containerlab"
 

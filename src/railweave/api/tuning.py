@@ -36,10 +36,9 @@ def way_of(
     secrets: Path | str | None,
     progress: Callable[[str], None],
 ) -> NetworkAccess:
-    """Return the access for a study's trials (measurements with changed values).
+    """Return the access for a study's trials (measurements with changed values): its network's devices, a benchmark function, and secrets.
 
-    It includes access to the devices of the study's network, a function that runs benchmarks on them, and configuration
-    secrets.
+    ``folder`` is the study's output folder, to which benchmark results are written.
     """
     from railweave.api.bench import bench_run
     from railweave.api.sites import site_of

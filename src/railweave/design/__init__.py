@@ -57,9 +57,9 @@ def design(source: Source, described: Mapping[tuple[str, str], FileLine] | None 
     """Design the network that a source describes. Return the network, and the lock with every allocation.
 
     A source is a fabric file with its inventory and lock. The hardware comes from the current catalog. ``described`` gives the
-    file and line of models that are not in the packaged catalog. The source's own lock does not change. Raises ``DesignError``
-    with the file and line of every problem that prevents the design. If a problem is caused by numbers that the lock keeps for
-    removed names, its fix says how to free them.
+    file and line of each model that is not in the packaged catalog, by (section, model name). The source's own lock does not change.
+    Raises ``DesignError`` with the file and line of every problem that prevents the design. If a problem is caused by numbers that
+    the lock keeps for removed names, its fix says how to free them.
     """
     context = Context(source, source.lock.copy())
     try:
@@ -101,7 +101,7 @@ def _network(
 ) -> tuple[Network, Lock]:
     """Design the network that a source describes. Return the network and its lock. ``context`` is new and collects problems.
 
-    ``described`` gives the file and line of models that are not in the packaged catalog.
+    ``described`` gives the file and line of each model that is not in the packaged catalog, by (section, model name).
     """
     note_words(context, source.spec)
     context.source = source = replace(source, spec=with_catalog_names(source.spec, context.catalog))

@@ -187,7 +187,10 @@ NVLINK_RACK = Rule(
 
 
 def check_domains(context: Context, servers: Sequence[Server], places: Mapping[str, Position]) -> None:
-    """Record a finding for each rack whose servers cannot form one NVLink domain although their model needs several servers for it."""
+    """Record a finding for each rack whose servers cannot form one NVLink domain, because they are in several stripes or are too many.
+
+    Only models whose NVLink domain has several servers count. ``places`` holds the rack positions of devices.
+    """
     racks: dict[str, list[tuple[int, str]]] = {}
     for server in servers:
         model, place = context.catalog.servers.get(server.model), places.get(server.name)

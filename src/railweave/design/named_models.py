@@ -53,7 +53,10 @@ def used_hardware(
 
 
 def note_outside(context: Context, used: Hardware, places: Mapping[tuple[str, str], FileLine]) -> None:
-    """Report models that come from files other than the fabric file."""
+    """Report models that come from files other than the fabric file.
+
+    ``used`` are the models in use. ``places`` holds the file and line of each model by (section, name).
+    """
     outside = [
         f"{name} ({place.file.rpartition('/')[2]}:{place.line})"
         for section in ("switches", "servers", "nics", "optics")

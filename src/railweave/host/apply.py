@@ -47,7 +47,7 @@ class Remains:
 
     @property
     def lines(self) -> list[str]:
-        """The commands that an operator can enter to restore the earlier state: a line that removes entries, and a line that adds entries."""
+        """The commands by which an operator can restore the earlier state: a line with removals, and a line with additions."""
         lines = [f"still there, to be removed: {some([('del', entry) for entry in self.more])}"] if self.more else []
         return lines + ([f"gone, to be put back: {some([('add', entry) for entry in self.less])}"] if self.less else [])
 
@@ -144,7 +144,7 @@ class Places:
 
 
 def places(state_file: Path, names_file: Path | None) -> Places:
-    """Return the paths of the journal and of the names file (the file with the names of routing tables).
+    """Return the paths of the journal (``state_file``) and of the names file (the file with the names of routing tables).
 
     The names file is the file that the journal records, else ``names_file``, else iproute2's default.
     Raises HostInputError if ``names_file`` differs from the journal's file, because ``undo`` could restore only one of the
@@ -196,9 +196,9 @@ def apply(plan: HostFile, places: Places, lock: int, skip: Collection[str] = ())
 def undo(state_file: Path, lock: int) -> int | None:
     """Undo everything that ``apply`` has done. Return the number of changed entries, or None if there was nothing to undo.
 
-    ``lock`` is the file descriptor of the lock. Raises HostError if a step fails. In that case, all other steps are
-    still carried out, the message names the failed steps, and the journal is kept, so that a second ``undo`` can
-    continue.
+    ``state_file`` is the path of the journal, and ``lock`` the file descriptor of the lock. Raises HostError if a step fails. In
+    that case, all other steps are still carried out, the message names the failed steps, and the journal is kept, so that a
+    second ``undo`` can continue.
     """
     old = journal.load(state_file)
     steps = journal.Journal(steps=old.steps)
@@ -234,7 +234,8 @@ def _put_back(
 ) -> str:
     """Restore the state before the change as far as possible. Return the result as the end of a sentence.
 
-    ``wanted`` are the changes that failed. ``names_before`` is the earlier text of the names file, and ``old`` the earlier journal.
+    ``wanted`` are the changes that failed. The earlier state consists of ``before`` (routes and rules), ``names_before`` (the text of
+    the names file) and ``old`` (the journal). ``lock`` is the file descriptor of the lock.
     """
     troubles: list[str] = []
     try:
@@ -288,7 +289,8 @@ _TRY_AGAIN_S = 3.0
 def watch(plan: HostFile, places: Places, lock: int, say: Callable[[str], None]) -> None:
     """Restore the planned state whenever it changes, until KeyboardInterrupt is raised.
 
-    ``say`` is called with a line of text for each repair, and for each NIC that disappears or returns.
+    ``lock`` is the file descriptor of the lock. ``say`` is called with a line of text for each repair, and for each NIC that
+    disappears or returns.
     """
     blocked: dict[str, str] = {}
     trouble = ""
@@ -345,7 +347,10 @@ def _news() -> Generator[int, None, None]:
 
 
 def _settled(news: int, wait: float) -> bool:
-    """Wait up to ``wait`` seconds for the first event on ``news``, then until events pause. Return False if the event source has ended."""
+    """Wait up to ``wait`` seconds for the first kernel event, then until events pause. Return False if the event source has ended.
+
+    ``news`` is the file descriptor of the events.
+    """
     end = time.monotonic() + wait
     while select.select([news], [], [], max(0.0, min(wait, end - time.monotonic())))[0]:
         if not os.read(news, 1 << 16):

@@ -82,7 +82,7 @@ def port(machine: Machine, name: str) -> Port:
 def _nvm(nic: Port) -> dict[str, tuple[int, tuple[str, ...]]]:
     """Return the settings in Broadcom's flash that a capture needs, by name.
 
-    Each value is (required number, arguments of niccli that select the NIC's function).
+    Each value is (required number, arguments of niccli that select the NIC's PCI function).
     """
     return {"enable_sriov": (0, ()), "default_evb_mode": (3, ("--scope", nic.pci.rpartition(".")[2]))}
 
@@ -111,7 +111,7 @@ def _prepared(machine: Machine, nic: Port) -> dict[str, tuple[str, int | None]]:
 def prepare(asked: Namespace, machine: Machine, nic: Port) -> int:
     """Write the two flash settings of a Broadcom NIC that a capture needs, and record the earlier values in the journal.
 
-    Return the exit code.
+    ``asked`` holds the command's arguments. Return the exit code.
     """
     wrong = _prepared(machine, nic)
     odd = [f"{name} is {shown}" for name, (shown, number) in wrong.items() if number is None]
@@ -141,7 +141,7 @@ def prepare(asked: Namespace, machine: Machine, nic: Port) -> int:
 def restore(asked: Namespace, nic: Port) -> int:
     """Undo the recorded changes of a NIC: flash settings of Broadcom's NICs, and settings that an interrupted capture has left.
 
-    Return the exit code.
+    ``asked`` holds the command's arguments. Return the exit code.
     """
     undone = undo(asked.state_file, lambda record: record.name.split()[-1] == nic.netdev)
     line = f"{', '.join(undone)}: undone; restart the server" if undone else f"{nic.netdev}: nothing to restore"
@@ -197,7 +197,7 @@ def _source(machine: Machine, nic: Port) -> tuple[str, str]:
 
 @contextmanager
 def _sniffing(asked: Namespace, nic: Port, flag: str) -> Generator[None, None, None]:
-    """Turn a flag of the NIC's driver on while the context lasts.
+    """Turn a flag of the NIC's driver on while the context lasts. ``asked`` holds the command's arguments.
 
     The flag is turned off at the end, also after an exception, SIGINT or SIGTERM.
     """
@@ -219,7 +219,10 @@ def _sniffing(asked: Namespace, nic: Port, flag: str) -> Generator[None, None, N
 
 
 def capture(asked: Namespace, machine: Machine, nic: Port, say: Callable[[str], None]) -> int:
-    """Capture until a limit or an interrupt, restore changed settings, print a summary of the packets, and return the exit code."""
+    """Capture until a limit or an interrupt, restore changed settings, print a summary of the packets, and return the exit code.
+
+    ``asked`` holds the command's arguments. ``say`` is called with lines about the progress.
+    """
     if asked.output is None:
         raise HostInputError("give -o FILE for the captured packets (or --prepare, --restore or --read)")
     wrong = _prepared(machine, nic)
@@ -246,9 +249,9 @@ def capture(asked: Namespace, machine: Machine, nic: Port, say: Callable[[str], 
 
 
 def _tcpdump(asked: Namespace, source: str) -> bool:
-    """Run tcpdump until it reaches a limit or a signal arrives. Return True if a signal ended it.
+    """Run tcpdump on the interface ``source`` until it reaches a limit or a signal arrives. Return True if a signal ended it.
 
-    Raises HostError with tcpdump's message if tcpdump fails.
+    ``asked`` holds the command's arguments, with the limits. Raises HostError with tcpdump's message if tcpdump fails.
     """
     words = ["tcpdump", "-i", source, "-n", "-U", "-w", str(asked.output)]
     words += [] if asked.whole else ["-s", str(_SNAPLEN)]
@@ -292,7 +295,7 @@ def _end(dump: subprocess.Popen[str]) -> None:
 def read(asked: Namespace, file: Path) -> int:
     """Print the content of a capture file, and its differences from the QoS in host.json.
 
-    Return exit code 1 if there is a difference.
+    ``asked`` holds the command's arguments. Return exit code 1 if there is a difference.
     """
     content = packets.summary(file)
     different = differences(content, _traffic(asked))
@@ -306,7 +309,10 @@ def read(asked: Namespace, file: Path) -> int:
 
 
 def _traffic(asked: Namespace) -> dict[str, Traffic]:
-    """Return the QoS of each fabric in host.json; empty if the default file does not exist."""
+    """Return the QoS of each fabric in host.json, by fabric; empty if the default file does not exist.
+
+    ``asked`` holds the command's arguments, with the path of the file.
+    """
     if asked.host_file == options.HOST_FILE and not asked.host_file.exists():
         return {}
     plan = host_file.load(asked.host_file)
@@ -351,7 +357,7 @@ def differences(content: packets.Summary, fabrics: dict[str, Traffic]) -> list[s
 
 
 def capture_roce(asked: Namespace) -> int:
-    """Run the subcommand `capture-roce`, and return its exit code."""
+    """Run the subcommand `capture-roce` with its arguments (``asked``), and return its exit code."""
     if asked.read is not None:
         return read(asked, asked.read)
     if asked.nic is None:

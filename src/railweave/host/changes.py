@@ -51,8 +51,7 @@ def to_plan(
     Entries are routes and rules.
 
     - Entries that already have the planned effect stay, even if railweave did not make them.
-    - Entries that railweave made and that are no longer planned are removed, and the entries that they had replaced
-      are restored.
+    - Entries of railweave that are no longer planned are removed, and the entries replaced by them are restored.
     - Other entries that conflict with the plan are removed and recorded in the journal. They have the destination of
       a planned route or the selector of a planned rule, but lead elsewhere.
 

@@ -124,7 +124,7 @@ _POLL_S = 2.0
 
 
 def check(asked: Namespace) -> int:
-    """Check this server or a recorded one, print the results, and return the exit code."""
+    """Check this server or a recorded one, as the command's arguments (``asked``) require. Print the results, and return the exit code."""
     if asked.list:
         print(listed(asked.json))
         return 0
@@ -155,7 +155,10 @@ def check(asked: Namespace) -> int:
 
 
 def capture(asked: Namespace) -> int:
-    """Record the files and command outputs that the checks read in a folder, and return the exit code."""
+    """Record the files and command outputs that the checks read in a folder, and return the exit code.
+
+    ``asked`` holds the command's arguments, with the folder.
+    """
     _must_be_new(asked.folder)
     looked = _recorded(asked, asked.folder)
     number = show.count(len(looked.machine.said), "command")
@@ -167,7 +170,7 @@ def capture(asked: Namespace) -> int:
 
 
 def support(asked: Namespace) -> int:
-    """Write one archive for a support case, and return the exit code."""
+    """Write one archive for a support case, and return the exit code. ``asked`` holds the command's arguments."""
     with tempfile.TemporaryDirectory() as there:
         folder = Path(there) / "machine"
         looked = _recorded(asked, folder)
@@ -251,7 +254,8 @@ def _recorded(asked: Namespace, folder: Path) -> Server:
 def _watched(asked: Namespace) -> Counters:
     """Read the counters of this server, wait for the time of ``--watch``, and return the counters as they were before the wait.
 
-    Raises HostInputError if the options cannot be combined, or if the counters of no NIC can be read.
+    ``asked`` holds the command's arguments. Raises HostInputError if the options cannot be combined, or if the counters of no NIC
+    can be read.
     """
     if asked.since or asked.capture:
         other = "--since" if asked.since else "--capture"
@@ -265,7 +269,7 @@ def _watched(asked: Namespace) -> Counters:
 
 
 def looked_at(asked: Namespace, earlier: Counters | None) -> Server:
-    """Return the server to check: this server, or the recorded server in the folder that an option names.
+    """Return the server to check: this server, or the recorded server in the folder that an option of the command (``asked``) names.
 
     With ``--generic``, the server's own state sets the requirements, not ``host.json``. ``earlier`` has the
     counters of an earlier check, or is None. Raises HostError if ``host.json`` or the recording cannot be read.

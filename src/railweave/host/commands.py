@@ -40,7 +40,10 @@ _OF_OUTPUT = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO}
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Run the program and return its exit code: 0 good, 1 errors found, 2 bad usage or input, 130 interrupted."""
+    """Run the program and return its exit code: 0 good, 1 errors found, 2 bad usage or input, 130 interrupted.
+
+    ``argv`` are the arguments; None means those of the command line.
+    """
     apply.by_exception()
     try:
         asked = options.parse(argv)

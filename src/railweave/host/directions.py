@@ -24,7 +24,10 @@ _WAIT_S = 0.5
 _AT_ONCE = 64
 _UDP = {socket.AF_INET: 28, socket.AF_INET6: 48}
 _PROBE = {socket.AF_INET: (socket.IPPROTO_IP, 10, 3), socket.AF_INET6: (socket.IPPROTO_IPV6, 23, 3)}
-"""The socket options IP_MTU_DISCOVER and IPV6_MTU_DISCOVER with the value PROBE. Packets are not fragmented, and a learned path MTU is ignored."""
+"""The socket option that sets path MTU discovery to PROBE, as (level, option, value), by address family.
+
+Packets are then not fragmented, and a learned path MTU is ignored.
+"""
 
 
 class LossyPair(NamedTuple):
@@ -36,7 +39,7 @@ class LossyPair(NamedTuple):
 
 
 def directions(asked: Iterable[LossyPair], small: int) -> dict[LossyPair, str]:
-    """Return a sentence for each pair of addresses: packets are lost on the way there, on the way back, or the direction is open.
+    """Return, for each pair of addresses, a sentence that begins ``lost on the way there``, ``lost on the way back`` or ``direction not seen``.
 
     ``small`` is the size in bytes of packets that do arrive.
     """

@@ -60,7 +60,7 @@ def discovered(machine: Machine, earlier: Counters | None = None) -> Server:
 
 
 def _port(machine: Machine, device: str, number: int) -> dict[str, Any] | None:
-    """Return an RDMA port's names, driver, link layer, model, MTU and speed, by key such as ``netdev``.
+    """Return an RDMA port's names, driver, link layer, model, MTU and speed, by key such as ``netdev``. ``number`` is the port's number.
 
     Return None if the port has no interface or belongs to a virtual function.
     """
@@ -132,13 +132,13 @@ def _default_routes(machine: Machine) -> set[str]:
 
 
 def _most(values: Iterable[int]) -> int:
-    """Return the most frequent value other than 0, or 0."""
+    """Return the most frequent value other than 0; 0 if there is none. Of equally frequent values, return the smallest."""
     counts = Counter(value for value in values if value)
     return max(sorted(counts), key=lambda value: counts[value], default=0)
 
 
 def _gpu_beside(machine: Machine, netdev: str, gpus: list[str]) -> int | None:
-    """Return the number of the first GPU that shares the most PCIe bridges with a NIC; None if none shares a switch."""
+    """Return the index of the GPU that shares the most PCIe bridges with a NIC; None if no GPU shares a PCIe switch with it."""
     chain = outcome.pci_chain(machine, f"{_NET}/{netdev}/device")
     shared = [outcome.shared_bridges(chain, outcome.pci_chain(machine, f"{_PCI}/{gpu}")) for gpu in gpus]
     return shared.index(max(shared)) if shared and max(shared) > 1 else None
@@ -164,9 +164,9 @@ def machine_kind(server: Server) -> str:
 
 
 def _of_nics(read: Callable[[Server, WantedNic], object]) -> Callable[[Server], str]:
-    """Return a function that describes a value of all NICs of a server: how many NICs of each kind have each value.
+    """Return a function that describes a value of all NICs of a server in one line, such as ``8 ConnectX-7: 400``.
 
-    ``read`` returns the value of one NIC.
+    Each part of the line is the number of NICs, their model and their value. ``read`` returns the value of one NIC.
     """
 
     def value(server: Server, nic: WantedNic) -> str:
@@ -245,7 +245,7 @@ def _priorities(pause: Iterable[int] | None) -> str:
 
 
 def command_line(text: str) -> str:
-    """Return a kernel command line without the words that are different on every server: disks and images."""
+    """Return a kernel command line without the arguments that differ between servers, which name disks and images."""
     local = re.compile(
         r"(?:BOOT_IMAGE|root|initrd|resume|rd\.\S+|crashkernel|ip|BOOTIF|ds|console)=\S*|ro|rw|quiet|splash"
     )
@@ -253,7 +253,7 @@ def command_line(text: str) -> str:
 
 
 def addresses(machine: Machine) -> dict[str, list[str]]:
-    """Return the global addresses of each physical interface or bond; empty if ``ip`` does not show them."""
+    """Return the global addresses of each physical interface or bond, by interface name. The result is empty if ``ip`` does not show them."""
     try:
         rows = machine.rows("ip", "-j", "addr", "show")
     except CannotTellError:

@@ -3,7 +3,7 @@
 Three questions about an entry (a route or a rule) are separate:
 
 - Does the entry *do* what is planned, no matter who made it (``does``)?
-- Does the entry *conflict* with what is planned (``conflicts``, among entries of one ``place``)?
+- Does the entry *conflict* with what is planned (``conflicts``)? Only entries for the same packets can, those with an equal ``place``.
 - Is it *the same* entry (``identity``)? railweave removes an entry as its own only if it is the same as an entry that
   railweave made.
 """
@@ -154,6 +154,7 @@ class Rule:
     Selectors have the kernel's notation; an empty selector matches any address.
 
     - ``priority``: None lets the kernel choose.
+    - ``from_``, ``to``: the source and destination prefixes.
     - ``plain``: True if the rule has no further selectors or actions. Railweave never changes rules that have some.
     - ``more``: the further selectors and actions in the notation of ``ip``, with ``not`` first.
     """

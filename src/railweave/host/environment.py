@@ -28,7 +28,7 @@ _ADVICE = {
 
 
 def resolve(plan: HostFile, gids: Iterable[Gid]) -> tuple[dict[str, str], list[str]]:
-    """Return the values of the variables in ``job.resolve``, and a warning for each variable that has no value.
+    """Return (value by variable, warnings) for the variables in ``job.resolve``. Each variable without a value has a warning.
 
     A variable ``*_GID_INDEX`` has one index for all devices: the index of the RoCE v2 GID of each NIC's first path.
     Only NICs next to a GPU are considered. If their indexes differ, the variable has no value.

@@ -78,7 +78,10 @@ def read(file: Path) -> str | None:
 
 
 def write(file: Path, text: str | bytes | None, mode: int = 0o666) -> None:
-    """Replace a file's content, or remove the file if ``text`` is None. Raises HostError if the file cannot be written or removed."""
+    """Replace a file's content, or remove the file if ``text`` is None. Raises HostError if the file cannot be written or removed.
+
+    ``mode`` has the permission bits of the new file, from which the umask is subtracted.
+    """
     staged = file.with_name(f".{file.name}.{secrets.token_hex(8)}")  # which nobody can have put a link at
     try:
         if text is None:

@@ -18,7 +18,12 @@ V2 = "RoCE v2"
 
 @dataclass(frozen=True)
 class Gid:
-    """An entry of a port's GID table. ``path`` is the path whose planned prefix contains the address; None if no path does."""
+    """An entry of a port's GID table.
+
+    - ``index``: the place in the table. ``type``: the RoCE version, as the kernel prints it.
+    - ``netdev``: the interface that has the address.
+    - ``path``: the path whose planned prefix contains the address; None if no path does.
+    """
 
     device: str
     port: int

@@ -95,7 +95,7 @@ def a_table(value: object) -> int:
 
 
 def a_priority(value: object) -> int:
-    """Return the value, which must be the priority of a rule. Raises ``ValueError`` for any other value."""
+    """Return the value, which must be the priority of a rule: 0 to 4294967295. Raises ``ValueError`` for any other value."""
     number = a_number(value)
     if number < 2**32:
         return number
@@ -163,7 +163,9 @@ def a_destination(value: object) -> str:
 class PathAddress:
     """An address of a NIC, with its path and that path's routing table.
 
-    ``address`` is None if it is not known yet, for example because the NIC forms it by SLAAC.
+    - ``number``: the number of the path, from 1.
+    - ``color``, ``color_name``: the path's color; None and ``default`` if the design has no path colors.
+    - ``address``: None if it is not known yet, for example because the NIC forms it by SLAAC.
     """
 
     number: int
@@ -178,7 +180,13 @@ class PathAddress:
 
 @dataclass(frozen=True)
 class Nic:
-    """A NIC. ``gpu`` is the number of the GPU that it serves, or None. ``tenant`` is the tenant that it belongs to, or empty."""
+    """A NIC.
+
+    - ``netdev``: its Linux interface. ``rdma``, ``rdma_port``: its RDMA device, and the port of this device.
+    - ``gpu``: the number of the GPU that it serves, or None.
+    - ``paths``: its addresses, one for each path.
+    - ``tenant``: the tenant that it belongs to, or empty.
+    """
 
     netdev: str
     rdma: str
@@ -193,7 +201,10 @@ class Nic:
 
 @dataclass(frozen=True)
 class Job:
-    """The environment of jobs: variables with fixed values, and variables whose value is looked up at launch."""
+    """The environment of jobs.
+
+    ``environment`` has the variables with fixed values. ``resolve`` has the names of variables whose values are looked up at launch.
+    """
 
     environment: dict[str, str]
     resolve: tuple[str, ...]

@@ -37,7 +37,7 @@ class StepRecord:
     """A step of `setup` or `capture-roce`, written before its first command.
 
     - ``name``: the name of the step.
-    - ``inverse``: the commands that undo the step, in order; each is a folder (may be empty) and the words.
+    - ``inverse``: the commands that undo the step, in order. Each is the folder to run in (may be empty), then the words of the command.
     - ``files``: the path and the earlier text of each file that the step writes; None if the file did not exist.
     - ``left``: a description of the changes that cannot be undone; empty if there are none.
     - ``boot``: the boot during which the step ended, if the server must restart for it; else empty.
@@ -77,8 +77,8 @@ class Journal:
 def load(file: Path) -> Journal:
     """Return the journal in a file; empty if the file does not exist. Raises HostError if the file cannot be parsed.
 
-    If the server has restarted since the journal was written, only the steps and the names of routing tables are returned,
-    because the kernel has lost all other changes.
+    If the server has restarted since the journal was written, the kernel has lost the routes and rules. Then only the steps and the
+    names of routing tables are returned.
     """
     text = files.read(file)
     if text is None:
@@ -131,7 +131,8 @@ def save(file: Path, journal: Journal) -> None:
 def locked(file: Path) -> Generator[int, None, None]:
     """Hold the lock file next to the journal while the context lasts, and yield its descriptor.
 
-    Raises HostError that names the process with the lock.
+    Raises HostError if another process keeps the lock; the error names that process. Also raises HostError if the lock file cannot be
+    opened.
     """
     lock = file.with_suffix(".lock")
     try:

@@ -81,7 +81,10 @@ def attempt(commands: Iterable[Command], lock: int) -> list[str]:
 
 
 def _batches(commands: Iterable[Command], lock: int, *options: str) -> Iterator[str]:
-    """Make the IPv4 changes, then the IPv6 changes. Yield a line for each failure of a family before the next family begins."""
+    """Make the IPv4 changes, then the IPv6 changes. Yield a line for each failure of a family before the next family begins.
+
+    ``lock`` is the descriptor that ``ip`` inherits. ``options`` are further options of ``ip``.
+    """
     commands = list(commands)
     for family in (4, 6):
         batch = [command for command in commands if command[1].family == family]

@@ -96,7 +96,7 @@ class Machine:
     def run(self, *words: str) -> CommandOutput:
         """Return the output of a command, even if the command failed.
 
-        Raises CannotTellError if the command is not installed or did not end.
+        Raises CannotTellError if the command is not installed or did not end in time.
         """
         answer = self._once(self.said, words, lambda: self._run(words))
         if answer.missing:
@@ -108,7 +108,7 @@ class Machine:
     def output(self, *words: str) -> str:
         """Return the text that a command prints.
 
-        Raises CannotTellError if the command is not installed, fails, or does not end.
+        Raises CannotTellError if the command is not installed, fails, or does not end in time.
         """
         answer = self.run(*words)
         if answer.code:

@@ -152,10 +152,10 @@ def _pcapng(file: Path, stream: IO[bytes]) -> Iterator[Frame]:
 
 
 def _block(order: str, kind: int, body: bytes, interfaces: list[tuple[int, int, int]]) -> Iterator[Frame]:
-    """Yield the frame in a block of pcapng, if the block has one.
+    """Yield the frame in a block of pcapng, if the block has one. A block that describes an interface is added to ``interfaces`` instead.
 
-    ``order`` is the byte order, and ``kind`` the block type. ``interfaces`` has, for each interface of the file, its link
-    type, time units per second, and time offset in seconds.
+    - ``order``: the byte order. ``kind``: the block type. ``body``: the content of the block.
+    - ``interfaces``: for each interface of the file, its link type, time units per second, and time offset in seconds.
     """
     if kind == 1 and len(body) >= 8:
         interfaces.append((struct.unpack(f"{order}H", body[:2])[0], *_clock(order, body[8:])))
@@ -173,7 +173,7 @@ def _block(order: str, kind: int, body: bytes, interfaces: list[tuple[int, int, 
 
 
 def _clock(order: str, options: bytes) -> tuple[int, int]:
-    """Return (time units per second, offset in seconds) from the options of an interface.
+    """Return (time units per second, offset in seconds) from the ``options`` of an interface, encoded in byte order ``order``.
 
     The default is 10^6 units and no offset.
     """
@@ -355,7 +355,7 @@ class Summary:
     def total(self, name: str, *, data: bool | None = None) -> Counter[int]:
         """Return the number of packets of all flows by DSCP or by ECN codepoint; ``name`` is ``dscp`` or ``ecn``.
 
-        If ``data`` is True, only flows with data are counted. If it is False, only flows of congestion notifications are
+        If ``data`` is True, only flows with data are counted. If it is False, only flows that consist of congestion notifications are
         counted. If it is None, all flows are counted.
         """
         counts: Counter[int] = Counter()
@@ -384,7 +384,7 @@ def summary(file: Path) -> Summary:
 
 
 def document(read: Summary) -> dict[str, Any]:
-    """Return the content of a capture as data for JSON, the flows with the most bytes first."""
+    """Return the content of a capture as data for JSON: totals, then ``flows`` with the largest number of bytes first."""
     return {
         "frames": read.frames,
         "roce": read.frames - read.other,
@@ -422,7 +422,7 @@ def _named(counts: Counter[int]) -> dict[str, int]:
 
 
 def text(read: Summary, most: int) -> str:
-    """Return a summary of a capture as text: totals, then a table of the ``most`` largest flows."""
+    """Return the content ``read`` of a capture as text: totals, then a table of the ``most`` largest flows."""
     ecn, notifications = read.total("ecn"), sum(flow.notifications for flow in read.flows.values())
     first = f"{read.frames} packets, {read.frames - read.other} of RoCE v2 in {len(read.flows)} flows"
     marked = f"{ecn[3]} marked CE, {notifications} CNPs"
@@ -463,7 +463,10 @@ def text(read: Summary, most: int) -> str:
 
 
 def _counts(counts: Counter[int], names: tuple[str, ...] = ()) -> str:
-    """Return counts as text such as ``26 (10), 48 (2)``; if there is only one key, only the key. ``names`` has names of keys."""
+    """Return counts as text such as ``26 (10), 48 (2)``, with each count after its key. If there is only one key, return only the key.
+
+    ``names`` has the text of each key, by index; empty if the keys are their own text.
+    """
     shown = {names[key] if names else str(key): count for key, count in sorted(counts.items())}
     if len(shown) < 2:
         return next(iter(shown), "-")

@@ -44,8 +44,10 @@ _HELP = {
 class PathSums:
     """The sums over all queue pairs of one path: a direction, a NIC, a path color, and the leaf of the other end.
 
+    - ``device``, ``leaf``: the NIC and its leaf. ``peer_leaf``: the leaf of the other end.
     - ``live``, ``suspect``: the queue pairs that carry data, and those without answers, which get no new data.
     - ``pieces``: the parts of messages that were posted. ``resent``: the pieces that other queue pairs delivered instead.
+    - ``clear_to_sends``: the messages posted that allow the other end to send.
     - ``deaths``, ``recoveries``, ``errors``: the numbers of such events.
     - ``p50_ns`` and the following: latencies in ns, from posting to completion.
     """
@@ -125,7 +127,11 @@ def _content(file: Path) -> bytes:
 
 
 def read(folder: Path) -> list[Page]:
-    """Return the counters of all running processes, one page for each process. Each page is read until two readings agree."""
+    """Return the counters that processes with the plugin have written into ``folder``, one page for each process.
+
+    The page of a killed process remains until the plugin starts again on this server. A page that changes during each of 100 readings is
+    left out.
+    """
     pages: list[Page] = []
     for file in sorted(folder.glob("railweave-net-*")):
         for _ in range(_TRIES):
@@ -255,7 +261,7 @@ def examine(plan: HostFile, raw: Mapping[str, Any], machine: Machine, variables:
 
 
 def speeds(raw: Mapping[str, Any], machine: Machine) -> list[Verdict]:
-    """Return a finding for each NIC: an error if it is slower than designed or its rate cannot be read."""
+    """Return a finding for each NIC: an error if it is slower than designed or its rate cannot be read. ``raw`` is the content of ``host.json``."""
     verdicts: list[Verdict] = []
     for nic in raw.get("nics", []):
         rdma, wanted = nic.get("rdma", ""), nic.get("speed_gbps")
@@ -308,7 +314,10 @@ def _gpu_memory(machine: Machine) -> Verdict:
 
 
 def timeout(raw: Mapping[str, Any], variables: Mapping[str, str]) -> list[Verdict]:
-    """Return a finding if the job sets NCCL_IB_TIMEOUT: an error if the NIC stops retrying before the fabric can reroute."""
+    """Return a finding if the job sets NCCL_IB_TIMEOUT: an error if the NIC stops retrying before the fabric can reroute, else a warning.
+
+    ``raw`` is the content of ``host.json``, and ``variables`` the job's environment.
+    """
     given = variables.get("NCCL_IB_TIMEOUT", "")
     if not given.isdigit():
         return []

@@ -133,7 +133,7 @@ def rocm_state(bare: Bare) -> State:
 
 
 def nvidia_file(bare: Bare) -> str:
-    """Return the file name of NVIDIA's driver installer."""
+    """Return the file name of NVIDIA's driver installer, with ``*`` for the release if the design requires none."""
     return f"NVIDIA-Linux-{platform.machine()}-{wanted_driver(bare) or '*'}.run"
 
 
@@ -149,7 +149,7 @@ def cuda_folder(bare: Bare) -> str:
 
 
 def cuda_state(bare: Bare) -> State:
-    """Return ``done`` if the folder of the CUDA release has the compiler, with its uninstaller or from a package."""
+    """Return ``done`` if the folder of the CUDA release has the compiler, and its uninstaller or a package as its origin; else ``to do``."""
     compiler = f"{cuda_folder(bare)}/bin/nvcc"
     tools = bare.machine.names(f"{cuda_folder(bare)}/bin")
     there = {"nvcc", "cuda-uninstaller"} <= set(tools)
@@ -228,7 +228,10 @@ def _peer_memory_clients(machine: Machine) -> set[str]:
 
 
 def broadcom_state(bare: Bare) -> State:
-    """Return the state of Broadcom's drivers, of the module for peer memory (AMD GPUs), and of the NICs' firmware."""
+    """Return the state of Broadcom's software: ``done``, or ``to do`` with the first of these parts that lacks or has a wrong version.
+
+    The parts are the two kernel modules, the module for peer memory (only with AMD GPUs), and the NICs' firmware.
+    """
     _addresses(bare, "bnxt_en")
     drivers = bare.versions("nic_driver")
     for module in ("bnxt_en", "bnxt_re"):
@@ -253,7 +256,7 @@ def _broadcom_folder(bare: Bare) -> str:
 
 
 def broadcom_file(bare: Bare) -> str:
-    """Return the file name of Broadcom's release."""
+    """Return the file name of Broadcom's release, with ``*`` for the number of the release if the design requires none."""
     return f"bcm_{bare.version('broadcom-nic') or '*'}.tar.gz"
 
 
@@ -290,7 +293,7 @@ def broadcom_inverse(bare: Bare) -> list[Command]:
 
 
 def ofed_file(bare: Bare) -> str:
-    """Return the file name of NVIDIA's OFED."""
+    """Return a pattern of the file name of NVIDIA's OFED, with ``*`` for the release if the design requires none."""
     return f"MLNX_OFED_LINUX-{bare.version('mlnx-ofed') or '*'}-*.tgz"
 
 
@@ -313,7 +316,7 @@ def ofed_commands(bare: Bare) -> list[Command]:
 
 
 def nvidia_firmware_state(bare: Bare) -> State:
-    """Return ``done`` if all NICs of NVIDIA have the required firmware."""
+    """Return ``done`` if all NICs of NVIDIA have the required firmware, otherwise ``to do`` with the NICs that differ."""
     _addresses(bare, "mlx5_core")
     different = _firmware(bare, "mlx5_core")
     return State(TO_DO, "; ".join(different)) if different else State(DONE, "firmware")
@@ -353,7 +356,7 @@ def other_state(bare: Bare) -> State:
 def _dkms_conflicts(bare: Bare) -> dict[str, list[str]]:
     """Return the DKMS modules that must not be installed together with netxtreme-peer-mem (Thor2 guide, section 2.2.2).
 
-    The values are the kernels for which DKMS has installed each module.
+    Each key is a module and its version, such as ``bnxt_en/1.10``. Its value lists the kernels for which DKMS has installed the module.
     """
     if not bare.has_nic("bnxt_en") or not bare.machine.has("dkms"):
         return {}
@@ -413,7 +416,7 @@ def peer_module(bare: Bare) -> str:
 
 
 def peer_memory_state(bare: Bare) -> State:
-    """Return ``done`` if NICs can access GPU memory: through a loaded module, the kernel itself, or dma-buf."""
+    """Return ``done`` if NICs can access GPU memory, through a loaded module, the kernel itself, or dma-buf; otherwise ``to do``."""
     module = peer_module(bare)
     if bare.machine.names(f"/sys/module/{module}"):
         return State(DONE, f"{module} is loaded")
@@ -433,7 +436,10 @@ def _grub_words(bare: Bare) -> str:
 
 
 def boot_state(bare: Bare) -> State:
-    """Return the state of the planned kernel parameters: in effect, set for the next start, or not set."""
+    """Return the state of the planned kernel parameters: ``done`` if they are in effect, otherwise ``to do``.
+
+    If they are already set for the next start, only a restart is left to do. In an image, this counts as ``done``.
+    """
     wanted = bare.plan.command_line
     running = (bare.machine.text("/proc/cmdline") or "").split()
     if not bare.image and all(word in running for word in wanted):
@@ -512,7 +518,7 @@ def acs_texts(bare: Bare) -> dict[str, tuple[str, int]]:
 
 
 def acs_state(bare: Bare) -> State:
-    """Return ``done`` if the script and the service that turn ACS off are installed and enabled."""
+    """Return ``done`` if the script and the service that turn ACS off are installed and the service is enabled, otherwise ``to do``."""
     texts = acs_texts(bare)
     have = {path: bare.machine.text(path) for path in (ACS_SCRIPT, ACS_UNIT)}
     old = [path for path, text in have.items() if text is None or (texts and text != texts[path][0].strip())]

@@ -50,7 +50,7 @@ class State:
 
 @dataclass(frozen=True)
 class Command:
-    """A command, and the folder in which it runs. If the folder is empty, the command can run in any folder."""
+    """A command as its words, and the folder in which it runs. If the folder is empty, the command can run in any folder."""
 
     words: tuple[str, ...]
     folder: str = ""
@@ -279,7 +279,7 @@ def _package_versions(bare: Bare, names: Sequence[str]) -> dict[str, str]:
 
 
 def _package_file(bare: Bare, name: str, version: str = "") -> str:
-    """Return a pattern of the file name that a package has in its distribution."""
+    """Return a pattern of the file name that a package has in its distribution. An empty ``version`` means any version."""
     if bare.family == "apt":
         return f"{name}_{version}*.deb"
     return f"{name}-{version or '[0-9]'}*.rpm" if not name[-1].isdigit() and bare.kernel not in name else f"{name}*.rpm"
@@ -370,7 +370,7 @@ def package_step(
 
 
 def installed_state(bare: Bare, names: list[str]) -> State:
-    """Return ``done`` if all packages are installed."""
+    """Return ``done`` if all packages are installed, otherwise ``to do`` with the missing ones."""
     absent = _absent(bare, names)
     if absent:
         return State(TO_DO, f"{len(absent)} of {len(names)} packages are not installed: {', '.join(absent)}")
@@ -378,7 +378,7 @@ def installed_state(bare: Bare, names: list[str]) -> State:
 
 
 def kernel_state(bare: Bare, names: list[str]) -> State:
-    """Return ``done`` if the wanted kernel is installed and runs."""
+    """Return ``done`` if the wanted kernel is installed and runs, otherwise ``to do``. In an image, an installed kernel need not run."""
     absent = _absent(bare, names)
     if absent:
         return State(TO_DO, f"not installed: {', '.join(absent)}")

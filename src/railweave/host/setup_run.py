@@ -141,7 +141,7 @@ def _row(step: SetupStep, bare: Bare, book: Journal) -> Row:
 
 
 def rows(asked: Namespace) -> tuple[Bare, list[Row]]:
-    """Return the server and its steps with their states."""
+    """Return the server to set up, and its steps with their states. ``asked`` has the options of the command."""
     bare, book = look(asked), journal.load(asked.state_file)
     bare.family  # noqa: B018 - refuses an unknown distribution before anything else
     return bare, [_row(step, bare, book) for step in chosen(asked.only, asked.skip) if step.applies(bare)]
@@ -397,9 +397,10 @@ def run_command(state_file: Path, root: Path | None, lock: int, command: Command
 
 
 def _checked(asked: Namespace) -> dict[str, Any]:
-    """Run all checks of `railweave host check`. Return the exit code, the number of results by verdict, the failed IDs and a summary.
+    """Run all checks of `railweave host check`, and return their result as data for JSON.
 
-    Checks whose values could not be read do not count as failed.
+    The keys are ``exit_code``, ``counts`` (results by verdict), ``failed`` (ids of failed checks) and ``text`` (a summary). Checks whose
+    values could not be read do not count as failed.
     """
     looked = checking.looked_at(asked, None)
     results = running.run(looked, running.chosen(()))
@@ -422,7 +423,12 @@ def undo(
     say: Callable[[str], None],
     chosen: Callable[[StepRecord], bool] = lambda _: True,
 ) -> list[str]:
-    """Undo the recorded steps for which ``chosen`` returns True, the last one first, and return their names.
+    """Undo the recorded steps for which ``chosen`` returns True, the last one first. Return their names, each with what was left in place.
+
+    - ``state_file``: the path of the journal.
+    - ``root``: the root folder of an image; None for this server.
+    - ``lock``: the descriptor of the locked file, which commands inherit.
+    - ``say``: a function that prints a line of progress.
 
     Raises HostError if a command fails. The step and those before it then stay in the journal, so that a second run
     can continue.
@@ -457,7 +463,10 @@ def undo(
 
 
 def _changed_since(record: StepRecord, root: Path | None, path: str) -> bool:
-    """Return True if a file that a step wrote has been changed or removed since. ``record`` is the step's record in the journal."""
+    """Return True if a file that a step wrote has been changed or removed since.
+
+    ``record`` is the step's record in the journal. ``root`` is the root folder of an image; None for this server.
+    """
     texts = [text for written, text in record.written if written == path]
     now = files.read(_at(root, path))
     return bool(texts) and now not in {*texts, dict(record.files)[path]}

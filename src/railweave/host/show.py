@@ -30,7 +30,7 @@ _DOUBTFUL = ("tentative", "dadfailed", "deprecated", "temporary")
 
 
 def state_document(machine: Machine) -> dict[str, Any]:
-    """Return the state of this server as data for JSON.
+    """Return the state of this server as data for JSON: links, addresses, rules, routes, neighbors, firewall, GIDs, RDMA ports and LLDP.
 
     If LLDP neighbors cannot be read, ``lldp`` is None, and ``notes`` has the reason. Any other value that cannot be read is None. Raises
     HostError if the command ``ip`` fails.
@@ -147,7 +147,7 @@ def _address(dev: str, shown: dict[str, Any]) -> dict[str, Any]:
 
 
 def _rdma(machine: Machine, device: str, port: int) -> dict[str, Any]:
-    """Return the state and rate of an RDMA port, as sysfs shows them, and all its counters."""
+    """Return the state, rate and counters of an RDMA port, as sysfs shows them, as data for JSON."""
     at = f"{gids.DEVICES}/{device}/ports/{port}"
     counters = {
         name: number
@@ -225,7 +225,10 @@ def commands(plan: HostFile, changes: Changes, names_file: object) -> str:
 
 
 def document(plan: HostFile, states: list[NicState], changes: Changes) -> dict[str, Any]:
-    """Return the state of the NICs and the planned changes as data for JSON."""
+    """Return the state of the NICs (``nics``) and the planned changes as data for JSON.
+
+    Each of the ``commands`` is a list of words. ``table_names`` is the new text of the file of table names; None if it stays unchanged.
+    """
     return {
         "host": plan.host,
         "nics": [

@@ -33,7 +33,7 @@ class Stray:
     - ``remedy``: the command that fixes it.
     - ``certain``: False if only some packets are diverted, for example packets that a program marks.
     - ``table``: the planned table whose packets are diverted.
-    - ``place``: ``Rule.place`` or ``Route.place``; empty for a neighbor.
+    - ``place``: the packets that the rule or route matches, as in ``Rule.place`` or ``Route.place``; empty for a neighbor.
     - ``dev``: the device of a neighbor.
     """
 

@@ -55,7 +55,7 @@ class Point:
 
 @dataclass(frozen=True)
 class Dot:
-    """A circle at (``x``, ``y``) in a chart of dots. ``kind`` is its CSS class; a dot of the kind ``front`` is larger."""
+    """A circle at (``x``, ``y``) in a chart of dots, with a tooltip. ``kind`` is its CSS class; a dot of the kind ``front`` is larger."""
 
     x: float
     y: float
@@ -404,7 +404,8 @@ def _targets(
 ) -> list[str]:
     """Return invisible boxes, one for each axis position. Each has a tooltip with the values of all lines at that position.
 
-    ``several`` are the lines, and ``across`` converts positions to pixels.
+    ``several`` are the lines, ``unit`` is the unit of their values, and ``height`` is the height of the drawing. ``across`` converts
+    positions to pixels.
     """
     xs = [across(x) for x in axis.places]
     parts: list[str] = []

@@ -1,4 +1,4 @@
-"""The hues and dash patterns of path colors in drawings.
+"""The hues and dash patterns of path colors (classes of uplinks) in drawings.
 
 An operator who names a path color ``red`` expects it to be red. So a name that is a CSS color determines the hue, and every other
 name gets the next free hue. The shades are readable on paper and on a dark screen, and readers with color-vision deficiency can
@@ -47,11 +47,11 @@ TURN = ("blue", "orange", "green", "magenta", "brown", "sky", "purple")
 """The hues for names that are not CSS colors, in the order in which they are used."""
 
 DASHES = ("", "7 3", "2 3", "9 3 2 3")
-"""The dash patterns (SVG ``stroke-dasharray``) of the lines for the first, second and further path colors of one hue."""
+"""The dash patterns (SVG ``stroke-dasharray``) of lines: for the first, second and further path colors (classes of uplinks) of one hue."""
 
 
 class Color(Protocol):
-    """A path color: its name, and its index in the fabric."""
+    """A path color (a class of uplinks): its name, and its index in the fabric."""
 
     @property
     def index(self) -> int:
@@ -65,7 +65,7 @@ class Color(Protocol):
 
 
 class Fabric(Protocol):
-    """A fabric: its name, and its path colors."""
+    """A fabric: its name, and its path colors (classes of uplinks)."""
 
     @property
     def name(self) -> str:
@@ -89,7 +89,7 @@ class Network(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Stroke:
-    """The drawing style of one path color: its CSS class, shades and dashes."""
+    """The drawing style of one path color (class of uplinks): its CSS class, its shades on light and dark pages, and its dash pattern."""
 
     css_class: str
     light: str
@@ -98,7 +98,7 @@ class Stroke:
 
 
 def strokes(colors: Sequence[Color], fabric: int) -> dict[int, Stroke]:
-    """Return the drawing style of every path color of a fabric, by ``Color.index``.
+    """Return the drawing style of every path color (class of uplinks) of a fabric, by ``Color.index``.
 
     ``fabric`` is the fabric's position in the network, from 1.
     """
@@ -119,12 +119,12 @@ def strokes(colors: Sequence[Color], fabric: int) -> dict[int, Stroke]:
 
 
 def network_strokes(network: Network) -> dict[str, dict[int, Stroke]]:
-    """Return the drawing style of every path color of a network: by fabric name, then by ``Color.index``."""
+    """Return the drawing style of every path color (class of uplinks) of a network: by fabric name, then by ``Color.index``."""
     return {fabric.name: strokes(fabric.colors, place) for place, fabric in enumerate(network.fabrics, 1)}
 
 
 def stroke_rules(all_strokes: dict[str, dict[int, Stroke]]) -> str:
-    """Return the CSS rules of all path colors, for light and dark pages.
+    """Return the CSS rules of all path colors (classes of uplinks), for light and dark pages.
 
     The classes have the numbers of fabric and color: ``.k1-2`` for a line, ``.s1-2`` for a swatch. ``all_strokes`` is the result of
     ``network_strokes``.
@@ -143,7 +143,7 @@ def stroke_rules(all_strokes: dict[str, dict[int, Stroke]]) -> str:
 
 
 def swatch_class(stroke: Stroke) -> str:
-    """Return the CSS class of a path color's swatch, a small area in its color."""
+    """Return the CSS class of the swatch (a small colored area) of a path color, from the color's drawing style."""
     return "s" + stroke.css_class[1:]
 
 

@@ -26,7 +26,7 @@ NOTHING = "–"
 class Column(NamedTuple):
     """A column. ``kind`` sets the style of its cells: numbers are right-aligned, others left-aligned; ``mono`` uses a monospaced font.
 
-    ``key`` is the column's name in CSV and JSON. Without a key, the title is used.
+    ``when`` is the kind for times and durations. ``key`` is the column's name in CSV and JSON. Without a key, the title is used.
     """
 
     title: str
@@ -181,7 +181,7 @@ def joined(head: Column, tables: Sequence[tuple[str, Table]]) -> Table:
 
 
 def formatted(value: float | None, form: str = ",.1f") -> Cell | None:
-    """Return a cell with a number and its text in the format ``form``. Return None for None."""
+    """Return a table cell with a number and its text in the Python format ``form``. Return None if the number is None."""
     return None if value is None else Cell(value, format(value, form))
 
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 def note(name: str, fault: str, why: str, fix: str = "") -> Rule:
     """Return the rule (a kind of finding) for a part of the design that a system lacks without harm, or expresses differently.
 
-    Its severity is ``info``.
+    Its severity is ``info``. ``name`` is the rule's id, and ``fault``, ``why`` and ``fix`` are its texts: fault, reason and remedy.
     """
     return Rule(name, "info", "rendering", fault, why, fix)
 
@@ -31,7 +31,7 @@ def note(name: str, fault: str, why: str, fix: str = "") -> Rule:
 def warning(name: str, fault: str, why: str, fix: str = "") -> Rule:
     """Return the rule (a kind of finding) for a part of the design that a system lacks, or that was never tried on the system.
 
-    Its severity is ``warning``.
+    Its severity is ``warning``. ``name`` is the rule's id, and ``fault``, ``why`` and ``fix`` are its texts: fault, reason and remedy.
     """
     return Rule(name, "warning", "rendering", fault, why, fix)
 

@@ -54,7 +54,8 @@ def rule(
     """Return the ``addressing`` values of a fabric file that produce all the given prefixes, or None if no values produce them.
 
     The result is a pool with bit fields if possible, otherwise a pool with a formula. ``cuts`` are the server prefixes.
-    ``pools`` are the prefixes that the leaves' policies accept; they are tried first as the pool.
+    ``pools`` are the prefixes that the leaves' policies accept; they are tried first as the pool. ``routed`` is True if
+    the links to servers are routed, and ``tenants`` is True if the fabric has tenants.
     """
     lengths = {cut.prefix.length for cut in cuts}
     if len(lengths) != 1:
@@ -85,9 +86,9 @@ def rule(
 def with_own_pools(cuts: Sequence[NumberedPrefix], tenants: Mapping[int, str], *, routed: bool) -> dict[str, list[str]]:
     """Return, by tenant name, the address pools of each tenant that cannot share a pool with the other tenants.
 
-    ``cuts`` are the server prefixes of all tenants. ``tenants`` maps each tenant's number to its name. Tenants are tried in
-    the order of their numbers. A tenant gets its own pools if no pool with bit fields or a formula covers its prefixes together
-    with the prefixes of the earlier tenants.
+    ``cuts`` are the server prefixes of all tenants. ``tenants`` maps each tenant's number to its name. ``routed`` is True if the
+    links to servers are routed. Tenants are tried in the order of their numbers. A tenant gets its own pools if no pool with bit
+    fields or a formula covers its prefixes together with the prefixes of the earlier tenants.
     """
     families = sorted({cut.prefix.family for cut in cuts})
     together: set[int] = set()
@@ -108,7 +109,10 @@ def with_own_pools(cuts: Sequence[NumberedPrefix], tenants: Mapping[int, str], *
 
 
 def _own_pool(cuts: Sequence[NumberedPrefix], *, routed: bool) -> str:
-    """Return a pool from which default bit fields with only the stripe and the rail produce a tenant's prefixes, or "" if none exists."""
+    """Return a pool that gives a tenant's prefixes (``cuts``) with default bit fields, or "" if no pool does.
+
+    The bit fields contain no tenant number. ``routed`` is True if the links to servers are routed.
+    """
     lengths = {cut.prefix.length for cut in cuts}
     around = _common(cuts)
     for bits in range(around.prefixlen, 7, -1) if len(lengths) == 1 else ():
@@ -323,7 +327,7 @@ def addressing(
 def _gateway_host(draft: Draft, part: dict[str, Any], gateways: Sequence[tuple[str, Gateway]], family: Family) -> None:
     """Write ``gateway_host``, the most common host number of the gateway addresses, if it differs from the default.
 
-    ``part`` is the section of the file to write to. Only addresses of ``family`` count.
+    ``part`` is the section of the file to write to. ``gateways`` are (leaf name, gateway). Only addresses of ``family`` count.
     """
     hosts = Counter(
         int(ipaddress.ip_address(str(address.address))) - int(ipaddress.ip_network(str(address.prefix)).network_address)

@@ -149,7 +149,7 @@ def nothing_of(name: str, read: DeviceConfig, trees: Mapping[str, ConfigTree] | 
 
 
 def _moved(lines: Iterable[str], ports: Mapping[str, str]) -> dict[str, str]:
-    """Return a map from each statement that names a renamed port to the same statement with the new port name.
+    """Return a map from each statement in ``lines`` that names a renamed port to the same statement with the new port name.
 
     ``ports`` maps old port names to new port names.
     """
@@ -499,7 +499,8 @@ def _with_extra(
     """Return (files, design, lock) with shared statements added under ``extra``, or None if nothing useful can be added.
 
     A statement is added to a role if all switches of the role have it and the design lacks it. The result is None if the
-    additions make the fabric file invalid, or if the new design reproduces fewer statements.
+    additions make the fabric file invalid, or if the new design is not closer to the saved configurations than ``scores``.
+    ``trees`` holds the saved statements by switch and file.
     """
     document = copy.deepcopy(fabric_files.document)
     added = False
@@ -591,7 +592,10 @@ def _design(fabric_files: Files) -> tuple[Network, Lock]:
 
 
 def _settled(fabric_files: Files, configs: Mapping[str, DeviceConfig]) -> tuple[Network, Lock, Files]:
-    """Return (design, lock, files). Fields whose defaults contradict the configurations are first set in the files."""
+    """Return (design, lock, files) of a reconstructed fabric file.
+
+    If the defaults of ``maximum_ecmp`` or ``path_color`` contradict the configurations, the file first gets these two fields.
+    """
     network, lock = _design(fabric_files)
     changed = False
     for fabric in network.fabrics:

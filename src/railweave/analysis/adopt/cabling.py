@@ -39,8 +39,9 @@ def link_addresses(
     """Write the pool of link addresses into the draft (the reconstructed fabric file), if links have addresses.
 
     Return the link ports whose addresses the pool does not produce, as (switch, port). ``lower`` holds the lower ends of all
-    links, also as (switch, port). The pool and the number of the lower switch and of its port determine an address. Links
-    from spines to higher tiers use the second half of the pool. Links between routers of two sites use the last quarter.
+    links, also as (switch, port), and ``model`` the model of each switch. A link's addresses follow from the pool, the number of
+    its lower switch, and the port there. Links from spines to higher tiers use the second half of the pool. Links between
+    routers of two sites use the last quarter.
     """
     tiers = [
         shape.numbers,
@@ -145,9 +146,9 @@ def _candidates(model: str, taken: Sequence[LinkPort], links: int) -> Iterator[d
 
 
 def _gives(model: str, given: dict[str, object], taken_port: LinkPort, links: int) -> bool:
-    """Return True if a design with the port range ``given`` would put this link on the same port, with the same breakout.
+    """Return True if a design with the port range ``given`` would put the link of ``taken_port`` on the same port and breakout channel.
 
-    ``links`` is the number of parallel links to each neighbor.
+    ``given`` has the keys of the fabric file. ``links`` is the number of parallel links to each neighbor.
     """
     hardware = catalog().switches[model]
     ports = PortRange.model_validate(given)
@@ -276,7 +277,8 @@ def _ranges(
 ) -> list[LinkPort]:
     """Write the port range of a role, and overrides for switches that differ from it. Return the ports that no range covers.
 
-    ``kind`` is the range's key in the fabric file. ``taken`` holds the ports with links, by switch.
+    ``kind`` is the range's key in the fabric file. ``taken`` holds the ports with links, by switch. ``model`` is the model of each
+    switch. ``links`` is the number of parallel links to each neighbor.
     """
     by_model: dict[str, list[LinkPort]] = defaultdict(list)
     for device, device_ports in taken.items():

@@ -55,7 +55,7 @@ def common_start(names: Sequence[str]) -> str:
 
 
 def given(value: object, default: BaseModel) -> dict[str, Any]:
-    """Return the fields of ``value``, for example of BFD timers, that differ from the fabric file's defaults, by field name."""
+    """Return the fields of ``value`` (for example, BFD timers) that differ from ``default``, the fabric file's defaults, by field name."""
     changed: dict[str, Any] = {}
     for part_field in dataclasses.fields(value):  # type: ignore[arg-type]
         if not hasattr(default, part_field.name):

@@ -89,7 +89,10 @@ def as_numbers(
 
 
 def _accepted(draft: Draft, asns: set[int], configs: Mapping[str, DeviceConfig]) -> list[tuple[int, int]]:
-    """Return the AS number ranges that switches accept from neighbors and that contain any of ``asns``, the most common range first."""
+    """Return the AS number ranges that switches accept from neighbors, as (first, last), the most common range first.
+
+    Only ranges of several numbers that contain one of ``asns`` are returned.
+    """
     ranges = [
         asn_range
         for name in draft.switches
@@ -379,9 +382,10 @@ def files(name: str, configs: Mapping[str, DeviceConfig], lldp: Lldp, given: Map
 
 
 def _name_secrets(part: dict[str, Any], at: tuple[str, ...]) -> None:
-    """Give a name to each secret whose value the saved configuration hides.
+    """Give a name to each secret in ``part`` whose value the saved configuration hides.
 
-    The name is the secret's path in the file. The operator supplies the value under this name with ``build --secrets``.
+    ``part`` is a section of the fabric file, and ``at`` its key path. The name is the secret's path in the file. The operator
+    supplies the value under this name with ``build --secrets``.
     """
     for key, value in part.items():
         if isinstance(value, dict):
@@ -476,7 +480,10 @@ def _fabric(
 def _equipment(
     draft: Draft, tiers: Mapping[RoleName, Sequence[str]], configs: Mapping[str, DeviceConfig], model: Mapping[str, str]
 ) -> None:
-    """Write the model, operating system and release of each role, and overrides for the switches that differ from their role."""
+    """Write the model, operating system and release of each role, and overrides for the switches that differ from their role.
+
+    ``tiers`` holds the switches by role, and ``model`` each switch's model.
+    """
     for role, names in tiers.items():
         kinds = {name: (model[name], configs[name].nos, configs[name].release) for name in names}
         most = Counter(kinds.values()).most_common(1)[0][0]

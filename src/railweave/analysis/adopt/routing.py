@@ -97,7 +97,7 @@ def color_name(community: str) -> str:
 def underlay(draft: Draft, configs: Mapping[str, DeviceConfig]) -> None:
     """Write the section ``underlay`` (BGP or IS-IS, with timers and BFD) of the reconstructed fabric file.
 
-    It gets the settings that most switches have.
+    The section gets the settings that most switches have.
     """
     made: list[dict[str, Any]] = []
     for name in draft.switches:
@@ -211,7 +211,10 @@ def group_names(
     configs: Mapping[str, DeviceConfig],
     tiers: Mapping[RoleName, list[str]],
 ) -> None:
-    """Write ``naming.bgp_group`` of the reconstructed fabric file, if the names of BGP groups follow a pattern of role and color."""
+    """Write ``naming.bgp_group`` of the reconstructed fabric file, if the names of BGP groups follow a pattern of role and color.
+
+    ``leaf_colors`` holds the path colors of each leaf, and ``tiers`` the switches by role.
+    """
     role_of = {name: role for role, names in tiers.items() for name in names}
     seen: list[tuple[str, str, str]] = []
     for name in draft.switches:

@@ -30,7 +30,8 @@ def upper_order(
 ) -> list[str]:
     """Return the switches of ``upper``, a tier, in the order of the ports on the tier below (``lower``) that connect to them.
 
-    The lowest such port counts. Ties are sorted by AS number, then by name.
+    The lowest such port counts. Ties are sorted by AS number, then by name. ``places`` holds the position of each port on its
+    switch, by (switch, port).
     """
     first: dict[str, tuple[int, int]] = {}
     for end, there in wiring.between(lower, upper):
@@ -61,7 +62,7 @@ def pods_of(
 def by_plane(supers: Sequence[str], wiring: Wiring, spines: Sequence[str], pods: int) -> list[str]:
     """Return the super-spines (``supers``) in the order of their planes.
 
-    Super-spines of plane N have links to the spine with the number N in each pod.
+    Super-spines of plane N have links to the spine with the number N in each pod. ``pods`` is the number of pods.
     """
     each = max(1, len(spines) // pods)
     number = {name: at % each for at, name in enumerate(spines)}
@@ -70,7 +71,7 @@ def by_plane(supers: Sequence[str], wiring: Wiring, spines: Sequence[str], pods:
 
 
 def unlike_pods(stripes: Sequence[Stripe], pods: Sequence[Sequence[str]]) -> Iterator[str]:
-    """Yield notes on differences between pods that a design cannot express.
+    """Yield notes on differences between pods that a design cannot express. ``pods`` holds the spines of each pod.
 
     In a design, all pods are equal in size. The stripes of a pod have consecutive numbers, because stripe numbers
     determine pod numbers.
@@ -175,7 +176,8 @@ def number(
 ) -> None:
     """Sort stripes and set their numbers (``slot``): first by pod, then by their ports on the spines.
 
-    Gaps between the stripes' AS numbers become gaps between their numbers.
+    Gaps between the stripes' AS numbers become gaps between their numbers. ``places`` holds the position of each port on its
+    switch, by (switch, port).
     """
     leaves = [leaf for stripe in stripes for leaf in stripe.leaves]
     on_spines: dict[str, tuple[int, int]] = {}
@@ -209,7 +211,7 @@ def place_servers(
 ) -> None:
     """Number the servers of each stripe, in the order of their ports on the stripe's first leaf.
 
-    ``servers`` maps leaf ports to NICs.
+    ``servers`` maps leaf ports to NICs. ``places`` holds the position of each port on its switch, by (switch, port).
     """
     for stripe in stripes:
         keys: dict[str, tuple[int, int]] = {}
@@ -359,11 +361,15 @@ class Shape:
     """The structure of a fabric.
 
     - ``rails``: the number of rails of a server.
-    - ``links``: the number of parallel links from a leaf to each spine.
     - ``spines`` and ``super_spines``: in the order of their numbers, pod by pod.
+    - ``links``: the number of parallel links from a leaf to each spine.
+    - ``super_links``: the number of parallel links from a spine to each switch above it.
+    - ``link_speed``: the most common speed of links between leaves and spines, in Gb/s.
+    - ``places``: the position of each port on its switch, by (switch, port).
     - ``pods``: the number of pods.
     - ``routers`` and ``across``: the routers that connect sites, and the links between sites. With such links, the
       spines of each site are a pod.
+    - ``notes``: sentences about facts that a design cannot express.
     """
 
     stripes: list[Stripe]
@@ -387,12 +393,12 @@ class Shape:
 
     @property
     def per_stripe(self) -> int:
-        """The number of leaves in a stripe."""
+        """The number of leaves in the largest stripe."""
         return max(len(stripe.leaves) for stripe in self.stripes)
 
     @property
     def stripes_per_pod(self) -> int:
-        """The number of stripes that share one set of spines."""
+        """The number of stripes divided by the number of pods, rounded up. The stripes of a pod share one set of spines."""
         return -(-len(self.stripes) // self.pods)
 
     @property

@@ -60,7 +60,7 @@ def across_sites(
     """Return the switches and links that connect the sites of a fabric. Return None unless every site is connected to every other site.
 
     Sites are connected by ``routers`` above the spines of each pod, or by leaves if there are no spines. ``pods`` holds the
-    spines of each pod.
+    spines of each pod. ``places`` holds the position of each port on its switch, by (switch, port).
     """
     sites: list[list[str]]
     if routers:

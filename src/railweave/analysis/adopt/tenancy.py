@@ -154,7 +154,7 @@ def loopbacks(draft: Draft, configs: Mapping[str, DeviceConfig], local: Sequence
 
 
 def _pool(start: int, family: str, local: Sequence[str]) -> str:
-    """Return the pool that starts at an address: a prefix of ``local`` that starts there, or else a pool of the default length.
+    """Return the pool that starts at an address: a prefix of ``local`` with this start, or else a pool of the default length.
 
     ``start`` is the address as an integer. The pool is smaller than the default if ``start`` is not aligned to that length.
     """
@@ -282,7 +282,7 @@ def _leaks(made: Mapping[str, dict[str, Any]], vrf: Vrf, senders: Mapping[str, V
     """Write ``leaks`` of a tenant: the tenants with which it exchanges prefixes.
 
     Two tenants exchange prefixes if each imports the other tenant's routes. The pair is written only for the tenant with
-    fewer import targets. ``senders`` maps an export target to its VRF.
+    fewer import targets. ``made`` holds the tenants' sections. ``senders`` maps an export target to its VRF.
     """
     own_target = vrf.export_targets[0]
     for target in vrf.import_targets:

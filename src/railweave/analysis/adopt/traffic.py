@@ -104,9 +104,10 @@ def only_lossy(whole: Mapping[str, Any], role_qos: Mapping[str, Any], config: De
 
 
 def _form(pair: tuple[TrafficClass, object]) -> object:
-    """Return a text that is equal for equal traffic classes with equal ECN marking, whatever the classes' names.
+    """Return a key that is equal for two pairs if their traffic classes and ECN thresholds are equal. The classes' names do not count.
 
-    Thresholds are taken from only one of the two places that may hold them.
+    ``pair`` is (class, ECN thresholds from the switch's own marking settings, or None). Only without these settings does the
+    class's ``ecn`` count; its thresholds in bytes are then ignored.
     """
     traffic_class, marking = pair
     return repr(

@@ -114,7 +114,10 @@ def _is_server_port(port: Interface) -> bool:
 
 
 def _by_subnet(ports: Mapping[str, Mapping[str, Interface]], evidence: _Evidence) -> None:
-    """Connect two ports if they are the only two with addresses in a subnet."""
+    """Record a link between two ports in ``evidence`` if they are the only two ports with addresses in a subnet.
+
+    ``ports`` holds the interfaces by device and name.
+    """
     owners: dict[str, list[End]] = defaultdict(list)
     for device, interfaces in ports.items():
         for interface in interfaces.values():

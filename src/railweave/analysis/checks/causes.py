@@ -124,9 +124,10 @@ def causes(
 
 
 def _unexplained(file: str, designed: str, actual: str, differing: Iterable[FieldDifference]) -> list[Cause]:
-    """Return a cause for fields that differ although all statements are equal, or an empty list if only the order of names differs.
+    """Return a cause for fields that differ although all statements are equal. Return an empty list if only the order of names differs.
 
-    The cause has the first line that differs.
+    ``differing`` holds the fields that differ. ``designed`` and ``actual`` are the two texts of the file. The cause has the first line
+    that differs.
     """
     fields = tuple(difference for difference in differing if not _ORDER_OF_NAMES.fullmatch(difference.field))
     if not fields:
@@ -255,7 +256,7 @@ def statement(step: Step, node: Node) -> str:
 
 
 def _distinct_texts(old: Step, new: Step, words: str) -> tuple[str, str]:
-    """Return (old text, new text) for a changed statement that itself is equal on both sides, so that only its children differ.
+    """Return (old text, new text) for a statement whose own text is equal on both sides but whose children differ.
 
     Each text is the first child that the other side lacks, preceded by its parent statements. If there is no such child, the
     text is ``words``.

@@ -83,7 +83,8 @@ def _said(value: object) -> str:
 def _line(located: LocatedValue, place: Sequence[str]) -> int:
     """Return the line of a field in a JSON text, or of its innermost existing parent.
 
-    ``place`` is the key path of the field. List elements are named as in ``model.device.fields``.
+    ``located`` is the text's value with line numbers. ``place`` is the key path of the field. List elements are named as in
+    ``model.device.fields``.
     """
     at = located
     for name in place:

@@ -166,9 +166,9 @@ LOGINS_BY_HAND = (
     "run `passwd admin` on each of these switches; make users with useradd, or by `railweave deploy ztp`, which makes "
     "those of `management` and leaves admin as it is"
 )
-"""The remedy on a system whose configuration cannot contain users."""
+"""The remedy of ``no-login`` on a system whose configuration cannot contain users."""
 USERS_ONLY = "set `management: {users: {NAME: {password: secret:NAME-hash}}}`"
-"""The remedy if no operating system of the network has a root password."""
+"""The remedy of ``no-login`` if no operating system of the network has a root password."""
 
 
 @check(

@@ -61,7 +61,7 @@ class DeviceCheck:
 
     @property
     def findings(self) -> list[Finding]:
-        """All findings about the texts."""
+        """All findings about the device's files: unreadable files, then statements that differ from the design."""
         return [*self.unreadable, *(finding for _, finding in self.causes)]
 
 

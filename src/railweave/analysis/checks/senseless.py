@@ -49,7 +49,10 @@ class Bound:
     value: Callable[[Any], float | None] | None = None
 
     def broken(self, record: object, buffer_bytes: float) -> str:
-        """Return a message with the value and the bound that it violates. Return "" if the value is within the bounds."""
+        """Return a message with the value and the bound that it violates. Return "" if the value is within the bounds.
+
+        ``record`` is the object with the field. ``buffer_bytes`` is the size of the device's packet buffer.
+        """
         value = getattr(record, self.name) if self.value is None else self.value(record)
         if value is None:
             return ""

@@ -44,7 +44,7 @@ class Subject:
 
     @staticmethod
     def of(network: Network) -> Subject:
-        """Return the subject of a check of a network's own design."""
+        """Return the subject (the network to check, with its configurations) for a check of a network's own design."""
         return Subject(network, {switch.name: device_config(network, switch.name) for switch in network.switches})
 
     @cached_property
@@ -84,7 +84,7 @@ class Subject:
 
     @cached_property
     def remote(self) -> dict[str, Remote]:
-        """The prefixes that each leaf must reach, by leaf: server prefixes on other leaves of its fabric, rail plane and tenant."""
+        """The prefixes that each leaf must reach, by leaf: server prefixes on other leaves of the same fabric, plane and tenant."""
         network, index = self.present, self.routes.index
         live = {network.segment_of(server.name, nic).key for server in network.servers for nic in server.nics}
         rows: dict[tuple[str, str, str], list[tuple[int, int, str]]] = {}

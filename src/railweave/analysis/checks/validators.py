@@ -53,7 +53,7 @@ class Tool:
     def generate(self, text: str, root: Path) -> list[tuple[int, str]]:
         """Generate the networkd files of a netplan file below ``root``. Return the refused lines as (line, message of netplan).
 
-        Raises ``OSError`` if the generator cannot be run or fails for another reason. Raises
+        Raises ``OSError`` if the generator cannot be run, or if it fails without refusing a line. Raises
         ``subprocess.TimeoutExpired`` if it does not finish in time.
         """
         folder = root / "etc/netplan"
@@ -103,7 +103,7 @@ def _in_root(root: Path) -> Tool | str:
 def validate(files: Files, root: Path | None = None, most: int | None = MOST_VALIDATED) -> ValidatorReport:
     """Validate the file ``netplan.yaml`` of all servers, or of at most ``most`` servers if that is not None.
 
-    Each line that netplan refuses is an error.
+    Each line that netplan refuses is an error. For ``root``, see ``find``.
     """
     texts = {host: named[FILE] for host, named in sorted(files.items()) if FILE in named}
     if not texts:

@@ -162,7 +162,10 @@ class _Side:
 
 
 def _classes(difference: FieldDifference, config: DeviceConfig) -> list[str]:
-    """Return the traffic classes that a difference affects: the class that it is in, or all lossless classes for PFC and buffers."""
+    """Return the traffic classes that a difference affects: the class with the differing field, or all lossless classes for PFC and buffers.
+
+    Return an empty list if the field is not about QoS. ``config`` is the designed configuration.
+    """
     if difference.place[0] != "qos" or config.qos is None:
         return []
     if len(difference.place) > 2 and difference.field.startswith(("qos.classes", "qos.marking")):
@@ -171,7 +174,7 @@ def _classes(difference: FieldDifference, config: DeviceConfig) -> list[str]:
 
 
 def _tenants(difference: FieldDifference, config: DeviceConfig) -> list[str]:
-    """Return the tenants that a difference affects: the tenant whose VRF it is in, or all tenants if it is in the overlay."""
+    """Return the tenants that a difference affects: the tenant of the differing VRF, or all tenants if the overlay differs."""
     top, *names = difference.place
     if top == "vrfs" and names:
         return names[:1]

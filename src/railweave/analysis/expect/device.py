@@ -76,7 +76,7 @@ def sessions(network: Network, config: DeviceConfig, routes: Routes) -> list[Ses
 
 
 def _in_use(device: str, routes: Routes) -> tuple[Counter[str], set[str]]:
-    """Return (number of received prefixes in use by link, links whose prefixes in use also have other next hops).
+    """Return the received prefixes that a device uses: (their number on each link, the links that share a prefix with other links).
 
     A prefix is in use on a link if the link is one of its next hops. Tenant prefixes do not count, because tunnels
     carry them.

@@ -60,7 +60,10 @@ class Nic(Expectation):
 
 @dataclass(frozen=True, slots=True)
 class ExpectedHost:
-    """The state that must hold on one server, with the routing ``rules`` and ``routes`` of its NICs in service."""
+    """The state that must hold on one server, with the routing ``rules`` and ``routes`` of its NICs in service.
+
+    ``because`` is the key path in the fabric file that requires the state.
+    """
 
     device: str
     because: tuple[str, ...]

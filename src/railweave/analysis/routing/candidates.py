@@ -50,7 +50,10 @@ class Origins:
         self._in_vrfs = {name: [place[prefix] for prefix in in_vrfs(config)] for name, config in configs.items()}
 
     def local(self, config: DeviceConfig, down: frozenset[str]) -> Mask:
-        """Return a mask of the prefixes that a device originates in the underlay: its loopbacks, and its gateways that have a port up."""
+        """Return a mask of the prefixes that a device originates in the underlay: its loopbacks, and its gateways that have a port up.
+
+        ``down`` holds the links and devices that are down.
+        """
         live, tenants = self.live(config, down), self._in_vrfs[config.name]
         if not tenants:
             return live
@@ -59,7 +62,7 @@ class Origins:
         return mask
 
     def live(self, config: DeviceConfig, down: frozenset[str]) -> Mask:
-        """Return a mask of the prefixes that a device originates in the underlay and in VRFs."""
+        """Return a mask of the prefixes that a device originates in the underlay and in VRFs. ``down`` holds the links and devices that are down."""
         if not down or down.isdisjoint(self.server_ports[config.name]):
             known = self._lives.get(config.name)
             if known is None:
@@ -91,9 +94,9 @@ T = TypeVar("T")
 
 
 class Memo:
-    """A cache on top of the cache ``known``.
+    """A cache that extends an older cache (``known``).
 
-    A lookup reads both caches. New values are added only to this cache, so they are discarded with it.
+    A lookup reads both caches. New values are added only to the new cache, so they are discarded with it.
     """
 
     def __init__(self, known: Memo | None = None) -> None:
@@ -253,7 +256,7 @@ NOWHERE = b""
 
 
 class Candidate(NamedTuple):
-    """The routes that a device receives over one or more sessions of a BGP group, and to which the same rules apply.
+    """Routes that a device receives over one or more sessions of a BGP group. The same rules apply to all these sessions.
 
     ``group`` is the group's index, and ``aigp`` is True if the AIGP attribute is received. ``refused`` holds the prefixes whose
     path contains the device's AS number (indexes, as the bytes of an array). ``looped`` is True if the neighbor itself has the
@@ -282,7 +285,7 @@ class Candidates(NamedTuple):
 
 
 class InboundSessions:
-    """The sessions of a device for receiving: for each session, the neighbor's group that sends and the device's group that receives."""
+    """The sessions of a device as the receiver: for each session, the sending group of the neighbor and the receiving group of the device."""
 
     def __init__(self, peers: Sequence[Peer], memo: Memo) -> None:
         ends = tuple((peer.via, peer.far_as) for peer in peers)
@@ -292,9 +295,12 @@ class InboundSessions:
 
 
 class _Bundle(NamedTuple):
-    """Sessions in equal groups that receive the same routes. ``rows`` are their indexes.
+    """Sessions in equal groups that receive the same routes.
 
-    ``sender`` is the AS number of the neighbor on the first session.
+    - ``via``: the group of the receiving device.
+    - ``advertised``: the routes that the neighbors send.
+    - ``sender``: the AS number of the neighbor on the first session.
+    - ``rows``: the indexes of the sessions.
     """
 
     via: ReceivingGroup
@@ -306,7 +312,7 @@ class _Bundle(NamedTuple):
 def candidates(
     inbound: InboundSessions, advertised: AdvertisedByGroup, down: Collection[int], memo: Memo
 ) -> Candidates:
-    """Return the routes that a device receives over its sessions. Sessions whose indexes are in ``down`` are left out.
+    """Return the routes that a device receives over its sessions (``inbound``). Sessions whose indexes are in ``down`` are left out.
 
     ``advertised`` holds the routes that each group of each neighbor advertises. The leaves of a stripe, and the spines of a path
     color, have the same neighbors in the same order. So most of the work is done once for all of them and cached in ``memo``.

@@ -247,7 +247,10 @@ class ControlPlane:
         return self._collect(state, failed)
 
     def _from_nothing(self, down: frozenset[str]) -> _State:
-        """Return the converged state, computed from the beginning instead of from the state without failures."""
+        """Return the converged state, computed from the beginning instead of from the state without failures.
+
+        ``down`` holds the links and devices that are down.
+        """
         nothing = self._decisions.nothing
         advertised = {
             (name, place): nothing
@@ -279,8 +282,11 @@ class ControlPlane:
     ) -> None:
         """Exchange changed advertisements between neighbors until nothing changes. Then update the forwarding tables that may have changed.
 
-        ``state`` is updated. ``dirty`` holds the devices that must decide first. ``lost`` holds the indexes of the sessions that
-        each device has lost.
+        - ``state``: the routes and tables to update.
+        - ``dirty``: the devices that must decide first.
+        - ``down``: the links and devices that are down.
+        - ``lost``: the indexes of the sessions that each device has lost.
+        - ``decisions``: the cache of decisions.
         """
         chosen: dict[str, tuple[Pattern, Candidates]] = {}
         for _ in range(MAXIMUM_ROUNDS):

@@ -69,7 +69,10 @@ def advertised(
 
 
 def foreign_color(table: AttributeTable, ids: Ids, mine: str) -> Mask:
-    """Return a mask of the routes that have the community of another color and not the community ``mine``."""
+    """Return a mask of the routes that have the community of another color and not the community ``mine``.
+
+    ``ids`` are the attribute IDs of the routes in ``table``.
+    """
 
     def foreign(held: frozenset[str]) -> bool:
         return mine not in held and any(value.startswith("color:") for value in held)
@@ -215,7 +218,10 @@ class Decisions:
         return self.memo(("admitted", id(common), candidate), lambda: self._accepted(common, (candidate,))[0])
 
     def advertised_by_group(self, outcome: Outcome, choice: candidates.Candidates) -> list[candidates.Advertisements]:
-        """Return the routes that a device advertises to the neighbors of each of its groups."""
+        """Return the routes that a device advertises to the neighbors of each of its groups.
+
+        ``outcome`` is the device's decision. ``choice`` holds the routes that it has received.
+        """
         paths = self._no_paths
         if len(outcome.learned):
             key = ("paths", id(outcome), choice.senders)
@@ -227,8 +233,8 @@ class Decisions:
     ) -> Outcome:
         """Return the decision on all prefixes. Devices with common rules, such as the leaves of a stripe, share most of the decision.
 
-        Each device decides separately only on its own prefixes and on the prefixes that it refuses. ``weights`` holds the number of
-        sessions of each candidate.
+        Each device decides separately only on its own prefixes (``local``, a mask) and on the prefixes that it refuses. ``received`` holds
+        the candidates, and ``weights`` the number of sessions of each candidate.
         """
         common = rules.common
         alike = tuple(candidate._replace(refused=NOWHERE) for candidate in received)
@@ -263,8 +269,11 @@ class Decisions:
     ) -> Decision:
         """Return the decision on the prefixes at ``places``.
 
-        ``rows`` holds the accepted routes, one row per candidate, and ``local`` is a mask of the device's own prefixes. ``rules``
-        is None if there are no own prefixes. ``weights`` holds the number of sessions of each candidate.
+        - ``common``: the device's rules for the prefixes of other devices.
+        - ``rules``: all rules of the device; None if there are no own prefixes.
+        - ``local``: a mask of the device's own prefixes.
+        - ``rows``: the accepted routes, one row per candidate.
+        - ``weights``: the number of sessions of each candidate.
         """
         different = None if local.any() else _different(rows)
         keys = self._table.keys(rows if different is None else rows[:, different[0]])
@@ -291,7 +300,8 @@ class Decisions:
     ) -> tuple[Ids, ...]:
         """Return, for each group, the routes that its export policy accepts. If the group has a color, routes of other colors are removed.
 
-        ``best`` holds the best route of each prefix.
+        ``best`` holds the best route of each prefix at ``places``. ``local`` is a mask of the device's own prefixes there. ``rules`` is
+        None if there are no own prefixes.
         """
         after = {
             export_policy: self._policies.apply(export_policy, best, local, places)
@@ -317,7 +327,8 @@ class Decisions:
     ) -> candidates.PathColumn:
         """Return the AS paths of the routes to advertise further.
 
-        A path is the path that the best candidate's neighbor sent, with that neighbor's AS number prepended.
+        A path is the path that the best candidate's neighbor sent, with that neighbor's AS number prepended. ``senders`` holds
+        (the neighbor's AS number, the AS paths that it sent) for each candidate.
         """
         paths = np.full(self._count, EMPTY, dtype=np.int32)
         at = outcome.learned
@@ -358,10 +369,10 @@ class Decisions:
 
 
 def _different(rows: Ids) -> tuple[NDArray[np.intp], NDArray[np.intp]] | None:
-    """Find equal columns (prefixes with the same routes), so that each is decided once.
+    """Find equal columns of ``rows`` (prefixes with the same routes), so that each is decided once.
 
-    Return (indexes of the distinct columns, position of each column's equal among the distinct columns). Return None if there
-    are few routes, or if hashes of different columns collide.
+    Return (indexes of the distinct columns, for each column the position of its equal among the distinct columns). Return None if
+    there are few routes, or if hashes of different columns collide.
     """
     if rows.size < _MANY:
         return None

@@ -136,7 +136,7 @@ def forwarding(name: str, device_pattern: Pattern, rows: Rows, links: Sequence[s
 def _sets(members: Mask) -> tuple[Sets, NDArray[np.int32]]:
     """Return (the distinct non-empty columns as sets of row indexes, the index of each column's set, or ``UNREACHABLE`` if it is empty).
 
-    Equal columns are so processed only once.
+    ``members`` has one row per candidate and one column per prefix. Equal columns are processed only once.
     """
     if len(members) < _BITS:
         columns = (np.int64(1) << np.arange(len(members))) @ members

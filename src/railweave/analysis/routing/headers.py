@@ -210,7 +210,8 @@ def connection(
 ) -> Connection:
     """Return the paths between two NICs, with the packets on each path if ``headers`` is True.
 
-    For the other arguments, see ``queue_pair_paths`` and ``walk``.
+    ``ends`` are the names of the source and the destination NIC (``SERVER:NIC``). For ``qps`` and ``family``, see
+    ``queue_pair_paths``. ``configs`` are switch configurations that replace the designed ones.
     """
     src, dst = ends
     paths = queue_pair_paths(network, routes, src, dst, qps, family)
@@ -395,7 +396,10 @@ class _Scene:
         return self.network.segment_of(*nic).subnet_of(nic_address)
 
     def _bridged(self, source: tuple[str, Nic], target: tuple[str, Nic], addresses: tuple[str, str]) -> bool:
-        """Return True if both NICs are in one layer-2 network. Switches then do not change the packet."""
+        """Return True if both NICs are in one layer-2 network. Switches then do not change the packet.
+
+        ``source`` and ``target`` are (server name, NIC). ``addresses`` are the source and destination address.
+        """
         if source[1].network or target[1].network:
             return (source[1].tenant, source[1].network) == (target[1].tenant, target[1].network)
         same = source[1].leaf == target[1].leaf and source[1].vlan == target[1].vlan is not None
@@ -406,7 +410,7 @@ class _Scene:
         return config.mac_vrf is not None and any(vlan.vni == self._vni(target) for vlan in config.mac_vrf.vlans)
 
     def _vni(self, nic: tuple[str, Nic]) -> int:
-        """Return the VNI of a NIC's layer-2 network."""
+        """Return the VNI of a NIC's layer-2 network. ``nic`` is (server name, NIC)."""
         tenants = self.network.fabric(nic[1].fabric).tenants
         networks = next(tenant for tenant in tenants if tenant.name == nic[1].tenant).networks
         return next(network.vni for network in networks if network.name == nic[1].network)
@@ -421,7 +425,8 @@ class _Scene:
     ) -> tuple[Tunnel, str] | None:
         """Return (the tunnel into which a leaf puts a packet, the leaf at the tunnel's end). ``config`` is the first leaf's configuration.
 
-        Return None if a configuration lacks a part that the tunnel needs. ``ahead`` are the devices on the rest of the path.
+        Return None if a configuration lacks a part that the tunnel needs. ``source`` and ``target`` are (server name, NIC).
+        ``addresses`` are the source and destination address. ``ahead`` are the devices on the rest of the path.
         """
         own_endpoint = _endpoint(config)
         subnet, far = self._subnet(target, addresses[1]), target[1].leaf

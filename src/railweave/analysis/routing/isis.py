@@ -35,7 +35,10 @@ class Adjacency(NamedTuple):
 
 
 def adjacencies(configs: Mapping[str, DeviceConfig], down: frozenset[str]) -> dict[str, list[Adjacency]]:
-    """Return the adjacencies that come up, by device. Both ends of the link must be up and run the same protocol in the same area."""
+    """Return the adjacencies that come up, by device, if the links and devices in ``down`` are down.
+
+    Both ends of an adjacency's link must run the same protocol in the same area.
+    """
     ends: dict[str, list[tuple[str, str, int]]] = {}
     for name, config in configs.items():
         running = _running(config)
@@ -58,9 +61,10 @@ def _running(config: DeviceConfig) -> Isis | Ospf | None:
 
 
 def shortest(near: Mapping[str, list[Adjacency]], root: str) -> dict[str, tuple[int, frozenset[str]]]:
-    """Return (distance, first links) for each device that ``root`` can reach. The first links begin a shortest path there.
+    """Return (distance, first links) for each device that ``root`` can reach. Uses Dijkstra's algorithm.
 
-    ``near`` holds the adjacencies of each device. Uses Dijkstra's algorithm.
+    The first links are the links of ``root`` on which a shortest path to the device begins. ``near`` holds the adjacencies of
+    each device.
     """
     distance: dict[str, int] = {root: 0}
     first: dict[str, set[str]] = {root: set()}
@@ -90,7 +94,10 @@ def isis_fibs(
 ) -> dict[str, Fib]:
     """Return the forwarding tables of the devices that run IS-IS or OSPF and are up, by device.
 
-    ``local`` returns the mask of a device's own prefixes, and ``count`` is the number of all prefixes.
+    - ``count``: the number of all prefixes.
+    - ``down``: the links and devices that are down.
+    - ``local``: a function that returns the mask of a device's own prefixes while these are down.
+    - ``groups``: the next-hop groups; new groups are added.
     """
     running = {name: config for name, config in configs.items() if _running(config) is not None and name not in down}
     near = adjacencies(configs, down)

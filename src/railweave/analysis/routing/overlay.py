@@ -155,9 +155,10 @@ class OverlayPlane:
         return {neighbor for neighbor in near if self._reflects(neighbor)}
 
     def _joined(self, reflecting: Mapping[str, set[str]]) -> dict[str, set[str]]:
-        """Return, by device, the groups of connected route reflectors that receive the device's routes. A group is named after one member.
+        """Return, by device, the groups of route reflectors that receive the device's routes. A group is named after one of its members.
 
-        The reflectors of a group advertise routes to each other, over all tiers. ``reflecting`` holds the neighbors of each device.
+        The reflectors of a group are connected, over all tiers, and advertise routes to each other. ``reflecting`` holds the neighbors
+        of each device.
         """
         first: dict[str, str] = {}
         for name in reflecting:
@@ -185,8 +186,8 @@ class OverlayPlane:
     def _held(self, name: str, vrf: Vrf, live: Mapping[str, Mask], senders: set[str]) -> Mask:
         """Return a mask of the prefixes that a VRF holds: its own live prefixes, and imported prefixes.
 
-        A prefix is imported if its route has a route target that the VRF imports, and comes from a leaf whose routes
-        the device receives (``senders``).
+        A prefix is imported if its route has an import target of the VRF and comes from a leaf in ``senders``, the leaves whose
+        routes the device receives. ``live`` holds, for each device, a mask of its own prefixes that are up.
         """
         held = np.zeros(self._size, dtype=np.bool_)
         for origin in self._origins:

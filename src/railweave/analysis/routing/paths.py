@@ -367,9 +367,10 @@ def path_hops(
 def _hops(
     network: Network, routes: Routes, source: tuple[str, Nic], target: tuple[str, Nic], there: NicAddress
 ) -> tuple[tuple[LinkShare, ...], ...]:
-    """Return the hops from the source's leaf to the destination, according to the forwarding tables.
+    """Return the hops from the source's leaf to the destination, each as its possible links, according to the forwarding tables.
 
-    Each next-hop group splits traffic evenly. ``there`` is the destination address. The result is empty if there is no path.
+    Each next-hop group splits traffic evenly. ``source`` and ``target`` are (server name, NIC). ``there`` is the destination
+    address. The result is empty if there is no path.
     """
     first, last = _link(*source), _link(*target)
     gone = {source[1].leaf, target[1].leaf, first, last, source[0], target[0]} & routes.down

@@ -23,6 +23,10 @@ _UNDEFINED = ""
 class ResolvedTerm(NamedTuple):
     """A term of a policy, with the contents of its prefix lists and communities in place of their names.
 
+    - ``protocol``, ``prefixes`` and ``community``: the conditions of the term; None if the term lacks the condition.
+    - ``orlonger``: True if more specific prefixes match too. ``lengths`` limits their length (minimum, maximum).
+    - ``added``: the communities that the term adds. If ``replaces`` is True, they replace communities of the same kinds.
+    - ``prepended``: the number of AS numbers that the term prepends.
     - ``entries``: permit and deny entries of a prefix list that is evaluated in order; they replace ``prefixes``.
     - ``unknown``: the reason why railweave cannot tell whether the term accepts a route; empty if it can.
     """

@@ -88,7 +88,8 @@ def shared(
 def _own(config: DeviceConfig, vrf: Vrf, down: frozenset[str]) -> Iterable[str]:
     """Return the prefixes of a VRF that a leaf shares with other leaves and currently has.
 
-    They are the subnets of layer-2 networks with a port that is up, and the prefixes of external sessions that are up.
+    They are the subnets of layer-2 networks with a port that is up, and the prefixes of external sessions that are up. ``down``
+    holds the links and devices that are down.
     """
     running = [
         interface for interface in config.interfaces if interface.link not in down and interface.peer not in down
@@ -237,7 +238,7 @@ class Routes:
         return bool(self.shared.leaves(device, vrf, prefix)) if place is None else bool(mask[place])
 
     def of_vrf(self, device: str, vrf: str) -> tuple[str, ...]:
-        """Return all prefixes that a VRF of a device holds: first those that exist on one leaf, then those that several leaves share."""
+        """Return all prefixes that a VRF of a device holds: first the prefixes of single leaves, then prefixes that several leaves share."""
         mask = self.holds.get((device, vrf))
         places = () if mask is None else np.flatnonzero(mask).tolist()
         several = [prefix for prefix in self.shared.exits.get((device, vrf), {}) if prefix not in self.index]

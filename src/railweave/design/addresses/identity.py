@@ -149,9 +149,9 @@ def _room_for(number: int, first: int, others: Sequence[tuple[int, int]]) -> str
 def _beside_lists(slots: Mapping[str, int], owners: Mapping[int, str], device: str) -> int:
     """Return the host number, in the router-ID pool, of a switch that is not in a list of router IDs.
 
-    The number is the switch's number in the lock (``slots``), unless a list gives this number to a different switch. Then it is
-    that other switch's number in the lock, which is free. So all other switches keep their router IDs. ``owners`` maps host
-    numbers to the switches whose router ID comes from a list.
+    The number is the switch's number in the lock (``slots``). If a list gives this number to a different switch, the result is
+    the lock's number of that switch, and so on until no list uses the number. So all other switches keep their router IDs.
+    ``owners`` maps host numbers to the switches whose router ID comes from a list.
     """
     host = slots[device]
     while host in owners:
@@ -264,7 +264,8 @@ def check_distinct(context: Context, all_switches: Sequence[Switch]) -> None:
 def _given_at(context: Context, attribute: str, switch: Switch, other: str) -> Location:
     """Return the key path, in the fabric file, of the setting that gives two switches the same value.
 
-    The setting is an override, a list of router IDs, or the pool. ``other`` is the name of the second switch.
+    The setting is an override, a list of router IDs, or the pool. ``attribute`` is the field with the value, such as ``router_id``.
+    ``other`` is the name of the second switch.
     """
     spec = context.source.spec
     place = next((n for n in (switch.name, other) if n in spec.overrides.devices), switch.name)

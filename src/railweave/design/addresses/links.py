@@ -229,8 +229,9 @@ def _at(layout: Layout, key: str) -> Location:
 def _by_port(context: Context, layout: Layout, between: Sequence[_Numbered]) -> Callable[[_Numbered], Pair]:
     """Return a function that computes a cable's address pair from the number of its lower switch and the port there.
 
-    A pair so never changes. If there is a tier above the spines, links between spines and that tier use the second half of the
-    pool. Links between routers of two sites use the last quarter of the pool.
+    So a pair does not change when other cables are added or removed. If there is a tier above the spines, links between spines
+    and that tier use the second half of the pool. Links between routers of two sites use the last quarter of the pool. The
+    function raises ``DesignError`` if the pool is too small.
     """
     pool = ipaddress.ip_network(layout.spec.pools.fabric_links)
     half = pool.num_addresses // 2

@@ -79,7 +79,10 @@ def with_own_pools(context: Context) -> dict[str, FabricSpec]:
 
 
 def _value(fabric: FabricSpec, part: str, key: str) -> tuple[int, int] | str | None:
-    """Return the pool of a fabric under the keys ``part`` and ``key``, or None if the fabric allocates nothing from the pool."""
+    """Return the pool of a fabric under the keys ``part`` and ``key``, as (first, last) for numbers or as a prefix for addresses.
+
+    Return None if the fabric allocates nothing from the pool.
+    """
     if part == "overlay":
         overlay = fabric.evpn()
         networks = any(tenant.networks for tenant in fabric.tenants.values())
@@ -388,7 +391,8 @@ def _shared(fabric: str, leaf: Leaf, here: Sequence[PlacedServer], owners: Mappi
 def _vlan(context: Context, layout: Layout, leaf: Leaf, rail: int, owner: Tenant | None) -> int:
     """Return the VLAN of a rail. VLANs differ between stripes or, with tenants (``owner`` is the tenant), between tenants.
 
-    With tenants, all stripes have the same VLANs, which is possible because only routes connect stripes.
+    With tenants, all stripes have the same VLANs, which is possible because only routes connect stripes. Raises ``DesignError``
+    if the VLAN pool is too small.
     """
     first, last = layout.spec.pools.vlan
     group = leaf.stripe_slot if owner is None else owner.slot

@@ -251,7 +251,8 @@ def _bits(context: Context, layout: Layout, colors: Sequence[Color], of: ServerP
 def usual_bits(free: int, *, routed: bool, tenants: bool) -> FieldBits:
     """Return the default widths of the bit fields of server prefixes.
 
-    The fields share the ``free`` bits between the end of the pool's prefix and the end of a server prefix.
+    The fields share the ``free`` bits between the end of the pool's prefix and the end of a server prefix. ``routed`` is True if
+    every NIC has its own prefix, and ``tenants`` is True if tenants share the pool.
     """
     return _routed_bits(free) if routed else _tenant_bits(free) if tenants else _default_bits(free)
 
@@ -267,7 +268,7 @@ def _default_bits(free: int) -> FieldBits:
 
 
 def _tenant_bits(free: int) -> FieldBits:
-    """Return the default bit fields for a pool that tenants share."""
+    """Return the default bit fields for a pool that tenants share. Together they are ``free`` bits wide."""
     if free >= 40:
         more = max(0, free - 32 - MOST_BITS)
         return _capped(tenant=free - 32 - more, stripe=16 + more, rail=8, color=8)
@@ -277,7 +278,7 @@ def _tenant_bits(free: int) -> FieldBits:
 
 
 def _routed_bits(free: int) -> FieldBits:
-    """Return the default bit fields if every NIC has its own prefix (routed links)."""
+    """Return the default bit fields if every NIC has its own prefix (routed links). Together they are ``free`` bits wide."""
     color = 8 if free >= 40 else 4 if free >= 20 else 0
     rail = min(4, free - color)
     server = min(16 if free >= 40 else 8, free - color - rail)

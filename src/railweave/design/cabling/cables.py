@@ -87,7 +87,13 @@ def _check(
     length_m: float,
     measured_on: int,
 ) -> None:
-    """Record a problem if the requested optic is unknown, does not fit its port, or has too short a reach."""
+    """Record a problem if the requested optic is unknown, does not fit its port, or has too short a reach.
+
+    - ``at``: the key path of the request in the fabric file.
+    - ``port``: a description of the port.
+    - ``fits``: the optics that fit the port and the length, as (reach in metres, name).
+    - ``measured_on``: the inventory line with the measured length, or 0 if the length is planned.
+    """
     optics = context.catalog.optics
     optic = optics.get(asked)
     if optic is None:
@@ -205,7 +211,10 @@ def _refitted(cables: list[Cable], chosen: Mapping[Module, str]) -> list[Cable]:
 
 
 def _groups(cables: Sequence[Cable]) -> dict[Module, set[Module]]:
-    """Return, for each module, all modules that cables connect to it, directly or through other modules, and that must be of one kind."""
+    """Return, for each module, the group of modules that cables connect to it, directly or through other modules.
+
+    Modules of a group must be of one kind, so that they interoperate. They share one set object.
+    """
     groups: dict[Module, set[Module]] = {}
     for cable in cables:
         group, other = (groups.setdefault(place, {place}) for place in (cable.a.module, cable.b.module))
@@ -269,8 +278,8 @@ def cable(
 ) -> list[Cable]:
     """Return every cable of a fabric: servers first in file order, then leaf by leaf, then spine by spine.
 
-    ``colors`` gives the path-color index of a leaf-spine link by (spine name, link). ``places`` gives the rack positions of devices.
-    Records problems in the context.
+    ``colors`` gives the path-color index of a leaf-spine link by (spine name, link). ``overrides`` holds the cable overrides of the
+    fabric file. ``places`` gives the rack positions of devices. Records problems in the context.
     """
     return _Cabler(context, layout, colors, overrides, places).run()
 
@@ -500,7 +509,10 @@ class _Cabler:
         return intent.length if by_racks is None else by_racks
 
     def _length(self, intent: CableIntent, fixed: FixedCable | None, *ends: tuple[str, str]) -> _Length:
-        """Return the cable length that the inventory gives for one of the ``ends`` (device, port), or else the planned length."""
+        """Return the cable length that the inventory gives for one of the ``ends`` (device, port), or else the planned length.
+
+        ``intent`` has the settings of the cable's kind, and ``fixed`` is the cable's override.
+        """
         inventory = self.context.source.inventory
         for device, port in ends if inventory.items else ():
             item = inventory.get(device, port)
@@ -522,8 +534,9 @@ class _Cabler:
     ) -> str:
         """Return the optic of one cable end. ``of`` is (device, port) of this end.
 
-        An override of the cable comes first, then the optic requested for cables of its kind, then the fitting optic
-        with the shortest reach. ``far`` is True for the upper end of the cable.
+        An override of the cable (``fixed``) comes first, then the optic requested for cables of this ``kind``, then the fitting optic
+        with the shortest reach. ``cage`` is the form factor of the port, and ``channels`` the number of links that the port carries.
+        ``far`` is True for the upper end of the cable.
         """
         intent: CableIntent = getattr(self.layout.spec.cabling, kind)
         asked = intent.far_optic if far else intent.optic

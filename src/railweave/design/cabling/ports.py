@@ -101,7 +101,8 @@ def resolve(
 ) -> Range | None:
     """Return a port range with missing values filled in, or None if its first port does not exist.
 
-    ``first`` and ``last`` are the defaults. If ``last`` is None, the default is the end of the port group.
+    ``breakout`` is the way in which each port is split. ``first`` and ``last`` are the defaults. If ``last`` is None, the default is
+    the end of the port group.
     """
     start = first if ports.first is None else ports.first
     group = model.group_of(start)
@@ -119,7 +120,7 @@ def resolve(
 
 
 def capacity(model: SwitchModel, ports: PortRange, breakout: Breakout, topology: Topology) -> int:
-    """Return the number of server links that a leaf's server ports can hold."""
+    """Return the number of server links that a leaf's server ports can hold. ``breakout`` is the way in which each port is split."""
     server_range = resolve(model, ports, breakout, default_server_first(model, topology))
     return server_range.size if server_range else 0
 

@@ -174,7 +174,7 @@ def _port_range(context: Context, layout: Layout, equipment: Equipment, kind: Po
 def _halves(model: SwitchModel, role: Role, kind: PortKind, breakout: Breakout) -> Range | None:
     """Return a spine's default port range, to leaves or to super-spines (``kind``), in a fabric with super-spines.
 
-    Leaves get the first half of the spine's ports, super-spines the second.
+    Leaves get the first half of the spine's ports, super-spines the second. ``breakout`` is the way in which each port is split.
     """
     group = model.ports[0]
     middle = group.first + group.count // 2
@@ -305,8 +305,8 @@ class SwitchPorts:
     ) -> PortPosition | None:
         """Reserve the switch port of a cable and return it. Records a problem and returns None if no port is available.
 
-        ``spot`` is the cable's port from the range. ``fixed`` is the cable's override, whose port replaces ``spot``. ``owner``
-        describes the cable in messages.
+        ``spot`` is the cable's port from the range. ``fixed`` is the cable's override, whose port replaces ``spot``. ``speed`` is the
+        speed of the link in Gb/s. ``owner`` describes the cable in messages.
         """
         fixed_at = None
         if fixed and device in fixed.override.ports:

@@ -145,7 +145,10 @@ LOSSLESS_POOL_IDLE = Rule(
 
 
 def check_lossless(context: Context, layout: Layout, base: Location, qos: Qos) -> None:
-    """Report lossless classes without a DSCP, and lossless classes without a share of the NIC's bandwidth."""
+    """Report lossless classes without a DSCP, and lossless classes without a share of the NIC's bandwidth.
+
+    ``base`` is the key path of the QoS settings in the fabric file.
+    """
     shares = qos.nic_shares(context.source.spec.hosts.roce_bandwidth)
     for name, traffic_class in qos.classes.items():
         if not traffic_class.lossless:
@@ -161,7 +164,7 @@ def check_lossless(context: Context, layout: Layout, base: Location, qos: Qos) -
 def check_roles(context: Context, layout: Layout, roles: Mapping[RoleName, RoleIntent]) -> None:
     """Report each role that marks a lossless class (ECN) if leaves do not, or the other way round.
 
-    Also report roles that reserve buffer for lossless classes but send no pause frames.
+    Also report roles above the leaves that reserve more buffer for lossless classes than for others but send no pause frames.
     """
     at = ("fabrics", layout.name)
     able: list[RoleName] = [name for name in layout.tiers if context.catalog.systems[roles[name].nos].queues]

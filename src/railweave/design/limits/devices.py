@@ -106,7 +106,10 @@ def check_ranges(context: Context, layout: Layout) -> None:
 
 
 def check_qos_ranges(context: Context, system: System, qos: Qos, base: Location) -> None:
-    """Record a problem for each number in a role's QoS that is out of range for its system."""
+    """Record a problem for each number in a role's QoS that is out of range for its system.
+
+    ``base`` is the key path of the QoS settings in the fabric file.
+    """
     for field, takes in system.ranges.items():
         part, _, rest = field.partition(".")
         if part == "qos":
@@ -141,7 +144,10 @@ def _numbers(part: object, field: list[str]) -> Iterator[tuple[tuple[str, ...], 
 
 
 def check_watchdog(context: Context, system: System, qos: Qos, base: Location, release: str | None) -> None:
-    """Record a problem for each timer of the PFC watchdog whose value the system does not accept."""
+    """Record a problem for each timer of the PFC watchdog whose value the system does not accept.
+
+    ``base`` is the key path of the QoS settings in the fabric file. ``release`` is the system's release.
+    """
     dog, takes = qos.pfc.watchdog, system.watchdog_times
     lossless = any(traffic_class.lossless for traffic_class in qos.classes.values())
     if dog is None or takes is None or not lossless or not system.has("pfc-watchdog", release):
@@ -151,7 +157,10 @@ def check_watchdog(context: Context, system: System, qos: Qos, base: Location, r
 
 
 def _refused(dog: Watchdog, takes: WatchdogTimes) -> Iterator[tuple[str, str, str]]:
-    """Yield (field, problem, fix) for each watchdog field that the system rejects."""
+    """Yield (field, problem, fix) for each field of the PFC watchdog (``dog``) that the system rejects.
+
+    ``takes`` holds the times that the system accepts.
+    """
     timeout = dog.poll_interval * dog.detection
     times = (
         ("poll_interval", "poll_interval", dog.poll_interval, takes.poll_ms, 1),
@@ -354,7 +363,10 @@ def _check_qos(context: Context, layout: Layout, kind: Equipment, *, again: bool
 
 
 def _check_host_qos(context: Context, layout: Layout, base: Location, qos: Qos) -> None:
-    """Report the QoS settings that the servers' NICs do not support."""
+    """Report RDMA data or congestion notifications without a DSCP, and lossless classes that together get a NIC's whole bandwidth.
+
+    ``base`` is the key path of the QoS settings in the fabric file.
+    """
     data, cnp = qos.rdma_class(), qos.cnp_class()
     at = (*base, "classes")
     if data is not None and not data.dscp:

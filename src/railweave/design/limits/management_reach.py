@@ -69,9 +69,9 @@ def _holds(prefix: str, value: str) -> bool:
 
 
 def _asked(management: Management) -> Iterator[tuple[str, str, Location]]:
-    """Yield every host that a switch queries or that queries a switch, as (description, address or prefix or name, key path in the file).
+    """Yield (description, host, key path in the file) for each host with which switches exchange queries.
 
-    Syslog servers and SNMP trap receivers are left out, because they only receive.
+    The host is an address, a prefix or a name. Syslog servers and SNMP trap receivers are left out, because they only receive.
     """
     for place, host in enumerate(management.ntp):
         yield "NTP server", host, ("management", "ntp", place)

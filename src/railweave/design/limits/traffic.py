@@ -123,8 +123,9 @@ def _check_splitting(
 ) -> None:
     """Report a fabric whose jobs split each message over several queue pairs, if this makes an all-to-all much slower.
 
-    The finding is about the NICs with the highest cost. ``pairs`` is the number of queue pairs per connection. Fabrics with
-    links between sites are not checked, because there the distance limits the data in flight.
+    The finding is about the NICs with the highest cost. ``pairs`` is the number of queue pairs per connection. ``models`` are the
+    server models. ``where`` is the key path to report if no environment variable of jobs requests splitting. Fabrics with links
+    between sites are not checked, because there the distance limits the data in flight.
     """
     job = context.source.spec.hosts.job
     asked = SPLIT in job.environment
@@ -150,7 +151,10 @@ def _check_splitting(
 
 
 def _check_merging(context: Context, used: Sequence[Fabric]) -> None:
-    """Report environment variables of jobs that make NCCL treat each port of a NIC as a separate NIC."""
+    """Report environment variables of jobs that make NCCL treat each port of a NIC as a separate NIC.
+
+    ``used`` are the fabrics that jobs use.
+    """
     environment = context.source.spec.hosts.job.environment
     apart = {"NCCL_IB_MERGE_NICS": "0", "NCCL_NET_MERGE_LEVEL": "LOC"}
     for name, value in apart.items():
@@ -164,7 +168,7 @@ def _check_merging(context: Context, used: Sequence[Fabric]) -> None:
 
 
 def _check_family(context: Context, used: Sequence[Fabric]) -> None:
-    """Record a problem if NICs have no address of the address family that jobs are set to use."""
+    """Record a problem if NICs have no address of the address family that jobs are set to use. ``used`` are the fabrics that jobs use."""
     wanted = context.source.spec.hosts.job.address_family
     for fabric in used if wanted else ():
         owners = [tenant.name for tenant in fabric.tenants] or [""]

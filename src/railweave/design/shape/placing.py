@@ -33,7 +33,7 @@ class PlacedServer:
 def room_of(
     fabric: Fabric, leaves: Sequence[Leaf], equipment: Mapping[str, Equipment], speeds: Mapping[str, int]
 ) -> dict[str, int]:
-    """Return the number of servers that fit in each stripe.
+    """Return the number of servers that fit in each stripe. ``speeds`` is the NIC speed of each stripe in Gb/s.
 
     This is ``servers_per_stripe``, or the number that fits on the stripe's leaf with the fewest ports.
     """

@@ -35,7 +35,7 @@ _FIELDS = {"leaf": "{stripe} and {leaf}", "spine": "{spine}", "super_spine": "{s
 def switch_name(context: Context, naming: Naming, fabric: str, role: str, **fields: str | int) -> str:
     """Return the name of a switch: the name that the file gives this switch, or else the name from the pattern of its role.
 
-    Records a problem if the pattern gives no valid name.
+    ``fields`` are the values for the pattern's placeholders. Raises ``DesignError`` if the pattern gives no valid name.
     """
     try:
         return naming.name_of(named(getattr(naming, role), fabric=fabric, **fields))

@@ -508,9 +508,10 @@ def lay_out(context: Context, name: str, fabric: Fabric) -> Layout:
 
 
 def _places(context: Context, name: str, topology: Topology, stripes: dict[str, int]) -> dict[str, int]:
-    """Return the number of each stripe that determines its leaves' ports on the spines: its number in the lock.
+    """Return, for each stripe, the number that determines its leaves' ports on the spines.
 
-    If each site has its own spines, it is the stripe's number at the site.
+    If each site has its own spines, this is the stripe's number at its site. Otherwise it is the stripe's number in the lock
+    (``stripes``).
     """
     if topology.interconnect is None or not topology.spine_names():
         return stripes

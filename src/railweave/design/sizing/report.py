@@ -21,7 +21,10 @@ if TYPE_CHECKING:
 
 
 def limits(catalog: Catalog, size: Size, mtu: int = 9000) -> list[tuple[str, int, int | None]]:
-    """Return the quantities of a sized fabric that have a limit, as (name, count, maximum). The maximum is None if it is unknown."""
+    """Return the quantities of a sized fabric that have a limit, as (name, count, maximum). The maximum is None if it is unknown.
+
+    ``mtu`` is the largest packet in bytes, which limits router advertisements.
+    """
     server, model = catalog.servers[size.wanted.server], catalog.switches[size.wanted.switch]
     nic, kernel, colors = catalog.nics[server.nics["gpu"].nic], catalog.kernel, size.colors
     rails = {"rail-planes": 1, "port-planes": size.ports.nics}.get(size.shape, size.ports.rails)

@@ -129,7 +129,7 @@ def request_of(given: Mapping[str, Any]) -> Request:
 def _count(option: str, text: int | str | None, expected: str, fix: str, most: int = 999_999_999) -> int:
     """Return the number in an option, from 1 to ``most``. Return 0 if the option is not given.
 
-    Raises ``InputError`` if the text is not valid.
+    Raises ``InputError`` if the text is not valid. The message contains ``expected``, a description of valid values, and ``fix``.
     """
     if text is None:
         return 0

@@ -155,7 +155,9 @@ def _grown(wanted: SizeRequest) -> str:
 def _other_stripes(base: Size, down: int) -> str:
     """Return the reason why the servers cannot be spread over the requested number of stripes.
 
-    ``down`` is the largest number of servers in a stripe, which the server ports of its leaves limit.
+    ``base`` is the size with the stripes that the servers need. ``down`` is the largest number of servers in a stripe, which the server
+    ports of its
+    leaves limit.
     """
     servers, asked = counted(base.servers, "server"), base.wanted.stripes
     if asked < base.stripes:
@@ -202,7 +204,13 @@ def _super_spine(base: Size, later: int, need: int, there: Size | None) -> Size 
 
 
 def _pods(base: Size, later: int, need: int, sizes_of_pods: range) -> Iterator[tuple[Size, int, Size]]:
-    """Yield (fabric after growth, number of its cables, fabric now) for each pod size that fits."""
+    """Yield (fabric after growth, number of its cables, fabric now) for each pod size that fits.
+
+    - ``base``: the size without spines and super-spines.
+    - ``later``: the number of stripes after growth.
+    - ``need``: the number of uplinks that a leaf needs.
+    - ``sizes_of_pods``: the numbers of stripes per pod to try.
+    """
     ports = base.ports
     for per_pod in sizes_of_pods:
         pods, down = -(-later // per_pod), per_pod * ports.rails

@@ -154,7 +154,10 @@ def _link(
 def _refused(
     link: LinkIntent, router: str, on_port: Sequence[tuple[str, int, int | None]], conflict: Conflict
 ) -> tuple[str, str]:
-    """Return (problem, fix) for a link whose port is taken. ``on_port`` holds the links on that port, this link last."""
+    """Return (problem, fix) for a link to an external router whose port is taken.
+
+    ``on_port`` holds the links on that port, this link last. ``conflict`` is the reason why the port cannot be reserved.
+    """
     message = f"{link.leaf} {link.port} for external router {router} {conflict.text}"
     others = on_port[:-1]
     if not others:
@@ -227,9 +230,10 @@ def virtual_networks(context: Context, layout: Layout, overlay: Overlay) -> dict
 def _numbers(
     context: Context, layout: Layout, overlay: Overlay, name: str, slot: int, intent: Intent
 ) -> tuple[int, int]:
-    """Return (VLAN, VNI) of a layer-2 network: as given in the file, or else from the pools.
+    """Return (VLAN, VNI) of a layer-2 network: as given in the file, or else from the pools. Records a problem if a pool is too small.
 
-    VLANs are taken from the end of their pool, because rails take theirs from the beginning. VNIs are taken in order.
+    ``slot`` is the number of the network in the lock. VLANs are taken from the end of their pool, because rails take theirs from
+    the beginning. VNIs are taken in order.
     """
     low, high = layout.spec.pools.vlan
     first, last = overlay.network_vni
@@ -308,7 +312,11 @@ def _made(context: Context, spec: FabricFile, fabric_name: str, fabric: Fabric) 
 def _nics_of_slices(
     context: Context, at: Location, wanted: TenantSlices, group: ServerGroup, server: str, kind: str
 ) -> list[tuple[str, ...]]:
-    """Return the NICs of each slice of a server. All ports of a NIC are in the same slice."""
+    """Return the NICs of each slice of a server, or an empty list if its GPUs or NICs cannot be divided equally.
+
+    All ports of a NIC are in the same slice. ``at`` is the key path of the slices in the file, and ``kind`` the NIC group. Records
+    a problem if the division is not possible.
+    """
     model = context.catalog.servers.get(group.model)
     if model is None or kind not in model.nics:
         return []  # said where servers are placed
@@ -497,7 +505,10 @@ def _check_name(context: Context, layout: Layout, tenant: str) -> None:
 
 
 def _leaks(context: Context, layout: Layout, tenant: str) -> tuple[str, ...]:
-    """Return the tenants that exchange prefixes with ``tenant``: tenants that its ``leaks`` lists, and tenants whose ``leaks`` list it."""
+    """Return the tenants that exchange prefixes with ``tenant``, because one of the two tenants lists the other under ``leaks``.
+
+    Records a problem if the tenant's ``leaks`` list an unknown tenant or the tenant itself.
+    """
     every = layout.spec.tenants
     for other in every[tenant].leaks:
         at: Location = ("fabrics", layout.name, "tenants", tenant, "leaks")
@@ -514,9 +525,9 @@ def _formula_at(layout: Layout) -> Location:
 
 
 def _target(context: Context, layout: Layout, tenant: str, slot: int, vni: int) -> str:
-    """Return the route target of a tenant.
+    """Return the route target of a tenant: as the file sets it, or else from the overlay's formula, or else from the VNI.
 
-    It is the tenant's own target if the file sets it, or else comes from the overlay's formula, or else from the VNI.
+    ``slot`` is the tenant's number. Raises ``DesignError`` if a formula gives no valid route target.
     """
     overlay, own_target = layout.spec.evpn(), layout.spec.tenants[tenant].route_target
     formula = own_target or (overlay.route_target if overlay else None)

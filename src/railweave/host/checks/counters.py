@@ -124,9 +124,10 @@ def _grown(server: Server, nic: WantedNic, group: _Group) -> dict[str, int]:
 def _rule(
     name: str, group: _Group, level: Callable[..., Outcome], *, rule: str, why: str, remedy: str, source: str = _LINUX
 ) -> None:
-    """Register a check that no counter of a group has grown.
+    """Register a check that no counter of a group has grown. ``name`` is the ID of the check.
 
-    ``level`` makes the outcome if a counter has grown, for example ``failed`` or ``warning``.
+    ``level`` makes the outcome if a counter has grown, for example ``failed`` or ``warning``. The other arguments are texts that
+    describe the check.
     """
     KNOWN[name] = group
 
@@ -316,10 +317,10 @@ _ENOUGH = 1_000_000
 
 
 def _share(name: str, group: _Group, most: float, *, rule: str, why: str, remedy: str, source: str = _LINUX) -> None:
-    """Register a check that the counters of a group are only a small fraction of all packets sent.
+    """Register a check that the counters of a group are only a small fraction of all packets sent. ``name`` is the ID of the check.
 
     The check needs no counters of an earlier run. ``most`` is the largest accepted fraction. Counters of 32 bits may
-    have wrapped, so the true fraction may be larger.
+    have wrapped, so the true fraction may be larger. The other arguments are texts that describe the check.
     """
 
     def unless(server: Server, nic: WantedNic) -> str:

@@ -131,7 +131,8 @@ def loss(
 def _error(machine: Machine, senders: Sequence[str], target: str, size: int, addresses: Iterable[str]) -> str:
     """Send a packet with hop limit 1. Return the address of the router that reports its expiry; empty without a report.
 
-    ``addresses`` are the addresses of this server, whose own error messages do not count.
+    ``senders`` are the interface and, optionally, the source address. ``addresses`` are the addresses of this server, whose own
+    error messages do not count.
     """
     nic, *source = senders
     text = machine.run(*echo(nic, target, size, "-t", "1", *(word for each in source for word in ("-I", each)))).out

@@ -267,7 +267,10 @@ def stray_neighbors(server: Server) -> Iterator[Outcome]:
 
 
 def _strays(entries: list[Stray], origin: str) -> Iterator[Outcome]:
-    """Yield one outcome for all unplanned entries of a kind. It is failed if an entry certainly diverts traffic, otherwise a warning."""
+    """Yield one outcome for all unplanned entries of a kind: failed if an entry certainly diverts traffic, otherwise a warning.
+
+    ``origin`` names the source of the expected state, such as "host.json rules".
+    """
     if not entries:
         yield ok("none")
         return

@@ -53,7 +53,7 @@ _PCI = "/sys/bus/pci/devices"
 
 
 def _functions(server: Server) -> Iterator[Outcome]:
-    """Check that network functions have an RDMA device. This check is used for a server without a design.
+    """Check that PCI functions of NICs have an RDMA device. This check is used for a server without a design.
 
     It covers all functions of NVIDIA NICs, and functions of the same PCI model as any NIC with an RDMA device. Virtual
     functions are skipped.
@@ -278,9 +278,9 @@ _WORDS.update(dict.fromkeys(("false", "disabled", "disable", "off", "none", "def
 
 
 def _bnxt_flash(server: Server, nic: WantedNic, address: str) -> dict[str, int | None]:
-    """Return the planned flash settings of a Broadcom NIC by name, without those that niccli does not show.
+    """Return the planned flash settings of a Broadcom NIC as numbers, by name. Settings that niccli does not show are left out.
 
-    A setting is None if the text that niccli prints is unknown. Settings are read one by one. A per-function setting needs
+    A number is None if the text that niccli prints is unknown. Settings are read one by one. A per-function setting needs
     the function number from the PCI ``address``; without it, niccli prints nothing (Thor2 guide, section 2.2.4).
     """
     if not server.machine.has("niccli"):
@@ -295,10 +295,10 @@ def _bnxt_flash(server: Server, nic: WantedNic, address: str) -> dict[str, int |
 
 
 def nvm_option(machine: Machine, address: str, name: str, *scope: str) -> tuple[str, int | None]:
-    """Return a flash setting of a Broadcom NIC twice: the text that niccli prints, and the number that the text stands for.
+    """Return (text, number) for a flash setting of a Broadcom NIC: the text that niccli prints, and the number that the text stands for.
 
-    ``scope`` has further arguments of niccli, such as ``--scope 0`` for a function. The text is empty if niccli does not
-    show the setting; the number is None if the text is unknown.
+    The text is empty if niccli does not show the setting. The number is None if the text is unknown. ``scope`` has further arguments of
+    niccli, such as ``--scope 0`` for PCI function 0.
     """
     text = machine.run("niccli", "--dev", address, "nvm", "--getoption", name, *scope).out
     values: list[str] = re.findall(rf"^\s*{re.escape(name)}[^=:\n]*[=:]\s*(.*\S)\s*$", text, re.MULTILINE)

@@ -90,7 +90,10 @@ def pairs(text: str) -> dict[str, str]:
 
 
 def counters(machine: Machine, netdev: str) -> dict[str, int]:
-    """Return the counters of ``ethtool -S``, except those of single rings (``[0]: …``). Raises CannotTellError if ethtool is missing or fails."""
+    """Return the counters that ``ethtool -S`` shows, by name, without those of single rings (``[0]: …``).
+
+    Raises CannotTellError if ethtool is missing or fails.
+    """
 
     def numbers() -> dict[str, int]:
         text = machine.output("ethtool", "-S", netdev)
@@ -146,17 +149,26 @@ def warning(seen: object, wanted: object, origin: str, remedy: str, of: str = ""
 
 
 def failed_or_ok(wrong: list[str], good: str, wanted: object, origin: str, remedy: str) -> Outcome:
-    """Return an outcome: failed with all texts of ``wrong`` on one line, or ok with the text ``good`` if ``wrong`` is empty."""
+    """Return an outcome: failed with all texts of ``wrong`` on one line, or ok with the text ``good`` if ``wrong`` is empty.
+
+    ``wanted``, ``origin`` and ``remedy`` are the fields of ``Outcome`` for a failure.
+    """
     return failed("; ".join(wrong), wanted, origin, remedy) if wrong else ok(good)
 
 
 def not_applicable(why: str, of: str = "") -> Outcome:
-    """Return the outcome for a check that does not apply to this machine. ``why`` is the reason."""
+    """Return the outcome for a check that does not apply to this machine.
+
+    ``why`` is the reason. ``of`` is the NIC or GPU; empty for the server.
+    """
     return Outcome(NOT_APPLICABLE, why, of=of)
 
 
 def not_seen(why: str, of: str = "") -> Outcome:
-    """Return the outcome for a value that could not be read. Such an outcome never counts as ok."""
+    """Return the outcome for a value that could not be read. Such an outcome never counts as ok.
+
+    ``why`` is the reason. ``of`` is the NIC or GPU; empty for the server.
+    """
     return Outcome(NOT_SEEN, why, of=of)
 
 

@@ -22,10 +22,12 @@ if TYPE_CHECKING:
 class Qos:
     """The QoS of a port as a tool such as ``mlnx_qos`` reports it. A field is None if the tool does not report it.
 
+    - ``tool``: the name of the tool. ``trust``: the packet field that sets the priority, such as ``dscp``.
     - ``priority_of``: the priority of each DSCP.
     - ``pause``: the priorities with PFC.
     - ``class_of``: the traffic class of each priority.
-    - ``kind_of`` and ``share_of``: the scheduling and the bandwidth percentage of each traffic class.
+    - ``kind_of`` and ``share_of``: the scheduling (such as ``ets`` or ``strict``) and the bandwidth percentage of each traffic class.
+    - ``cable_m``: the cable length that is set in the driver, in metres.
     """
 
     tool: str
@@ -204,7 +206,7 @@ def _pauses(server: Server, nic: WantedNic) -> bool:
 
 
 def _congestion_control(server: Server, nic: WantedNic) -> dict[str, str]:
-    """Return the on/off settings of a NIC's congestion control in the kernel, such as ``roce_np/enable/3`` with the text ``1``.
+    """Return a NIC's congestion control settings in the kernel, by name: for example, ``1`` (on) for the name ``roce_np/enable/3``.
 
     Raises CannotTellError if the driver shows none.
     """

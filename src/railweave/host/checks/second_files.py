@@ -311,8 +311,12 @@ def _drop_ins(
 ) -> Iterator[Outcome]:
     """Yield a failure for each setting in the drop-ins of the systemd file ``name``.
 
-    A template's drop-ins also apply to its instances. ``origin`` is the source of the rule. ``then`` is the command to run
-    after the fix. ``of`` is the subject of the outcome; by default, the name of the file.
+    A template's drop-ins also apply to its instances.
+
+    - ``folders``: the folders that systemd searches for drop-ins.
+    - ``origin``: the source of the rule.
+    - ``then``: the command to run after the fix.
+    - ``of``: the subject of the outcome; by default, the name of the file.
     """
     for _, path, text in _texts(machine, _files(machine, [f"{folder}/{name}.d" for folder in folders], ".conf")):
         for value in _settings(text):

@@ -67,7 +67,13 @@ class Traffic:
 class WantedNic:
     """A planned NIC.
 
-    ``key`` is its place in host.json, such as ``nics[0]``. ``plan`` has its names, addresses and GPU.
+    - ``key``: the NIC's place in host.json, such as ``nics[0]``.
+    - ``plan``: the NIC's names, addresses and GPU.
+    - ``leaf_port_names``: other names by which the leaf may announce its port.
+    - ``optic``, ``wavelength_nm``: the planned module, and the shortest and the longest wavelength that it may send.
+    - ``slaac``: True if addresses come from router advertisements.
+    - ``flash``: the planned settings in the NIC's flash, by name. ``flash_per_function``: the names of those that each PCI function has.
+    - ``traffic``: the planned QoS; None if the NIC's fabric has none.
     """
 
     key: str
@@ -118,7 +124,15 @@ class Counters:
 
 @dataclass(frozen=True)
 class Server:
-    """The data that checks may read. ``earlier`` has the counters of an earlier run to compare with; it is None without such a run."""
+    """The data that checks may read.
+
+    - ``sysctl``, ``command_line``: the planned kernel parameters, set while running and at start.
+    - ``versions``: the planned versions, by software.
+    - ``library``: the collective library, ``NCCL`` or ``RCCL``. ``environment``: the planned variables of jobs.
+    - ``advertisements_by``: the program that forms addresses from router advertisements, ``networkd`` or ``kernel``.
+    - ``driver_files``: the planned settings in configuration files of drivers, by path and name.
+    - ``earlier``: the counters of an earlier run to compare with; None without such a run.
+    """
 
     machine: Machine
     plan: HostFile
@@ -148,8 +162,8 @@ class Server:
 def server(machine: Machine, plan: HostFile, document: Mapping[str, Any], earlier: Counters | None = None) -> Server:
     """Return the server that a ``host.json`` describes.
 
-    ``plan`` is the validated file, and ``document`` its JSON content. Raises HostInputError if a value that checks use
-    has the wrong type.
+    ``plan`` is the validated file, and ``document`` its JSON content. ``earlier`` has the counters of an earlier run to compare with.
+    Raises HostInputError if a value that checks use has the wrong type.
     """
     top = _Values(document, str(plan.file))
     fabrics = {name: _traffic(fabric) for name, fabric in top.objects("fabrics").items()}
@@ -293,7 +307,10 @@ class Result:
 
 
 def chosen(only: Iterable[str], option: str = "--only") -> list[Check]:
-    """Return the checks with the given IDs or subjects, or all if none are given. Raises HostInputError for an unknown name."""
+    """Return the checks with the given IDs or subjects, or all if none are given.
+
+    Raises HostInputError for an unknown name. ``option`` is the command-line option that the error names.
+    """
     wanted = list(only)
     subjects = list(dict.fromkeys(module.__name__.rpartition(".")[2] for module in _MODULES))
     for name in wanted:

@@ -513,7 +513,11 @@ def _unknown(network: Network, capture: Capture) -> Iterator[Finding]:
 
 
 def _rules(only: Sequence[str], *, since: bool) -> tuple[str, ...]:
-    """Return the ids of the rules to apply, in the order of their modules. Raises ``InputError`` for an unknown id."""
+    """Return the ids of the rules to apply, in the order of their modules. Raises ``InputError`` for an unknown id.
+
+    ``only`` has the ids to keep; empty keeps all. Rules that compare counters need an earlier capture, so they are included only if
+    ``since`` is True.
+    """
     rules = {id_: rule for id_, rule in rules_of("railweave.live.check").items() if rule.applies == "living"}
     unknown = [rule_id for rule_id in only if rule_id not in rules]
     if unknown:

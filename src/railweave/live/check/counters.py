@@ -130,9 +130,10 @@ def _lossless(device: str, wanted: Queues, then: DeviceState, now: DeviceState) 
 
 
 def _pause_rises(device: str, port: Port, wanted: Queues, then: DeviceState, now: DeviceState) -> Iterator[CounterRise]:
-    """Yield the rise of PFC frames that the switch sent, and of those that it received from servers.
+    """Yield the rise of PFC frames that the switch sent on a port, and of those that it received from a server.
 
-    Frames received from another switch are counted at that switch, so each frame counts once.
+    Frames received from another switch are counted at that switch, so each frame counts once. ``wanted`` has the designed lossless
+    priorities. ``then`` and ``now`` are the states of the switch in the earlier and in the present capture.
     """
     was, has = (of_port(state.pfc or {}, port.name) or {} for state in (then, now))
     for priority in wanted.lossless.values():

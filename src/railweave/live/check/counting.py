@@ -152,7 +152,9 @@ def compared(
 ) -> tuple[list[Finding], list[SubjectCount]]:
     """Return the findings about everything that is wrong or not seen, and the counts of every subject (kind of state).
 
-    The parameters are those of ``counts`` (``left_out``), ``unseen`` (``allowed``) and ``diagnosis.diagnose`` (``line``).
+    - ``left_out``: the subjects that are not expected, a result of ``not_asked``.
+    - ``allowed``: the names of subjects that may stay unseen.
+    - ``line``: a function that takes fields of the fabric file, and returns the first that the file has, with its line.
     """
     differences = diagnosis.deviations(living)
     rows = counts(living, differences, left_out)

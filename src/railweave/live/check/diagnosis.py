@@ -175,9 +175,9 @@ def _counts(bgp_session: BgpSession, expected: Session) -> Iterator[tuple[str, b
 
 
 def _sources(living: NetworkStates, sender: str, peering: Peering) -> frozenset[Part]:
-    """Return the parts of the network on which the prefixes that ``sender`` sends depend.
+    """Return the parts of the network on which the prefixes that ``sender`` sends over the session ``peering`` depend.
 
-    They are the device, its sessions, and the links and devices of these sessions.
+    They are the device and its gateways, this session, and all its other sessions with their links, neighbors, and neighbors' gateways.
     """
     others = living.expected.get(sender)
     parts: set[Part] = {("device", sender), ("gateways", sender), carried(peering)}

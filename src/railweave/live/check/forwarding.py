@@ -221,7 +221,7 @@ def forwarding(living: NetworkStates) -> Iterator[Deviation]:
 def _cut(expected: Expected, drops: Deviation) -> frozenset[Part]:
     """Return the overlay sessions that a device interrupts by dropping packets.
 
-    ``drops`` is the finding about these packets. The sessions lead to loopbacks inside its prefixes.
+    ``drops`` is the finding about these packets. The sessions lead to loopbacks inside the prefixes of this finding.
     """
     nets = [ip_network(prefix) for prefix in drops.prefixes]
     ends = ((carried(each.session), each.session.peer_address) for each in expected.overlay_sessions)
@@ -474,7 +474,8 @@ def _kernel(device: Expected, state: DeviceState) -> Iterator[Deviation]:
 def _way(living: NetworkStates, device: Expected, wanted: Route) -> frozenset[Part]:
     """Return the parts of the network that a route depends on.
 
-    These are the leaf that has the prefix, and the links and sessions through which the route reaches this device.
+    These are the leaf that has the prefix and its gateways, and the neighbors, links and sessions through which the route reaches this
+    device.
     """
     needs: set[Part] = {("device", wanted.leaf), ("gateways", wanted.leaf)}
     near = {session.session.interface: session for session in device.sessions}

@@ -229,7 +229,10 @@ def same_model(reported: str, designed: str) -> bool:
 
 
 def same_release(reported: str, designed: str) -> bool:
-    """Return True if a reported release is the designed release. Devices report more detail: 25.4R1 matches 25.4R1.12-EVO, not 25.4R10."""
+    """Return True if a reported release is the designed release, or if no release is designed.
+
+    Devices report more detail: the design's 25.4R1 matches 25.4R1.12-EVO, but not 25.4R10.
+    """
     return not designed or re.search(rf"(?<![0-9A-Za-z]){re.escape(designed)}(?![0-9])", reported) is not None
 
 
@@ -424,7 +427,10 @@ _NO_EFFECT = ("role.nos",), ("role.extra",)
 
 
 def required(cause: Cause) -> tuple[str, ...]:
-    """Return the paths of the fabric file's fields that determine a differing statement, such as ``.underlay.peering``."""
+    """Return the paths of the fabric file's fields that determine a differing statement, such as ``.underlay.peering``.
+
+    ``cause`` is the difference: the designed statement, the statement found, and the fields of the configuration that they set.
+    """
     effect = next(iter(foremost(cause.fields, of_statement(cause.designed or cause.found))), None)
     asked = _NO_EFFECT[not cause.designed]
     if effect is None:

@@ -100,7 +100,10 @@ def by_server(server: Server, nic: Nic, state: HostState, ends: Ends, notes: lis
 
 
 def _hears(state: HostState, name: str, nic: Nic, ends: Ends) -> bool:
-    """Return True if the server's interface ``name`` receives LLDP from the leaf and port to which the design connects the NIC."""
+    """Return True if the server's interface ``name`` receives LLDP from the leaf and port to which the design connects the NIC.
+
+    ``ends`` has the ends of all cables by device and port name.
+    """
     heard = (state.neighbors or {}).get(name, ())
     return any(
         end_of(ends, neighbor)[1] == (nic.leaf, nic.leaf_port) for neighbor in heard if neighbor.system is not None

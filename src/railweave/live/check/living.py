@@ -44,12 +44,14 @@ Kind = Literal[
     "tenants",
 ]
 Part = tuple[Kind, str]
-"""A part of the network that a fault can break, or on which a faulty part depends: its kind and its name.
+"""A part of the network that a fault can break, or on which a faulty part depends, as (kind, name).
 
-The kinds are a device, a link, the routing session of a link, a NIC, a daemon, the gateways of a leaf, the answers of a
-device, a VRF of a device (``DEVICE VRF``), and the prefix of a loopback address. Further kinds are parts of a
-configuration: a port of a device, the policies of all devices (with an empty name), the static routes of a device, and
-the tenants of all devices.
+Each of these kinds is a word of ``Kind``:
+
+- a device, its daemons, its answers, or a VRF on it (``DEVICE VRF``)
+- a link, the routing session of a link, a NIC, the gateways of a leaf, or the prefix of a loopback address
+- a part of a configuration: a port of a device, the policies of all devices (with an empty name), the static routes of a device,
+  or the tenants of all devices
 """
 
 
@@ -313,12 +315,13 @@ OF_SPEED = (
     "interconnect?.topology.interconnect.link_speed",
     ".topology.link_speed",
 )
-"""Fields of the fabric file that require a speed. The constants above have those for prefixes, routes, NIC addresses, VRFs, colors, cables.
+"""Fields of the fabric file that may require a speed. The constants above are those for prefixes, routes, NIC addresses, VRFs, colors, cables.
 
-- A path that begins with a dot is inside the fabric; ``role`` and ``qos`` begin paths in the section of the device's role.
-- A path with ``WORD?`` in front is used only if the word is a key of ``because`` or the kind of the port (``server``,
-  ``interconnect``). The paths after it are then left out.
-- Names in braces are those of ``_names``. A path with a name that a deviation does not have is left out.
+- A path that begins with a dot is inside the fabric. A path that begins with ``role`` or ``qos`` is inside the section of the
+  device's role.
+- A path with ``WORD?`` in front is used only if the word is a key of the deviation's ``because``, or the kind of its port
+  (``server``, ``interconnect``). The paths after it are then left out.
+- ``_names`` has the names that replace words in braces. A path with a name that a deviation does not have is left out.
 """
 _SECTIONS = {
     "leaf": ("leaf",),

@@ -61,7 +61,10 @@ End = tuple[str, str]
 """A device and its port."""
 
 Ends = dict[str, dict[str, End]]
-"""The end of a cable, by short device name and by every name of the port. The empty device name has NICs by MAC address."""
+"""The ends of cables: for each device (by its short name), the end by each name of its port.
+
+Under the empty device name, the ends at NICs are listed by MAC address.
+"""
 
 
 def ends_by_name(network: Network, called: Mapping[tuple[str, str], str] | None = None) -> Ends:

@@ -450,7 +450,8 @@ def _network(text: str, family: int | None) -> str:
 def _rules(wanted: ExpectedHost, state: HostState, taken: Collection[tuple[object, ...]]) -> Iterator[Deviation]:
     """Yield a finding for each planned rule that is missing.
 
-    ``taken`` has the places of stray rules. A missing rule in such a place is left out, because the stray rule is reported.
+    ``taken`` has the ``place`` of each stray rule: family, source and destination. A missing rule with the same values is left out,
+    because the stray rule is reported.
     """
     if state.rules is None:
         return
@@ -486,7 +487,8 @@ def _rules(wanted: ExpectedHost, state: HostState, taken: Collection[tuple[objec
 def _routes(wanted: ExpectedHost, state: HostState, taken: Collection[tuple[object, ...]]) -> Iterator[Deviation]:
     """Yield a finding for each planned route that is missing.
 
-    ``taken`` has the places of stray routes. A missing route in such a place is left out, because the stray route is reported.
+    ``taken`` has the ``place`` of each stray route: family, table and destination. A missing route with the same values is left out,
+    because the stray route is reported.
     """
     if state.routes is None:
         return

@@ -202,7 +202,8 @@ def bfd_as_designed(
 ) -> Iterator[Deviation]:
     """Yield the faults of the BFD session that protects a routing session or an adjacency.
 
-    ``needs`` are the parts of the network on which the routing session or the adjacency depends.
+    ``because`` is the section of the fabric file that requires BFD, as keys. ``bfd_session`` is the reported session; None if the device
+    reports none. ``needs`` are the parts of the network on which the routing session or the adjacency depends.
     """
     needs |= by_daemons(peering.peer, device, "bfd")
     subject = f"BFD with {peering.peer}"
@@ -305,10 +306,11 @@ class SeenPaths:
         return session is not None and session.established is True
 
     def shows(self, wanted: ColorPath) -> bool | None:
-        """Return True if the switch shows the marks of a path (communities and AIGP), and False if it does not.
+        """Return True if the switch shows the marks of a path (communities and AIGP), right or wrong.
 
-        Return None if the path is missing, or if the switch did not answer the query about the prefix. The subject "routes"
-        counts such a missing answer.
+        Return False if it does not show them: for example, no path has a color community, although the design has one. Return None if the
+        path
+        is missing, or if the switch did not answer the query about the prefix. The subject "routes" counts such a missing answer.
         """
         if wanted.prefix not in self._routes:
             return None

@@ -139,7 +139,10 @@ def _global(addresses: Iterable[str]) -> list[str]:
 
 
 def _addresses(expected: Expected, state: DeviceState, owners: dict[str, dict[str, str]]) -> Iterator[Deviation]:
-    """Yield findings about addresses that the design does not have, on gateways and on ports between switches."""
+    """Yield findings about addresses that the design does not have, on gateways and on ports between switches.
+
+    ``owners`` has, for each designed address, the interface by device.
+    """
     device = expected.device
     designed: dict[str, set[str]] = {
         gateway.name: {_plain(str(address)) for address in gateway.addresses} for gateway in expected.gateways

@@ -65,7 +65,7 @@ class Subject:
 
 
 class SwitchAnswers:
-    """The answers of a switch, as the functions ``Subject.seen`` read them."""
+    """The answers of a switch, in the form in which the functions in ``Subject.seen`` need them."""
 
     def __init__(self, living: NetworkStates, expected: Expected, state: DeviceState) -> None:
         self.living, self.expected, self.state = living, expected, state
@@ -135,9 +135,11 @@ class SwitchAnswers:
     def routes(self) -> dict[str, bool | None]:
         """For each expected route, by prefix: True if the answers show its ports, False if not, None if no query asks for the route.
 
+        If a separate query asks for a route, this query must be answered, because only its answer has the route's paths. A complete table
+        that
+        shows the route is then not enough.
+
         Queries follow from the design, but the expected routes may follow from the running configurations (``deploy``).
-        If a separate query asks for a route, it must have an answer even if a complete table shows the route, because
-        only this answer has the route's paths.
         """
         names = [question.name for question in self.living.questions.get(self.expected.device, ())]
         asked = {about[2]: name for name in names if (about := asked_about(name)) is not None and about[0] == "route"}
@@ -168,7 +170,7 @@ def _routed(expected: Expected) -> list[tuple[str, str]]:
 
 
 def _reports(field: str) -> Callable[[object, SwitchAnswers], bool]:
-    """Return a test for a subject: True if a device reports ``field`` of its identity, such as the model."""
+    """Return a function for ``Subject.seen``: it returns True if a device reports ``field`` of its identity, such as the model."""
     return lambda _, answers: bool(getattr(answers.state.identity, field, None))
 
 
@@ -184,8 +186,8 @@ def _while_up(
 ) -> bool | None:
     """Return True if an interface shows a value, and False if not. Return None if the interface is absent or down.
 
-    ``value`` gets the value, or None if the interface does not show it. ``reported`` is False if the device reported no
-    interfaces; the result is then False.
+    ``value`` is a function that returns the interface's value, or None if it is not shown. ``reported`` is False if the device
+    reported no interfaces; the result is then False.
     """
     if not reported:
         return False
@@ -193,7 +195,10 @@ def _while_up(
 
 
 def _running(value: Callable[[InterfaceState], object]) -> Callable[[Port, SwitchAnswers], bool | None]:
-    """Return a test for a subject: True if a port reports a value, None if the port is absent or down."""
+    """Return a function for ``Subject.seen``: it returns True if a port shows a value, and None if the port is absent or down.
+
+    ``value`` is a function that returns the value of an interface, or None if it is not shown.
+    """
 
     def seen(port: Port, answers: SwitchAnswers) -> bool | None:
         return _while_up(answers.interface(port.name), value, reported=answers.state.interfaces is not None)
@@ -244,7 +249,10 @@ def _session(wanted: Session | OverlaySession, answers: SwitchAnswers) -> bool:
 def _established(
     value: Callable[[BgpSession], bool],
 ) -> Callable[[Session | OverlaySession, SwitchAnswers], bool | None]:
-    """Return a test for a subject: True if an established session shows a value, None if the session is not established."""
+    """Return a function for ``Subject.seen``: it returns True if a BGP session shows a value, and None if the session is not established.
+
+    ``value`` is a function that returns True if a session shows the value.
+    """
 
     def seen(wanted: Session | OverlaySession, answers: SwitchAnswers) -> bool | None:
         if answers.state.bgp is None:
@@ -311,7 +319,10 @@ def _advertising(gateway: Gateway, answers: SwitchAnswers) -> bool:
 
 
 def _of_vrf(value: Callable[[VrfState], object]) -> Callable[[Tenant, SwitchAnswers], bool | None]:
-    """Return a test for a subject: True if a VRF shows a value, None if the device lacks the VRF."""
+    """Return a function for ``Subject.seen``: it returns True if a tenant's VRF shows a value, and None if the device lacks the VRF.
+
+    ``value`` is a function that returns the value of a VRF, or None if it is not shown.
+    """
 
     def seen(tenant: Tenant, answers: SwitchAnswers) -> bool | None:
         if answers.state.vrfs is None:
@@ -649,7 +660,10 @@ SWITCH = (
 
 
 def _of_nic(value: Callable[[InterfaceState], object]) -> Callable[[Nic, HostState], bool | None]:
-    """Return a test for a subject: True if a NIC reports a value, None if the NIC is absent or down."""
+    """Return a function for ``Subject.seen``: it returns True if a NIC shows a value, and None if the NIC is absent or down.
+
+    ``value`` is a function that returns the value of an interface, or None if it is not shown.
+    """
 
     def seen(nic: Nic, state: HostState) -> bool | None:
         return _while_up((state.interfaces or {}).get(nic.netdev), value, reported=state.interfaces is not None)
@@ -740,7 +754,10 @@ COUNTERS = {
     name: Subject(f"counters-{name}", text, lambda _: (), _never, rules, field)
     for name, text, field, rules in _COUNTERS
 }
-"""The subjects of counters, by name; they are compared only with an earlier capture. Their objects come from ``counters.rises``."""
+"""The subjects (kinds of expected state) of counters, by name. They need an earlier capture to compare with.
+
+Their objects come from ``counters.rises``.
+"""
 
 SUBJECTS = {subject.name: subject for subject in (ANSWERS, CONFIGURATIONS, *SWITCH, *SERVER, *COUNTERS.values())}
 """Every subject (kind of expected state), by name."""

@@ -70,7 +70,10 @@ class CaptureFolder:
             raise OutputError(f"cannot write {self._target}: {error.strerror or error}; nothing was changed") from error
 
     def finish(self, meta: Mapping[str, Any]) -> None:
-        """Move the finished capture to its target. Raises ``OutputError`` if that fails; an earlier capture is then unchanged."""
+        """Write ``meta`` as ``meta.json``, and move the finished capture to its target.
+
+        Raises ``OutputError`` if that fails; an earlier capture is then unchanged.
+        """
         self._write(META, json.dumps(meta, indent=1) + "\n")
         self._folder.__exit__()
         old = self._target.with_name(unguessable(self._target.name))
@@ -191,7 +194,11 @@ async def captured(
 ) -> list[Outcome]:
     """Query devices, write their answers as a new capture, and return the outcomes.
 
-    ``about`` has further keys for ``meta.json``. ``done`` is called with each outcome. ``open_by`` connects to a device.
+    - ``about``: further keys for ``meta.json``.
+    - ``redact``: True to hide secrets in the answers.
+    - ``at_once``: the number of devices to query at the same time. ``attempts``: the largest number of attempts for each.
+    - ``done``: a function that is called with each outcome. ``open_by``: a function that connects to a device.
+
     Raises ``InputError`` if the folder contains anything but an earlier capture, and ``OutputError`` if it cannot be written.
     """
     with CaptureFolder(folder, redact=redact) as capture:

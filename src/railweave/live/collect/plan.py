@@ -92,10 +92,7 @@ def questions(network: Network, config: DeviceConfig, *, tables: bool | None = N
 
 
 def asks_tables(network: Network, config: DeviceConfig) -> bool:
-    """Return True if whole routing tables are queried from a switch by default.
-
-    They are queried if they are small, or if the switch cannot report the number of its routes.
-    """
+    """Return True if whole routing tables are queried from a switch by default: if they are small, or if the switch cannot count its routes."""
     reader = system(config.nos).state
     return (reader is not None and "route_counts" in reader.NOT_READ) or whole_tables(network, config)
 

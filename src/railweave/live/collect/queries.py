@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 class Outcome:
     """The result of querying one device.
 
-    ``failed`` has the queries that failed, with the reason. ``error`` is the reason why the device was not reached or
-    the connection was lost.
+    ``asked`` and ``answered`` are the numbers of queries, and of those that were answered. ``failed`` has the queries that failed, with the
+    reason. ``error`` is the reason why the device was not reached or the connection was lost.
     """
 
     device: str
@@ -64,9 +64,9 @@ async def ask_all(
     done: Callable[[Outcome], None],
     open_by: Open = opened,
 ) -> list[Outcome]:
-    """Query every device, at most ``at_once`` at a time. Return the outcomes in the order of ``devices``.
+    """Query every device, at most ``at_once`` at a time and ``attempts`` times. Return the outcomes in the order of ``devices``.
 
-    ``keep`` is called with device, question and answer. ``done`` is called with the outcome of each device. ``open_by``
+    ``keep`` is called with device, query and answer. ``done`` is called with the outcome of each device. ``open_by``
     opens the connection to a device.
     """
     free = asyncio.Semaphore(at_once)

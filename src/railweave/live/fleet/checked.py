@@ -63,7 +63,7 @@ VERDICT_CSS = {
 
 
 def verdict_cell(shown: str, verdict: str) -> Cell:
-    """Return a cell in the color of its verdict."""
+    """Return a table cell with the text ``shown``, in the color of the verdict."""
     return Cell(verdict, shown, markup=element("span", text(shown), class_=VERDICT_CSS[verdict]))
 
 
@@ -430,8 +430,9 @@ def checked(
     """Return the summary of the servers' answers.
 
     - ``places``: the leaf and rail of each interface, by server and interface.
-    - ``tables``: the leaf, rail and color of each routing table, by server and table number.
     - ``models``: the model of each server, by name.
+    - ``subjects``: the subject of each check, by the check's id.
+    - ``tables``: the leaf, rail and color of each routing table, by server and table number.
     - ``racks``: the rack of each server, by name.
     """
     common = tuple(shared(answers, places, tables, racks))
@@ -487,8 +488,11 @@ def check_servers(
 ) -> FleetCheckResult:
     """Run ``railweave host check`` on servers, and summarize the results. Raises ``InputError`` for wrong input.
 
-    ``only`` has the checks to run; empty runs all. ``allow_unseen`` has the checks and subjects whose values need not
-    be readable. ``at_once`` servers are checked at a time. ``say`` prints a line of progress.
+    - ``only``: the ids or subjects of the checks to run; empty runs all.
+    - ``allow_unseen``: the ids and subjects of checks whose values need not be readable.
+    - ``sudo``: run the program by ``sudo -n``.
+    - ``at_once``: the number of servers to check at the same time.
+    - ``say``: a function that prints a line of progress.
     """
     network, only = fleet.network, only or fleet.checks
     subjects = _subjects(only, allow_unseen)
@@ -516,7 +520,10 @@ def check_servers(
 
 
 def _subjects(only: Sequence[str], allow_unseen: Sequence[str], *, generic: bool = False) -> dict[str, str]:
-    """Return the subject of each chosen check, by its id. Raises ``InputError`` for an unknown name."""
+    """Return the subject of each check in ``only`` (empty: of all checks), by its id. Raises ``InputError`` for an unknown name.
+
+    The names in ``allow_unseen`` are only validated. If ``generic`` is True, checks that need a design are left out.
+    """
     try:
         chosen(allow_unseen, "--allow-unseen")
         return {host_check.id: host_check.subject for host_check in chosen(only) if not (generic and host_check.design)}

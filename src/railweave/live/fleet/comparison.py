@@ -54,7 +54,8 @@ class OddServer:
 def unusual_servers(answers: Sequence[Answer], models: Mapping[str, str]) -> list[OddServer]:
     """Return the servers with an unusual version or setting. ``models`` has the model of each server, by name.
 
-    Servers without a model are left out. A value is usual if at least four fifths of the servers of a model have it.
+    A value is usual if at least four fifths of the servers of a model have it. Servers without a model, and models with fewer than
+    three servers, are left out.
     """
     odd_servers: list[OddServer] = []
     for check in COMPARED_CHECKS:

@@ -26,7 +26,11 @@ _DISRUPTIONS = tuple(
 
 @dataclass(frozen=True)
 class HostTree:
-    """The statements of a ``host.json``. One command applies the whole file to a server."""
+    """The statements of a ``host.json`` (``nodes``). One command applies the whole file to a server.
+
+    ``keeps_empty`` means that a statement remains when the last statement below it is removed. ``disruptions`` are those that changes of
+    the file can cause.
+    """
 
     nodes: tuple[Node, ...]
     keeps_empty: bool = True

@@ -378,7 +378,7 @@ def _case(result: Result) -> ET.Element:
 def mesh_servers(fleet: Fleet, *, sudo: bool, at_once: int, say: Callable[[str], None]) -> MeshResult:
     """Let servers send packets to each other on every path color, and summarize the results.
 
-    ``at_once`` servers send at a time. ``say`` prints a line of progress.
+    ``sudo`` runs the program by ``sudo -n``. ``at_once`` servers send at a time. ``say`` prints a line of progress.
     """
     network, names = fleet.network, list(fleet.targets)
     with in_force(network.catalog):

@@ -106,10 +106,10 @@ def _program() -> str:
 
 
 async def running(session: Session) -> dict[str, str]:
-    """Return the installed ``host.json`` by file name, with the routes and rules that the kernel lacks. The text is empty without a file.
+    """Return the text of the installed ``host.json``, by file name; the text is empty if the server has no such file.
 
-    The function leaves no files on the server. Raises ``RefusedError`` if routes of a plan that is not installed are in
-    use.
+    The text also lists the routes and rules that the kernel lacks (``AMISS``). No files are left on the server. Raises ``RefusedError`` if
+    routes of a plan that is not installed are in use.
     """
     output = await _script(session, _UNPACKED + _RUNNING, "-", _MARK, given=_program())
     text, _, answer = output.partition(f"\n{_MARK}\n")

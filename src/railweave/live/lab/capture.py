@@ -48,8 +48,12 @@ def collect_lab(
 ) -> CollectResult:
     """Query the switches and servers of a fabric file's lab, and write a capture, as ``collect`` does for real devices.
 
-    If ``servers`` is False, the servers are left out; None and True query them. Raises ``LabError`` if the lab is not
-    running or the user is not root, and the errors of ``collect``.
+    - ``only``: the names of the devices to query; empty queries all.
+    - ``servers``: False leaves the servers out; None and True query them.
+    - ``tables``: True to query whole routing tables, False not to; None decides by their size.
+    - ``redact``: True to hide secrets in the answers.
+
+    Raises ``LabError`` if the lab is not running or the user is not root, and the errors of ``collect``.
     """
     if os.geteuid() != 0:
         raise LabError(f"a lab's devices are asked as root: run `sudo railweave check {fabric} --lab`, or `collect`")

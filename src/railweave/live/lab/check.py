@@ -130,4 +130,4 @@ IN_A_LAB = Visibility(
         "counters-damaged-frames": "links of a lab damage no frames, and ports of VRFs are in namespaces of their own",
     },
 )
-"""The states that a lab can report: everything except the listed subjects. FRR's answers lack further values."""
+"""The states that a lab can report: everything except the listed subjects (kinds of state). FRR's answers lack further values."""

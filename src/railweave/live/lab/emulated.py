@@ -26,7 +26,10 @@ _ROUTING = ("interfaces", "gateways", "bgp", "isis", "ospf", "overlay", "vrfs", 
 
 
 def emulated(network: Network, running: Mapping[str, DeviceConfig]) -> tuple[dict[str, DeviceConfig], list[str]]:
-    """Return the configurations that the lab runs, by switch, and a sentence for each difference that could not be applied."""
+    """Return the configurations that the lab runs, by switch, and a sentence for each difference that could not be applied.
+
+    ``running`` has the configurations that the real switches run, by name.
+    """
     made: dict[str, DeviceConfig] = {}
     sentences: list[str] = []
     for switch in network.switches:

@@ -122,7 +122,10 @@ POLL_S = 0.05
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """A prefix whose forwarding in a device's kernel differs from ``routes``: other links, other leaves, or no route."""
+    """A prefix whose forwarding in a device's kernel differs from ``routes``.
+
+    ``expected`` and ``actual`` name the links or leaves to which the device sends the prefix, or are a phrase such as ``nothing``.
+    """
 
     device: str
     prefix: str
@@ -283,7 +286,7 @@ def wait(
 ) -> tuple[float | None, list[Difference]]:
     """Wait until the kernels forward as expected. Return (seconds that it took, remaining differences).
 
-    The seconds are None if differences remain after ``limit_s`` seconds.
+    The seconds are None if differences remain after ``limit_s`` seconds. The kernels are read every ``poll_s`` seconds.
     """
     start = time.monotonic()
     while True:

@@ -200,8 +200,10 @@ ADDRESSES_S = 60
 class LabStart:
     """The result of starting a lab.
 
-    ``addresses`` is True if all servers got their addresses. ``seconds`` has the duration of each step. ``unsettled`` has
-    the remaining differences between the routers' forwarding and the computed routes, one sentence each.
+    - ``record``: the content of ``lab.json``, which identifies the lab.
+    - ``seconds``: the duration of each step.
+    - ``addresses``: True if all servers got their addresses.
+    - ``unsettled``: the remaining differences between the routers' forwarding and the computed routes, one sentence each.
     """
 
     record: Record
@@ -261,6 +263,7 @@ def up(
 
     - ``part``: the part, written like the option --slice; empty for the whole network.
     - ``overlay``: the lab's timers, which replace the designed timers.
+    - ``frr_root``: the root folder with FRR; None means the first suitable FRR (``rootfs.find``).
     - ``configs``: configurations of switches, in place of the designed ones.
     - ``room_for``: a larger network. All its devices and cables are created at once; routers that ``network`` lacks
       have only a host name.

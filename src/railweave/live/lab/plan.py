@@ -128,9 +128,9 @@ class Plan:
 def make_plan(network: Network, overlay: Overlay | None, configs: dict[str, DeviceConfig] | None = None) -> Plan:
     """Return the plan of a network's lab.
 
-    ``configs`` are configurations of switches, in place of the designed ones. Devices and links that ``status:`` marks
-    absent are left out, with their ports and sessions. Raises ``LabError`` if FRR or Linux cannot run the network, for
-    example because an interface name is too long.
+    ``overlay`` has the lab's timers; None means the designed timers. ``configs`` are configurations of switches, in place of the designed
+    ones. Devices and links that ``status:`` marks absent are left out, with their ports and sessions. Raises ``LabError`` if FRR or Linux
+    cannot run the network, for example because an interface name is too long.
     """
     network = present(network)
     colored = [switch.name for switch in network.switches if len(switch.endpoints) > 1]

@@ -23,7 +23,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Proof:
-    """The outcomes of a lab's assertions and, if requested, the result of taking down each link."""
+    """The outcomes of a lab's assertions and, if requested, the result of taking down each link (``swept``).
+
+    ``record`` identifies the lab and its timers.
+    """
 
     record: Record
     outcomes: Sequence[Outcome]
@@ -31,7 +34,7 @@ class Proof:
 
     @property
     def good(self) -> bool:
-        """Return True if no assertion failed, and routers converged after each link was taken down."""
+        """True if no assertion failed, and routers converged after each link was taken down."""
         return all(result.passed for result in (*self.outcomes, *self.swept))
 
     @property

@@ -29,8 +29,9 @@ PROC, CGROUPS = Path("/proc"), Path("/sys/fs/cgroup")
 class Machine:
     """The free resources of a machine.
 
-    They are the memory in kB, the number of files that a process may have open, and the number of processes and threads
-    that may still start.
+    - ``memory_kb``: the memory in kB.
+    - ``files``: the number of files that a process may have open.
+    - ``tasks``: the number of processes and threads that may still start.
     """
 
     memory_kb: int

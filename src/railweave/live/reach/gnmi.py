@@ -111,8 +111,8 @@ class Gnmi:
     async def subscribed(self, paths: Sequence[Subscription], encoding: str, every_s: float) -> AsyncGenerator[Any]:
         """Yield notifications (``RawNotification``) as they arrive, and None when the device has sent all values once.
 
-        All ``paths`` must have the same origin and target. ``every_s`` is the sampling interval in seconds. Raises
-        ``ReachError`` if the device refuses or ends the subscription.
+        All ``paths`` must have the same origin and target. ``encoding`` is the name of an encoding that the device supports.
+        ``every_s`` is the sampling interval in seconds. Raises ``ReachError`` if the device refuses or ends the subscription.
         """
         ended = asyncio.Event()
 
@@ -145,7 +145,8 @@ class Gnmi:
 def request(paths: Sequence[Subscription], encoding: str, every_s: float) -> bytes:
     """Return an encoded ``SubscribeRequest`` for these paths.
 
-    ``every_s`` is the sampling interval in seconds. A path that requires a longer interval gets that interval.
+    ``encoding`` is the name of the encoding of values. ``every_s`` is the sampling interval in seconds. A path that requires a longer
+    interval gets that interval.
     """
     made = message("SubscribeRequest")()
     wanted = made.subscribe

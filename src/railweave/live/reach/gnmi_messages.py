@@ -139,7 +139,7 @@ def elements(text: str) -> list[tuple[str, dict[str, str]]]:
 
 
 def read_path(data: bytes) -> tuple[str, str, Elements]:
-    """Return the origin, target and elements of an encoded path. Raises ``ValueError`` for bytes that are not a path."""
+    """Return (origin, target, elements) of an encoded path. Each element has a name and keys. Raises ``ValueError`` for bytes that are not a path."""
     from google.protobuf.message import DecodeError
 
     try:

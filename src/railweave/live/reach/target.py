@@ -67,8 +67,11 @@ class Snmp:
 class MachineLogin:
     """The login of one machine.
 
-    ``key`` is the file of the private key; None means the keys of the ssh-agent. ``jump`` is the jump host through
-    which the machine is reached.
+    - ``key``: the file of the private key; None means the keys of the ssh-agent.
+    - ``known_hosts``: the file of trusted host keys; None means the user's.
+    - ``certificates``: the file of the authorities that sign the machine's certificate; None means the system's.
+    - ``tls``: False if eAPI and RESTCONF use plain HTTP.
+    - ``jump``: the jump host through which the machine is reached.
     """
 
     address: str

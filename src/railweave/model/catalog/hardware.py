@@ -27,7 +27,12 @@ class Breakout(Model):
 
 
 class PortGroup(Model):
-    """Physical ports of the same kind, numbered ``first`` to ``first + count - 1``."""
+    """Physical ports of the same kind, numbered ``first`` to ``first + count - 1``.
+
+    ``cage`` is the form of module that the ports take, such as OSFP. ``lanes`` is the number of electrical lanes of a port. ``breakouts``
+    are
+    the ways to split it.
+    """
 
     first: int
     count: int
@@ -121,7 +126,7 @@ class DedicatedBuffer(Model):
     def shared_bytes(self, ingress_percent: int | None, egress_percent: int | None) -> int:
         """Return the size of the shared part in bytes, after the dedicated buffers are set to a percentage of their default.
 
-        None leaves the dedicated buffers of that direction unchanged.
+        ``ingress_percent`` and ``egress_percent`` are the percentages. None leaves the dedicated buffers of that direction unchanged.
         """
         freed = [
             kb * (100 - percent) / 100
@@ -132,7 +137,10 @@ class DedicatedBuffer(Model):
 
 
 class Limits(Model):
-    """The capacity limits of a switch's silicon. A limit is empty if no source documents it."""
+    """The capacity limits of a switch's silicon. A limit is empty if no source documents it.
+
+    ``ecmp_members`` is the largest number of links in a next-hop group.
+    """
 
     ports: int | None = None
     ecmp_members: int | None = None
@@ -143,8 +151,11 @@ class Limits(Model):
 class SonicPlatform(Model):
     """The SONiC platform of a switch model: its folder, and the platform values that SONiC configurations must repeat.
 
-    ``first_lanes`` holds the first serdes lane of every port, in order; the other lanes of a port follow it.
-    ``pause_reserve_frames`` and ``xon_offset_bytes`` are taken from the platform's own lossless profiles.
+    - ``first_lanes``: the first serdes lane of every port, in order; the other lanes of a port follow it.
+    - ``pause_reserve_frames``: the reserved buffer of a lossless priority group, in frames of the MRU.
+    - ``xon_offset_bytes``: the offset at which such a group ends its pause.
+
+    The last two are taken from the platform's own lossless profiles.
     """
 
     platform: str
@@ -203,6 +214,9 @@ Need = Literal["equal-lossless-shares", "tunnel-dscp"]
 class SwitchModel(Model):
     """A switch model.
 
+    - ``systems``: the operating systems that it runs, the usual one first.
+    - ``sonic``, ``platform``: values that only SONiC, and only Junos, needs.
+    - ``dedicated``: the default size of the buffers dedicated to ports; empty if no source has it.
     - ``features``: features that only some models have, each with its source.
     - ``needs``: requirements that only some models have, each with its source.
     - ``cards``: ports per line card in a chassis; empty if the switch has no line cards.
@@ -438,7 +452,10 @@ class ServerModel(Model):
 
 
 class Optic(Model):
-    """A pluggable module or cable assembly, with its media and its reach."""
+    """A pluggable module or cable assembly, with its media and its reach.
+
+    ``cages`` are the forms of port that it fits. ``channels`` and ``speed_gbps`` are the number of its links, and the speed of each.
+    """
 
     description: str
     cages: tuple[str, ...]

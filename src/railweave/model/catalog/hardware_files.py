@@ -112,7 +112,7 @@ def _of_nics(at: tuple[str | int, ...], group: NicGroup, known: Catalog) -> Iter
 
 
 def _of_further_ports(at: tuple[str | int, ...], server: ServerModel, kind: str) -> Iterator[Contradiction]:
-    """Yield the contradictions in a NIC set that has ``further_ports_of``.
+    """Yield the contradictions in the NIC set ``kind`` of a server model, if the set has ``further_ports_of``.
 
     Such a set consists of the remaining ports on the cards of another set. ``at`` is the key path to report.
     """
@@ -332,8 +332,12 @@ def _whole(
 ) -> dict[str, Any] | None:
     """Return the fields of a model as written. Missing fields are taken from the model that it extends.
 
-    Return None if that model does not exist. ``named`` holds the written models of the section. ``around`` lists the
-    models that are already being resolved, to detect a cycle.
+    - ``named``: the written models of the section, by name.
+    - ``known``: the catalog, whose models can be extended too.
+    - ``problems``: the list to which errors are added.
+    - ``around``: the models that are already being resolved, to detect a cycle.
+
+    Return None if the extended model does not exist, or if the models extend each other.
     """
     entry = named[name]
     parent = entry.given.get("extends")

@@ -13,7 +13,14 @@ QUANTUM_BYTES = 64
 
 
 class Kernel(Model):
-    """Limits of Linux hosts, and of the protocols between hosts and leaves."""
+    """Limits of Linux hosts, and of the protocols between hosts and leaves.
+
+    - ``max_addresses``: the largest number of autoconfigured IPv6 addresses of an interface, including the link-local address.
+    - ``neighbor_gc_thresh``: the three default sizes of the neighbor table, ``gc_thresh1`` to ``gc_thresh3``.
+    - ``rt_table_first``, ``rt_table_last``: the numbers that routing tables may have.
+    - ``ra_header_bytes``, ``ra_prefix_option_bytes``: the sizes of a router advertisement's header, and of one prefix in it.
+    - ``ifname_length``: the longest name of an interface, in characters.
+    """
 
     max_addresses: int
     max_addresses_source: str

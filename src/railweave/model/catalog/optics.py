@@ -73,6 +73,7 @@ def fitting(
 ) -> list[tuple[float, str]]:
     """Return the optics that fit a port and reach at least ``length_m``, as (reach in metres, name in the catalog).
 
+    ``cage`` is the form of the port. ``channels`` and ``speed_gbps`` are the number of links that it carries, and the speed of each.
     Copper cables are included only if ``copper`` is True.
     """
     return [

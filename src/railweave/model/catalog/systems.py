@@ -23,7 +23,10 @@ class Capability(Model):
 
 
 class Marking(Model):
-    """A system's default ECN marking by queue length, used if the fabric file gives no lengths."""
+    """A system's default ECN marking by queue length, used if the fabric file gives no lengths.
+
+    Above ``min_bytes``, the switch begins to mark packets. At ``max_bytes``, it marks ``max_probability`` percent of them.
+    """
 
     min_bytes: int
     max_bytes: int

@@ -54,7 +54,7 @@ _COMMUNITIES = "SNMP_COMMUNITY"
 
 
 class _Secret(NamedTuple):
-    """A secret in a text, from offset ``start`` to ``end``."""
+    """The secret ``value`` in a text, from offset ``start`` to ``end``."""
 
     start: int
     end: int
@@ -146,9 +146,9 @@ class Gate:
         return gated(text, replace)
 
     def _new(self, where: str, device: str) -> str:
-        """Return an unused name for a secret, formed from its place in the configuration.
+        """Return an unused name for a secret: the name ``where``, which is formed from the secret's place in the configuration.
 
-        If that name belongs to a different value, the device name is added.
+        If that name is already used, the device name is added.
         """
         name = where
         if name in self._taken:
@@ -192,7 +192,10 @@ def _edited(text: str, secrets: Iterable[_Secret], replace: Replace) -> str:
 
 
 def _without_key_material(text: str, replace: Replace) -> str:
-    """Return the text without keys and certificates and the quotation marks around them. The number of lines stays the same."""
+    """Return the text with each key or certificate, and the quotation marks around it, replaced by ``replace``.
+
+    The number of lines stays the same.
+    """
     if "-----BEGIN " not in text:
         return text
 

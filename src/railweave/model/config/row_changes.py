@@ -23,9 +23,9 @@ PORT = "port"
 
 
 def with_rows(rules: LineRules, tables: Sequence[Statements[Any]]) -> LineRules:
-    """Return ``rules`` with the rules added that follow from statement tables: replaced lines, and disruptions.
+    """Return ``rules`` with the rules added that statement tables imply: which lines a new line replaces, and what changes disrupt.
 
-    The patterns of ``rules`` come before those of the tables.
+    In each list of patterns, those of ``rules`` come before those of ``tables``.
     """
     patterns = dict(pattern for table in tables for pattern in _patterns(table))
     replaced = (pattern for pattern, changed in patterns.items() if changed != "removed")
@@ -34,13 +34,16 @@ def with_rows(rules: LineRules, tables: Sequence[Statements[Any]]) -> LineRules:
 
 
 def with_disruptions(rules: LineRules, tables: Iterable[Statements[Any]]) -> LineRules:
-    """Return ``rules`` with the disruptions added that the rows of statement tables cause."""
+    """Return ``rules`` with the disruptions added that changes of the statements in ``tables`` cause. The added ones come first."""
     rows = (row for table in tables for row in _disruptions(table, rules, "", table.disrupts or ()))
     return replace(rules, disruptions=(*rows, *rules.disruptions))
 
 
 def _patterns(table: Statements[Any]) -> Iterator[tuple[str, Changed]]:
-    """Yield (pattern as in ``LineRules``, manner of changing the statement) for each statement that can have only one value."""
+    """Yield (pattern of its lines, ``cut``, ``replaced`` or ``removed``) for each statement that can have only one value.
+
+    ``LineRules`` explains the patterns, and ``Changed`` explains the words.
+    """
     for row, forms, inner in table.statements():
         if inner is not None:
             yield from _patterns(inner)
@@ -69,9 +72,10 @@ def _disruptions(
 
 
 def _names(form: Form, row: Row, rules: LineRules) -> Iterator[str]:
-    """Yield regular expressions for the names that lines of this form have in a configuration tree.
+    """Yield regular expressions for the names that lines of a form have in a configuration tree.
 
-    These are the whole line and, if the tree names the line by fewer words, the line without its value.
+    If ``rules`` name a line by its words without the value, there are two expressions: for these words, and for the whole
+    line. Otherwise there is one, for the whole line.
     """
     marks = {slot: f"<{slot}>" for slot in form.slots}
     line = form.filled(marks)

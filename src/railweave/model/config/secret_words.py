@@ -32,7 +32,7 @@ UNKNOWN_SECRET = "secret:?"  # noqa: S105 - stands for a secret
 The value itself is never kept.
 """
 HIDDEN = "<hidden>"
-"""The text that replaces a secret which the module ``gate`` removes from a text."""
+"""The text in place of each secret that the module ``gate`` removes."""
 _QUOTED = r'"(?:[^"\\]|\\.)*"'
 """A pattern of text with its quotation marks; a backslash escapes the next character."""
 _INSIDE = r'(?:[^"\\]|\\.)*'
@@ -257,7 +257,8 @@ def _past_form(low: list[str], at: int, end: int) -> int:
 def _is_no_value(low: list[str], at: int, end: int) -> bool:
     """Return True if the word at ``at``, which follows an announcing word such as ``password``, is not the secret itself.
 
-    Such a word is a setting of the secret, for example ``minimum-length``, or is itself an announcing word.
+    Such a word is a setting of the secret, for example ``minimum-length``, or is itself an announcing word. ``low`` holds the
+    words of the statement in lower case, and ``end`` is the index after the last word.
     """
     if low[at] in _NO_VALUE:
         return True
@@ -268,9 +269,8 @@ def _is_no_value(low: list[str], at: int, end: int) -> bool:
 def _of_key(low: list[str], at: int, end: int) -> tuple[int, bool] | None:
     """Return (index of the secret, True) for ``key SECRET``, ``key 7 SECRET`` or ``key NAME 7 SECRET``, or None.
 
-    ``at`` is the index of ``key``; the parameters are those of ``_announced``. The number of a key in a chain and the path of a key file
-    are
-    not secrets.
+    ``low`` holds the words in lower case, ``at`` is the index of ``key``, and ``end`` is the index after the last word. The
+    number of a key in a chain and the path of a key file are not secrets.
     """
     first, second, third = at + 1, at + 2, at + 3
     word = low[first]
@@ -295,9 +295,9 @@ def _of_key(low: list[str], at: int, end: int) -> tuple[int, bool] | None:
 
 
 def _of_authentication(low: list[str], at: int, end: int) -> tuple[int, bool] | None:
-    """Return (index of the secret, True) for ``authentication text SECRET``, or None.
+    """Return (index of the secret, True) for ``authentication text SECRET``, or None. For VRRP and NHRP, the word ``text`` is optional.
 
-    ``at`` is the index of ``authentication``; the parameters are those of ``_announced``. For VRRP and NHRP, the word ``text`` is optional.
+    ``low`` holds the words in lower case, ``at`` is the index of ``authentication``, and ``end`` is the index after the last word.
     """
     first = at + 1
     if low[first] in {"text", "string", "plain", "simple", "plaintext", "cleartext"} and first + 1 < end:
@@ -312,7 +312,7 @@ def _of_authentication(low: list[str], at: int, end: int) -> tuple[int, bool] | 
 def _community(low: list[str], at: int, end: int) -> tuple[int, bool] | None:
     """Return (index of the SNMP community, False) if the word at ``at`` announces a community, or None.
 
-    The parameters are those of ``_announced``.
+    ``low`` holds the words in lower case, and ``end`` is the index after the last word. False means that a community is one word.
     """
     word, after = low[at], at + 1
     if word == "snmp_community":  # a table of SONiC, whose keys are communities
@@ -329,8 +329,9 @@ def _community(low: list[str], at: int, end: int) -> tuple[int, bool] | None:
 def _of_trap_target(low: list[str], at: int, end: int) -> tuple[int, bool] | None:
     """Return (index of the community, False) for an ``snmp-server host`` line, or None.
 
-    ``at`` is the index after the address in ``snmp-server host ADDRESS [vrf VRF] [traps] [version 2c] COMMUNITY``. The
-    result is None for version 3, which has a user in place of the community.
+    ``low`` holds the words in lower case, and ``end`` is the index after the last word. ``at`` is the index after the address in
+    ``snmp-server host ADDRESS [vrf VRF] [traps] [version 2c] COMMUNITY``. The result is None for version 3, which has a user in
+    place of the community.
     """
     rest = low[at:end]
     if {"community", "user"} & set(rest) or ("version" in rest and rest[rest.index("version") + 1 :][:1] == ["3"]):

@@ -48,12 +48,12 @@ class LineRules:
     taken_with: tuple[tuple[str, str], ...] = ()
     """Pairs of patterns (removed line, line that the system removes with it), both of lines in a section.
 
-    The second line must then be set again.
+    The new configuration keeps the second line, so it must be set again.
     """
     ended_by: tuple[tuple[str, str], ...] = ()
     """Pairs of patterns (removed line, line that the system removes with it), both of lines in a section.
 
-    The second line must go too, so it needs no command.
+    The new configuration lacks the second line, so its removal needs no command.
     """
     released: tuple[str, ...] = ()
     """First words of sections whose lines are removed first, because these lines use resources that other sections define."""
@@ -122,13 +122,12 @@ class SectionTree:
         return self.rules.disruptions
 
     def commands(self, steps: Sequence[Step]) -> list[Command]:
-        """Return the lines to type, including the line that ends each section.
+        """Return the lines to type for the changes ``steps``, including the line that ends each section.
 
-        - Removals come first, from the end of the file upwards, so that a definition is removed after the lines that
-          use it.
+        - Removals come first, from the end of the file upwards. So a definition is removed after the lines that use it.
         - New lines follow, in the order of the file.
-        - Definitions, and lines that restrict an entry, are removed last. Other lines may use a definition until then.
-          An entry without its restriction would match too much.
+        - Definitions, and lines that restrict an entry, are removed last. Other lines may use a definition until then. An entry
+          without its restriction would match too much.
         """
         rules = self.rules
         removed = sorted(

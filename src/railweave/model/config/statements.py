@@ -37,7 +37,10 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 REST = "rest_"
-"""The name under which the rest of a flat statement is matched: the words after those that name its list element."""
+"""The name of the slot for the rest of a flat statement: the words after the name of the list element.
+
+A flat statement is one line about an element of a list. In ``neighbor leaf1 timers 3 9``, the rest is ``timers 3 9``.
+"""
 IT = "it"
 """The name of the slot that stands for a whole list element, for example an address in a list of addresses."""
 KEPT = 4096
@@ -545,7 +548,8 @@ class Statements(Generic[T]):
     ) -> dict[str, Any]:
         """Return the fields that sections describe, by name. ``build`` turns them into a value.
 
-        ``into`` holds fields of sections that were read before; the new fields are added to it.
+        ``reader`` records which lines are understood. ``into`` holds fields of sections that were read before; the new fields are
+        added to it.
         """
         collected: dict[str, Any] = {} if into is None else into
         for section in sections:
@@ -622,8 +626,8 @@ class Statements(Generic[T]):
     def _parsed(self, text: str) -> tuple[_Entry | None, dict[str, Any]]:
         """Return (row that matches a line or None, values by slot). The row is an ``_Entry``.
 
-        For a flat statement, the slot ``REST`` holds the same kind of pair for the words after those that name the list
-        element.
+        A flat statement is one line about an element of a list, for example ``neighbor leaf1 timers 3 9``. Its slot ``REST`` holds
+        the same kind of pair for the words after the element's name.
         """
         first = text.split(" ", 1)[0]
         for entry in (*self._entries.get(first, ()), *self._entries.get("", ())):
@@ -680,8 +684,8 @@ class Statements(Generic[T]):
     def statements(self, *, also: bool = False) -> Iterator[tuple[Row, list[Form], Statements[Any] | None]]:
         """Yield (row, its forms, table for the lines below or None if no lines can be below).
 
-        The forms of a flat row are yielded with each of its inner rows: both forms on one line. With ``also``, forms that are
-        only read are included.
+        A flat row (``each``) describes list elements in one line each. Its forms are yielded with each of its inner rows, joined
+        to one line. With ``also``, forms that are only read are included.
         """
         for row in self.rows:
             inner = self._below(row)

@@ -209,9 +209,9 @@ def maximum_ecmp(fabric: Fabric, system: System, width: int) -> int:
 
 
 def _own_prefixes(network: Network, fabric: Fabric, switch: Switch) -> dict[int | None, tuple[Prefix, ...]]:
-    """Return the prefixes that a leaf originates in the underlay. The keys are numbers of path colors (None: no color).
+    """Return the prefixes that a leaf originates in the underlay, by number of their path color (None: no color).
 
-    The prefixes are those of servers or, with an overlay, those that the overlay needs.
+    The prefixes are those of servers or, with an overlay, the addresses of its sessions and tunnels.
     """
     if fabric.overlay is not None:
         return underlay_prefixes(fabric, switch)

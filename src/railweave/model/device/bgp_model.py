@@ -16,15 +16,15 @@ if TYPE_CHECKING:
 
 
 NOTHING = "(nothing)"
-"""The policy name that stands for the policy of a session that passes no route. No policy on a device can have this name."""
+"""The policy name of a session through which no route may pass. No policy on a device can have this name."""
 
 
 @dataclass(frozen=True, slots=True)
 class Session:
     """One BGP session on a link: the port (``interface``), the name of the cable (``link``), and the neighbor.
 
-    The addresses are None if the session has none of its own (unnumbered peering). ``import_policy`` and ``export_policy``
-    override those of the group; None inherits them.
+    The addresses are None for unnumbered peering. ``import_policy`` and ``export_policy`` override the policies of the group;
+    None inherits them.
     """
 
     interface: str
@@ -69,10 +69,10 @@ class BgpGroup:
 
 
 def with_bfd(groups: Iterable[BgpGroup], watched: Sequence[Bfd | None]) -> tuple[tuple[BgpGroup, ...], Bfd | None]:
-    """Return (groups, BFD settings for the whole device). The latter are the most frequent settings of the groups.
+    """Return (groups, most frequent BFD settings of the groups). These settings are for the whole device.
 
-    A group with different settings gets them in its ``bfd`` field. ``watched`` holds the settings of each group, in the
-    same order; None means no BFD.
+    A group with different settings gets them in its ``bfd`` field. ``watched`` holds the settings of each group, in the same
+    order; None means no BFD.
     """
     usual = max(watched, key=watched.count, default=None)
     return tuple(
@@ -180,6 +180,9 @@ class FabricAdvertise:
 class Bgp:
     """The BGP configuration of a device.
 
+    - ``as_lists``: ranges of AS numbers as (first, last), by name of the list.
+    - ``redistribute_connected``: the name of the policy that selects connected routes to redistribute; None without one.
+    - ``default_accept``: True if the system accepts a BGP route that no term of a policy matches.
     - ``bfd``: the BFD settings of groups whose ``BgpGroup.bfd`` is None.
     - ``ttl_security``: True if sessions on links use the TTL check of RFC 5082.
     - ``graceful_restart`` and ``authentication``: settings of the sessions on links and of the overlay.

@@ -288,9 +288,10 @@ def _protected(network: Network, config: DeviceConfig, system: System) -> Device
 
 @lru_cache(maxsize=65536)
 def _port_name(nos: str, physical: int, channel: int | None, used: str, lanes: int, cards: int | None) -> str:
-    """Return an operating system's name for a port. ``used`` are its lanes, such as ``1-4``, among the ``lanes`` of the physical port.
+    """Return an operating system's name for a port. The result is cached, because thousands of switches have the same ports.
 
-    The result is cached, because thousands of switches have the same ports.
+    ``used`` are the port's lanes, such as ``1-4``, among the ``lanes`` of the physical port. ``cards`` is the number of ports of a
+    line card; None without line cards.
     """
     return catalog().systems[nos].name_of(physical, channel, _lanes(used)[0], lanes, cards)
 

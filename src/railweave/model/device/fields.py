@@ -266,7 +266,10 @@ def by_name(*lists: list[Any]) -> tuple[dict[str, Any], ...] | None:
 
 
 def _keyed(old: object, new: object) -> tuple[dict[str, Any], dict[str, Any]] | None:
-    """Return two lists as mappings from entry name to entry, or None if either value is not a list of mappings."""
+    """Return (``old`` as a mapping from entry name to entry, ``new`` in the same way).
+
+    Return None if either value is not a list of mappings, or if both are empty.
+    """
     if not isinstance(old, list) or not isinstance(new, list):
         return None
     named = by_name(cast("list[Any]", old), cast("list[Any]", new))

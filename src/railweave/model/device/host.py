@@ -308,7 +308,8 @@ def _routed(scope: HostScope, fabric: Fabric, nic: HostNic) -> bool:
 def _routes(scope: HostScope, fabric: Fabric, nic: HostNic) -> list[HostRoute]:
     """Return the routes of a NIC. Each of the NIC's routing tables has a default route through the leaf.
 
-    If servers share the prefix, each table also has a direct route to the prefix.
+    Each table also has a direct route to the server prefix, if the fabric file asks for it (``prefix_route``). By default,
+    this is so for IPv6 addresses from SLAAC and for proxy ARP.
     """
     routing = fabric.host_routing
     routes: list[HostRoute] = []

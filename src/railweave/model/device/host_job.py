@@ -108,9 +108,9 @@ def job(scope: HostScope, nics: Sequence[HostNic], qos: Sequence[HostQos]) -> tu
 def tenant_jobs(
     scope: HostScope, nics: Sequence[HostNic], qos: Sequence[HostQos]
 ) -> tuple[tuple[str, tuple[Variable, ...]], ...]:
-    """Return (tenant, variables of its jobs) for each tenant, if the server's GPUs belong to several tenants.
+    """Return (tenant, variables of its jobs) for each tenant, if the server's GPUs belong to several tenants; otherwise ().
 
-    Each job sees only its tenant's NICs and GPUs.
+    The variables make only the tenant's NICs and GPUs visible to its jobs.
     """
     used = [nic for nic in rdma_nics(nics) if nic.addresses] if nics else []
     tenants = list(dict.fromkeys(nic.tenant for nic in used))
@@ -158,7 +158,10 @@ def _colored(nics: Sequence[HostNic]) -> bool:
 
 
 def mpi_folder(wanted: Job, gpu_vendor: str) -> str | None:
-    """Return the folder of Open MPI on the servers. Return None if Open MPI is found through PATH."""
+    """Return the folder of Open MPI on the servers. Return None if Open MPI is found through PATH.
+
+    ``wanted`` holds the job settings of the fabric file.
+    """
     return wanted.mpi_folder or (AMD_MPI_FOLDER if gpu_vendor == "AMD" else None)
 
 
@@ -170,7 +173,8 @@ def _plugin(wanted: Job) -> Variable:
 def _tuner(wanted: Job) -> list[Variable]:
     """Return the variables that tell railweave's plugin which table of algorithms to use.
 
-    The variable with the file's path is always set. A second variable, set only on request (``tuner``), makes NCCL follow the table.
+    ``wanted`` holds the job settings of the fabric file. The variable with the table's path is always set. If the fabric file
+    asks for it (``tuner``), a second variable makes NCCL follow the table.
     """
     variables = [
         Variable("RAILWEAVE_NET_TUNER_FILE", TUNER_FILE, "the plug-in's table of algorithms, the same on all servers")

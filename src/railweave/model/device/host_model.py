@@ -44,7 +44,8 @@ class HostAddress:
 class FirmwareOption:
     """A setting in a NIC's flash memory.
 
-    ``value`` is written as the vendor's tool expects it; if empty, railweave only reports the setting.
+    - ``value``: the value as the vendor's tool expects it. If empty, railweave only reports the setting.
+    - ``per_function``: True if each PCI function has its own copy of the setting.
     """
 
     name: str
@@ -113,7 +114,8 @@ class HostNic:
 class HostRoute:
     """A route in a routing table to a prefix, or to ``default``.
 
-    ``via`` is the gateway's address; None if the prefix is on the link.
+    - ``via``: the gateway's address; None if the prefix is on the link.
+    - ``scope``: ``global`` for the default route of a routed link; None if no scope is given.
     """
 
     table: int
@@ -225,6 +227,7 @@ class Versions:
 class HostConfig:
     """The whole configuration of one server.
 
+    - ``bfd_detection_ms``: the BFD detection time, by fabric.
     - ``job``: the environment of its collective jobs; empty if its GPUs belong to several tenants.
     - ``tenant_jobs``: (tenant, environment of its jobs) for each tenant, if the GPUs belong to several tenants.
     - ``domain_gpus``: the number of GPUs of a full NVLink domain if the domain joins several servers, else None.

@@ -41,9 +41,11 @@ channel.
 class LongHaul:
     """The settings that a fabric's longest link requires of a job, with the intermediate results.
 
-    - ``queue_pairs``: the number of queue pairs with which a NIC sends at its full rate. None without adaptive routing,
-      because a queue pair then has no limit on outstanding packets.
-    - ``per_connection``: the number of queue pairs that each connection gets; None without adaptive routing.
+    Without adaptive routing, a queue pair has no limit on outstanding packets, and the first three of these are None:
+
+    - ``queue_pair_gbps``: the highest rate of one queue pair.
+    - ``queue_pairs``: the number of queue pairs with which a NIC sends at its full rate.
+    - ``per_connection``: the number of queue pairs that each connection gets.
     - ``buffer_floor_bytes``: the buffer that a channel needs according to the bandwidth-delay product.
     """
 

@@ -125,7 +125,8 @@ def leaf_policy(
 def spine_policy(fabric: Fabric, form: Form, *, redistribute: bool = False) -> RoutingPolicy:
     """Return the policy of a spine: the routes that it advertises and accepts.
 
-    ``redistribute`` is True if the spine originates its loopback by redistribution.
+    ``form`` names the BGP attributes that announce path colors (see the module). ``redistribute`` is True if the spine originates
+    its loopback by redistribution.
     """
     listed = Match(prefix_list=LOCAL, orlonger=True)
     forward = Term("forward", listed, Action(accept=True, add_communities=(LOCAL,)))
@@ -169,8 +170,9 @@ def with_dci(policy: RoutingPolicy) -> RoutingPolicy:
 def dci_policy(fabric: Fabric, form: Form) -> RoutingPolicy:
     """Return the policy of a router that connects a site to other sites. The policy does not depend on path colors.
 
-    The router marks the routes of its own spines with ``local`` and advertises them to other sites. It advertises
-    routes from other sites only to its spines. So no site carries traffic between two other sites.
+    The router marks the routes of its own spines with ``local`` and advertises them to other sites. It advertises routes from
+    other sites only to its spines. So no site carries traffic between two other sites. ``form`` names the BGP attributes that
+    announce path colors; it decides which communities are defined.
     """
     listed = Match(prefix_list=LOCAL, orlonger=True)
     forward = Term("forward", listed, Action(accept=True, add_communities=(LOCAL,)))
@@ -203,6 +205,7 @@ def with_sites(policy: RoutingPolicy) -> RoutingPolicy:
 def super_spine_policy(fabric: Fabric, form: Form, *, redistribute: bool = False) -> RoutingPolicy:
     """Return the policy of a super-spine: the routes that it advertises and accepts. The policy does not depend on colors.
 
+    ``form`` names the BGP attributes that announce path colors (see the module); it decides which communities are defined.
     ``redistribute`` is True if the super-spine originates its loopback by redistribution.
     """
     listed = Match(prefix_list=LOCAL, orlonger=True)
@@ -226,7 +229,8 @@ def super_spine_policy(fabric: Fabric, form: Form, *, redistribute: bool = False
 def _prefer(color: Color, form: Form) -> tuple[Term, ...]:
     """Return the policy terms for routes that arrive on links of a path color.
 
-    They prefer prefixes with the color's tag, accept the fabric's other prefixes, and reject all other routes.
+    They prefer prefixes with the color's tag, accept the fabric's other prefixes, and reject all other routes. ``form`` decides
+    whether they prefer by AIGP or by local preference.
     """
     listed = Match(prefix_list=LOCAL, orlonger=True)
     if form == "aigp":
@@ -267,11 +271,14 @@ def _local(fabric: Fabric) -> dict[str, tuple[Prefix, ...]]:
 
 
 def path_color_form(fabric: Fabric, systems: Iterable[tuple[str, str]]) -> Form:
-    """Return the form of path colors (see the module) that works on all ``systems``: pairs of operating system and release.
+    """Return the form of path colors (see the module) that all ``systems`` support: pairs of operating system and release.
+
+    The first of these rules that applies decides:
 
     - ``none``, if the fabric has no path colors.
     - ``local-preference``, if the fabric connects several sites.
-    - ``dpf``, if every system supports it in its release. If the fabric file asks for it, any release counts.
+    - ``dpf``, if every system supports it in its release, unless the fabric file asks for ``local-preference``. If the file
+      asks for ``dpf``, any release counts.
     - ``aigp``, if every system supports it and the fabric file asks for it.
     - Otherwise ``local-preference``, which needs only large communities.
 
@@ -298,7 +305,7 @@ The number exceeds the extra AS path length of any detour. A detour up to a supe
 numbers.
 """
 BESIDE = "-drained"
-"""The suffix for the name of a changed copy of a policy, which only the sessions on drained links use."""
+"""The suffix in the name of a policy's changed copy. Only sessions on drained links use the copy."""
 MARK = "drained"
 """The name of the community that a drained device adds to learned routes, in place of the community for a path color.
 

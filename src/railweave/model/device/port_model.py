@@ -167,9 +167,10 @@ class Interface:
 
 
 def with_parts(ports: Iterable[Interface]) -> tuple[Interface, ...]:
-    """Return the ports, with all ports of one name merged. Each merged port stands for one VLAN tag; ``more`` holds the further tags.
+    """Return the ports, with ports of the same name merged into one.
 
-    Ports keep the order in which their names first appear.
+    Each of ``ports`` has at most one VLAN tag. In a merged port, ``more`` holds the second and further tags. Ports keep the
+    order in which their names first appear.
     """
     by_name: dict[str, Interface] = {}
     for port in ports:

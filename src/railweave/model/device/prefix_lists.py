@@ -88,7 +88,7 @@ class PrefixLists:
         return tuple(prefix for name in lists for prefix in self.prefixes(name))
 
     def connected(self, terms: Sequence[Term], prefixes: Iterable[Prefix]) -> tuple[Prefix, ...] | None:
-        """Return those of ``prefixes``, the connected prefixes, that the terms of a route-map accept without changing them.
+        """Return the connected prefixes among ``prefixes`` that the terms of a route-map accept without changing them.
 
         Return None if the terms have conditions or actions that prevent a decision.
         """
@@ -117,9 +117,9 @@ class PrefixLists:
         return False
 
     def entry_lists(self, names: Collection[str | None]) -> tuple[EntryList, ...]:
-        """Return those of the lists ``names`` that must be evaluated entry by entry.
+        """Return the lists among ``names`` that must be evaluated entry by entry.
 
-        These are lists with an entry that denies, and lists whose entries match different lengths.
+        A list must be, if an entry denies or if its entries match different lengths.
         """
         return tuple(
             EntryList(name, family, tuple(entry for entry, _ in entries))

@@ -122,11 +122,11 @@ def marking_of(ecn: Ecn, default: SystemMarking) -> Marking:
 def on_queues(classes: Mapping[str, TrafficClass], system: System) -> dict[str, TrafficClass]:
     """Return the traffic classes with queue numbers that the system can use.
 
-    Queue numbers are local to a switch. They are assigned in this order:
+    If the system does not apply PFC to queues, the classes stay unchanged. Otherwise, they get queues in this order:
 
-    - A lossless class gets the queue of its PFC priority, if the system applies PFC to queues.
+    - A class with a PFC priority gets the queue with the priority's number.
     - The other classes follow, ``cnp`` first. A class whose queue is taken gets the next lower free queue, or else a
-      higher one.
+      higher one. For ``cnp``, the search begins at the system's own queue for it (``cnp_queue``), if there is one.
     - Strict classes move to the highest queues, if the system does not allow a strict class below a weighted class.
     """
     if not system.pfc_by_queue:

@@ -86,8 +86,8 @@ class Watchdog:
 class PfcProfile:
     """The PFC settings of ports with the same cable length, MRU and speed.
 
-    ``headroom_bytes`` is the most that one of these ports may take from the headroom pool for a priority, in whole buffer
-    cells. The size of the pool is planned with smaller needs (``model.catalog.headroom``).
+    ``headroom_bytes`` is the most that one of these ports may take from the switch's headroom pool for a priority, in whole
+    buffer cells. The pool itself is sized by the ports' needs, which may be smaller than these limits (``model.catalog.headroom``).
     """
 
     name: str

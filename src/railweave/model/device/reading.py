@@ -59,7 +59,7 @@ def _adapter(kind: type[T]) -> TypeAdapter[T]:
 
 
 UNSAID_ADDRESS = InterfaceAddress("0.0.0.0/0")
-"""The address that stands for an address that a configuration does not contain."""
+"""The placeholder for an address that a configuration does not contain."""
 
 
 def blank_config(nos: str) -> DeviceConfig:
@@ -122,7 +122,7 @@ class Share:
 class Reading:
     """A device's configuration, as read from its text.
 
-    ``port_aliases`` holds the alternative names of ports that LLDP announces.
+    ``port_aliases`` maps the name of a port to its alternative name, which LLDP may announce.
     """
 
     config: DeviceConfig

@@ -107,7 +107,7 @@ class Rule:
     def run(self, read: object, where: str = "", file: str = "") -> Iterator[Finding]:
         """Yield the findings of the rule's check on ``read``, the object that the check examines.
 
-        ``where`` and ``file`` apply to faults for which the check gives no place.
+        If the check reports a fault without its place, the finding gets ``where`` and ``file``.
         """
         for fault in self.check(read) if self.check else ():
             if isinstance(fault, Finding):
@@ -180,7 +180,7 @@ def rules_of(package: str) -> dict[str, Rule]:
 def lint(package: str, read: object, device: str, file: str) -> list[Finding]:
     """Return the findings that the checks of a package report on a device's configuration, without duplicates.
 
-    ``read`` is the configuration, as the package's reader returns it.
+    ``read`` is the configuration, as the package's reader returns it. ``device`` and ``file`` name the file in the findings.
     """
     file = f"devices/{device}/{file}"
     return list(

@@ -27,9 +27,10 @@ the other files.
 
 
 def sample(items: Sequence[Item], shape: Callable[[Item], Hashable], most: int | None = MOST_VALIDATED) -> list[Item]:
-    """Return the items to validate, in their original order. If ``most`` is None, return all items.
+    """Return the items to validate, in their original order: all, or a sample of ``most``. If ``most`` is None, return all.
 
-    ``shape`` returns an item's structure without names and numbers. The sample has one item of each structure.
+    A sample has one item of each structure, even if these are more than ``most``, and items spread evenly over the others.
+    ``shape`` returns an item's structure without names and numbers.
     """
     if most is None or len(items) <= most:
         return list(items)
@@ -44,7 +45,10 @@ def sample(items: Sequence[Item], shape: Callable[[Item], Hashable], most: int |
 
 
 def sample_note(chosen: int, count: int, noun: str) -> str:
-    """Return the end of a validator's note, which states that it read only a sample; empty if it read all ``count`` files."""
+    """Return the end of a validator's note, which states that it read ``chosen`` of ``count`` files; empty if it read all.
+
+    ``noun`` is the word for the files in the note.
+    """
     return f"; one of each shape and a sample: {chosen} of {count} {noun}" if chosen < count else ""
 
 

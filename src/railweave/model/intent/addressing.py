@@ -262,7 +262,7 @@ class Addressing(Model):
         return self
 
     def of_server(self, server: str) -> Addressing:
-        """Return the addressing of a server: that in ``other_links`` which lists the server, or else this addressing."""
+        """Return a server's addressing: this one, or its variant for the entry of ``other_links`` with the server."""
         link = next((other_link for other_link in self.other_links.values() if server in other_link.servers), None)
         return self if link is None else link.beside(self)
 

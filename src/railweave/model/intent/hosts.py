@@ -164,7 +164,7 @@ Software = Literal[
 
 
 class Versions(Model):
-    """The software versions that servers should run. `railweave host check` compares those that are set here.
+    """The software versions that servers should run. `railweave host check` compares them, except ``software``.
 
     `railweave host setup` installs them.
     """

@@ -29,7 +29,7 @@ MOST_SLOTS = 1 << 24
 class Lock:
     """The slots by pool and name. ``used`` holds the names that the current design has requested, by pool.
 
-    With ``compacting``, a request for a pool's slots first removes names that it lacks.
+    If ``compacting``, each request for a pool's slots first removes the names not requested.
     """
 
     pools: dict[str, dict[str, int]] = field(default_factory=dict[str, dict[str, int]])
@@ -62,10 +62,10 @@ class Lock:
         return result
 
     def move(self, name: str, home: str, family: str) -> None:
-        """Move a name's slot to the pool ``home``, so that it is in no other pool whose name starts with ``family``.
+        """Remove a name from all pools whose names start with ``family``, except the pool ``home``.
 
-        The name's slots in other pools stay reserved. So if a server moves to a different stripe, no other server gets its old
-        slot. If the server returns, it gets its old slot back.
+        Its slots in those pools stay reserved. So if a server moves to a different stripe, no other server gets its old slot. If
+        the server returns, it gets its old slot back.
         """
         for pool, slots in self.pools.items():
             if pool != home and name in slots and pool.startswith(family):

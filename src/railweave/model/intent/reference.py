@@ -182,7 +182,7 @@ SAME = 3
 
 
 def _rows(model: type[BaseModel]) -> dict[str, str]:
-    """Return the table row of each field, by name in files."""
+    """Return each field's table row, by the field's name in files."""
     return {
         info.alias
         or name: f"| `{info.alias or name}` | {_type(info)} | {_default(info)} | {(info.description or '').replace('|', chr(92) + '|')} |"

@@ -82,7 +82,13 @@ class RoleIntent:
 
 @dataclass(frozen=True, slots=True)
 class Fabric:
-    """One fabric, and the settings that all of its devices share."""
+    """One fabric, and the settings that all of its devices share.
+
+    - ``nics``: the kind of NICs that connect to the fabric, for example ``gpu``.
+    - ``leaf_asns`` and similar fields: the first and the last AS number of the role's range.
+    - ``emulation``: the BGP attribute that carries path colors in the lab.
+    - ``server_mode``: the assignment of server addresses. ``server_link``: the type of the servers' links.
+    """
 
     name: str
     site: str

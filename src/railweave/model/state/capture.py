@@ -29,7 +29,11 @@ _MOST_BYTES = 64 << 20
 
 
 class CaptureEntry(BaseModel):
-    """The entry in ``meta.json`` for a device that ``railweave collect`` queried: its address, and how far it answered."""
+    """The entry in ``meta.json`` for a device that ``railweave collect`` queried.
+
+    ``status`` is ``answered`` if the device answered all questions, ``partly`` if it answered some, and ``failed`` if none.
+    ``kind`` is the kind of ``error``.
+    """
 
     model_config = ConfigDict(extra="ignore")
 

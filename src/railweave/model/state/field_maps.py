@@ -87,7 +87,10 @@ _OF_TYPE: dict[str, Reader] = {
 
 
 class Fields(Generic[T]):
-    """A reader that builds state objects of one class from rows of an answer. A field map gives the place of each field in a row."""
+    """A reader that builds state objects of one class from rows of an answer.
+
+    A row is the part of an answer that describes one object. A field map gives the place of each field in a row.
+    """
 
     def __init__(self, made: Callable[..., T], words: str = "", /, **readers: Reader) -> None:
         types = {field.name: str(field.type) for field in dataclasses.fields(made)}  # pyright: ignore[reportArgumentType]
@@ -141,8 +144,8 @@ class Fields(Generic[T]):
 def _row_reader(choices: list[list[list[str]]], read: Reader) -> _RowReader:
     """Return a function that reads one field of a row.
 
-    Each of ``choices`` is a list of places, of which the first that the row contains is read. The first choice with a
-    readable value gives the result.
+    The function tries ``choices`` in order until ``read`` returns a value. Each choice is a list of places in the row, and
+    ``read`` gets the value at the first place that the row contains, or else at the last.
     """
     if len(choices) == 1 and len(choices[0]) == 1 and choices[0][0][0][0] not in "$.":
         place = choices[0][0]
@@ -201,16 +204,19 @@ def rows(answer: Value, path: str) -> list[tuple[Value, tuple[str, ...]]]:
 
 
 def listed(path: str, fields: Fields[T]) -> Callable[[Value], tuple[T, ...]]:
-    """Return a function that reads an answer and returns one state object for each row at ``path``."""
+    """Return a function that reads an answer and returns one state object for each row at ``path`` (see ``rows``).
+
+    ``fields`` reads a row. Rows without a required field are left out.
+    """
     return lambda answer: tuple(
         made for row, keys in rows(answer, path) if (made := fields.maybe(row, *keys)) is not None
     )
 
 
 def keyed(path: str, fields: Fields[T], key: str = "name") -> Callable[[Value], dict[str, T]]:
-    """Return a function that reads an answer and returns one state object for each row at ``path``, by key.
+    """Return a function that reads an answer and returns one state object for each row at ``path`` (see ``rows``), by key.
 
-    ``key`` names the field of the object that is its key, or a key on the path to the row (``$0``).
+    ``fields`` reads a row. ``key`` names the field of the object that is its key, or a key on the path to the row (``$0``).
     """
 
     def read(answer: Value) -> dict[str, T]:
@@ -224,10 +230,10 @@ def keyed(path: str, fields: Fields[T], key: str = "name") -> Callable[[Value], 
 
 
 def numbered(path: str, fields: Fields[T], prefix: str = "") -> Callable[[Value], dict[str, dict[int, T]]]:
-    """Return a function that reads an answer and returns a map of maps, with one state object for each row at ``path``.
+    """Return a function that reads an answer and returns a map of maps, with one state object for each row at ``path`` (see ``rows``).
 
-    The outer key is the first key on the path to a row, for example a port. The inner key is the number in the last key
-    after ``prefix``, for example a queue's number. Rows without a number are left out.
+    The outer key is the first key on the path to a row, for example a port. The inner key is the number after ``prefix`` in the
+    last key, for example a queue's number. ``fields`` reads a row. Rows without a number are left out.
     """
 
     def read(answer: Value) -> dict[str, dict[int, T]]:

@@ -74,7 +74,8 @@ def _word(value: Value) -> str | None:
 HOST = Question("host", "json", {"ssh": "railweave-host show --json"})
 """The request for a server's links, addresses, rules, GIDs and counters.
 
-``railweave-host`` answers it, which bring-up installs on the server (docs/howto/bring-up-a-gpu-server.md).
+The program ``railweave-host`` answers the request. It is installed when the server is brought up
+(docs/howto/bring-up-a-gpu-server.md).
 """
 
 

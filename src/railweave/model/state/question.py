@@ -53,7 +53,7 @@ class Question:
 
 
 NOT_RUNNING = "is not running"
-"""The text that ``vtysh`` prints after the name of a daemon that is not running but that a command needs (FRR's vtysh/vtysh.c)."""
+"""The text that ``vtysh`` prints after a daemon's name, if a command needs the daemon and it is not running (FRR's vtysh/vtysh.c)."""
 
 
 def about(kind: str, vrf: str, prefix: str) -> str:

@@ -41,7 +41,7 @@ class Metric:
 
     @property
     def sparse(self) -> bool:
-        """True if series that have always been zero are left out, as for queues and priorities, of which most are unused."""
+        """True for metrics of queues and priorities: their series that are always zero are left out, because most queues are unused."""
         return self.index in {"queue", "priority"}
 
 
@@ -75,8 +75,9 @@ class Sample:
 class Subscription:
     """A telemetry path to subscribe to.
 
-    ``by`` is the mode: ``on_change`` sends each change, ``sample`` sends at intervals. ``least_s`` is the system's
-    shortest sample interval, in seconds.
+    - ``by``: the mode: ``on_change`` sends each change, ``sample`` sends at intervals.
+    - ``least_s``: the system's shortest sample interval, in seconds.
+    - ``origin``: the origin of the gNMI path, which selects the schema of the path; empty for the device's default.
     """
 
     path: str
@@ -272,7 +273,10 @@ _MODULE = re.compile(r"[a-z][\w.-]*:")
 
 
 def schema(elements: Elements) -> tuple[str, dict[str, str]]:
-    """Return (path without keys and module names, first key of each element by element name). Elements without keys are left out."""
+    """Return (path without keys and module names, key values by element name).
+
+    For an element with several keys, the value of the first key is given. An element without keys has no value.
+    """
     names: list[str] = []
     keys: dict[str, str] = {}
     for name, values in elements:

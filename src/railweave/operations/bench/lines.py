@@ -357,8 +357,10 @@ def _hosted(
 ) -> Iterator[Line]:
     """Yield the lines with their hosts. The host comes from NCCL's own lines, or else from the prefix, or else from the table of ranks.
 
-    ``hosts`` and ``tables`` hold the hosts that NCCL's lines and the tables of ranks name, by process (``source``).
-    ``by_rank`` holds the hosts in the tables by rank.
+    If the process's table of ranks lacks the host in the prefix, that host is the launcher's, and the table's only host is used.
+
+    ``hosts`` and ``tables`` hold the hosts that NCCL's lines and the tables of ranks name, by process (``source``). ``by_rank``
+    holds the hosts in the tables by rank.
     """
     none = set[str]()
     for line in lines:

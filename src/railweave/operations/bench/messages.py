@@ -231,7 +231,7 @@ _COMPLETION = re.compile(r"ompletion .*(?:vendor|status[ =]|with error)|complet\
 def kind_of(text: str) -> str:
     """Return the kind of fault that a warning reports, as the id of a rule; empty if the warning is unknown.
 
-    A warning that ``MEANINGS`` lacks, but that contains the number or text of a Linux error, is a failed call.
+    If no pattern in ``MEANINGS`` matches, a warning with the number or text of a Linux error counts as a failed call.
     """
     if _COMPLETION.search(text):
         return "run-completion-failed"
@@ -415,7 +415,7 @@ KINDS = (
         check=_reports("run-internal"),
     ),
 )
-"""The rules whose findings are the warnings of one kind."""
+"""The rules that only turn warnings into findings, each for one kind of fault in ``MEANINGS``."""
 
 
 class QueuePairCall(NamedTuple):

@@ -42,6 +42,7 @@ class Training:
 
     - ``settings``: events with a plain value, such as submission, batch size and parallelism.
     - ``throughput``: the last logged throughput, in samples per second (tokens per second for language models).
+    - ``accuracies``: (line, accuracy) of each evaluation; some models log a loss instead.
     - ``status``: ``success`` or ``aborted``; empty if the log does not have the end of the run.
     """
 
@@ -81,7 +82,7 @@ class _Run:
 
 
 def read_mllog(lines: Sequence[Line], notes: Notes) -> list[Training]:
-    """Return the training runs of a log. Never raises an error.
+    """Return the training runs of a log. Never raises an error; ``notes`` collects the lines that cannot be read.
 
     A new run begins at each ``submission_benchmark``, and at a ``run_start`` that follows the end of a run.
     """

@@ -69,9 +69,10 @@ class Plugin:
 class Channel:
     """A connection of an NCCL channel, from rank ``source`` to rank ``target``.
 
+    - ``connection``: the index of the connection in the channel.
     - ``transport``: the transport, such as ``NET``, ``P2P`` or SHM; ``through``: the mechanism, such as ``IB`` or IPC.
     - ``device``: the index of the NIC; None within a server.
-    - ``gdr``: True if the connection uses GPUDirect RDMA.
+    - ``gdr``: True if the connection uses GPUDirect RDMA; ``shared``: True if the log marks it as ``Shared``.
     - ``proxy``: with PXN, the rank whose NIC is used; otherwise None.
     """
 
@@ -144,7 +145,9 @@ class ChannelCounts:
 class Search:
     """The result of NCCL's topology search: the number of channels of a pattern, and the bandwidth per channel in 10^9 byte/s.
 
-    ``pattern`` is 4 for a ring and 1 to 3 for trees.
+    - ``pattern``: 4 for a ring, and 1 to 3 for trees.
+    - ``cross_nic`` and ``types``: the values that NCCL prints as ``crossNic`` and ``type``.
+    - ``intra_gbytes_per_s`` and ``inter_gbytes_per_s``: the bandwidth inside a server and between servers.
     """
 
     line: int
@@ -198,7 +201,7 @@ class PluginPath:
 class Affinity:
     """The processors on which a rank may run, as a list or (up to NCCL 2.26) a hexadecimal mask.
 
-    ``processors`` is empty if no allowed processor is near the GPU.
+    ``processors`` is empty if none of the ``allowed`` processors is in ``near_gpu``, the processors near the GPU.
     """
 
     line: int

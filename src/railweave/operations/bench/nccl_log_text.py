@@ -503,7 +503,7 @@ _REPEATED = re.compile(r"\s*\[repeated [0-9]+x across cluster\].*$")
 
 
 def _pieces(line: Line) -> list[tuple[str, str, str, str, bool]]:
-    """Split a line into its messages. Each is (host, process, GPU, text with the level, True if the host begins a word).
+    """Split a line into its messages. Each is (host, process, GPU, text from ``NCCL INFO`` on, True if the host begins a word).
 
     Ranks write at the same time, so a line may contain several messages. The first of them may be cut off.
     """
@@ -558,7 +558,10 @@ def _named(host: str, process: str, *, whole: bool, hosts: dict[str, set[str]]) 
 
 
 def read_nccl_log(lines: Sequence[Line], notes: Notes) -> log.NcclLog | None:
-    """Return the NCCL log in these lines, or None if no line is a message of NCCL. Never raises an error."""
+    """Return the NCCL log in these lines, or None if no line is a message of NCCL. Never raises an error.
+
+    ``notes`` collects the messages that cannot be read.
+    """
     parts = Parts()
     hosts = _hosts(lines)
     for line in lines:

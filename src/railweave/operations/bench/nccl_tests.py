@@ -192,11 +192,11 @@ class NcclTests:
     """A run of a test.
 
     - ``cpu_time``: True if the times are processor times (-C 1).
-    - ``average_busbw_gbytes_per_s``: the mean over all sizes, in-place and out-of-place. It is meaningless without the
-      range of sizes.
-    - ``concluded``: True if the output shows that the test ran to its end.
-    - ``settings``: the settings in the header (``minBytes``, ``iters``); ``variables``: the environment variables that
-      were kept.
+    - ``average_busbw_gbytes_per_s``: the mean over all sizes, in-place and out-of-place. It is meaningless without the range
+      of sizes. ``average_is_enough``: True if the test printed OK after it, False for FAILED, and None for neither.
+    - ``concluded``: True if the output shows that the test ran to its end. ``failures``: (line, message) of each failure.
+    - ``settings``: the settings in the header (``minBytes``, ``iters``); ``variables``: the environment variables that were
+      kept.
     """
 
     file: str
@@ -237,7 +237,7 @@ _KNOWN = {"size", "count", "type", "redop", "root", "actual_iterations", "experi
 
 
 def read_nccl_tests_json(text: str, notes: Notes) -> list[NcclTests]:
-    """Return a list with the run in a JSON file. Never raises an error.
+    """Return a list with the run in a JSON file. Never raises an error; ``notes`` collects what cannot be read.
 
     If the text is not JSON, for example because the test was killed, add a note and return an empty list.
     """

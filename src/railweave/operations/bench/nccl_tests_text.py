@@ -68,10 +68,9 @@ def _width(names: Sequence[str]) -> int:
 
 
 def row_of(columns: Columns, line: int, text: str, notes: Notes) -> nccl_tests.NcclTestsRow | str:
-    """Return a row of a table, or the reason why the row is invalid.
+    """Return a row of a table, or the reason why the row is invalid. ``line`` is the number of the line, and ``text`` its text.
 
-    If an optional column (redop, root) is empty, the line has no field for it. A timestamp has two fields, a date and
-    a time.
+    If an optional column (redop, root) is empty, the line has no field for it. A timestamp has two fields, a date and a time.
     """
     fields = text.split()
     size = whole(fields[0]) if fields else None
@@ -264,7 +263,10 @@ def _library(ranks: Sequence[nccl_tests.Rank]) -> Literal["NCCL", "RCCL", ""]:
 
 
 def read_nccl_tests(lines: Sequence[Line], notes: Notes, operation: str = "") -> list[nccl_tests.NcclTests]:
-    """Return the runs in these lines, in order. Never raises an error. ``operation`` is the operation of runs whose output does not name it."""
+    """Return the runs in these lines, in order. Never raises an error; ``notes`` collects the lines that cannot be read.
+
+    A run whose output does not name its operation gets a note, unless the user gives the operation (``operation``).
+    """
     runs: list[_Run] = []
     above = ""
     for line in lines:
@@ -306,7 +308,10 @@ def _of_another(run: _Run, text: str) -> bool:
 
 
 def _take(run: _Run, line: Line, text: str, above: str, notes: Notes) -> bool:
-    """Add a line to a run, and return True if the line belongs to the run. ``above`` is the line before it."""
+    """Add a line to a run, and return True if the line belongs to the run.
+
+    ``text`` is the line's text without trailing blanks, and ``above`` is the text of the previous line.
+    """
     if text.startswith("#"):
         return _comment(run, line.number, text, above, notes) or _failed(run, line, text)
     if _ROW.match(text):
@@ -348,7 +353,7 @@ def _versions(run: _Run, match: re.Match[str]) -> None:
 def _comment(run: _Run, line: int, text: str, above: str, notes: Notes) -> bool:
     """Add a line that begins with ``#`` to a run, and return True if the line is a known header, setting, rank or summary.
 
-    ``above`` is the text of the line before it.
+    ``line`` is the number of the line, and ``above`` is the text of the previous line.
     """
     columns = columns_of(text, above)
     if columns or _HEADER.match(text):

@@ -54,9 +54,10 @@ class PerftestRow:
 
 
 def row_of(line: int, values: Mapping[str, float | int | None], half: Half | None = None) -> PerftestRow:
-    """Return a row from ``values``, by field name. ``size_bytes`` is required. ``half`` is the end that measured the row; None for both ends.
+    """Return a row of results from ``values``, which are by field name. A missing ``size_bytes`` becomes 0.
 
-    A peak of 0 becomes None: tests with a duration (-D) or without peak measurement (-N) print 0.00.
+    ``half`` is the end that measured the row; None for both ends. A peak of 0 becomes None: tests with a duration (-D) or without
+    peak measurement (-N) print 0.00.
     """
 
     def whole(name: str) -> int | None:
@@ -223,8 +224,9 @@ class _Document:
 def read_perftest_json(lines: Sequence[Line], notes: Notes, *, gbits: bool | None = None) -> list[Perftest]:
     """Return the tests in a JSON file, which may hold several documents one after another. Never raises an error.
 
-    ``gbits`` is True if the test ran with ``--report_gbits``, which determines the unit of rates. If ``gbits`` is None,
-    the unit is derived from the message rate. Without a message rate, the bandwidth is left out with a note.
+    ``notes`` collects what cannot be read. ``gbits`` is True if the test ran with ``--report_gbits``, which determines the unit of
+    rates. If ``gbits`` is None, the unit is derived from the message rate. Without a message rate, the bandwidth is left out with
+    a note.
     """
     documents = [document for document in _documents(lines, notes) if document.results]
     if not documents and lines:
@@ -315,7 +317,8 @@ def _on_gpu(settings: Iterable[tuple[str, str]]) -> bool:
 def _in_gbps(values: dict[str, float | int | None], notes: Notes, line: int, gbits: bool | None) -> None:
     """Convert the bandwidths in ``values`` to 10^9 bit/s.
 
-    ``gbits`` is True if they already have this unit; None if the unit is unknown.
+    ``gbits`` is True if they already have this unit, and False if they are in 2^20 byte/s. If ``gbits`` is None, the unit is
+    derived from the message rate. Without a message rate, the bandwidths become None, and a note is added.
     """
     bandwidth, size, rate = values.get("bandwidth_gbps"), values.get("size_bytes"), values.get("message_rate_mpps")
     if not bandwidth:

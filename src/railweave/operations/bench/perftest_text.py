@@ -85,7 +85,10 @@ class _Test:
 
     @property
     def ended(self) -> bool:
-        """True if the test can print no further output. The server of a one-way test ends its table without a row."""
+        """True if the test can print no further output: it has failed, or its table has ended.
+
+        A table ends with a dashed line. The server of a one-way test prints a table without rows.
+        """
         return bool(self.failures) or (self.headed and self.rules > (0 if self.taken else 1))
 
     def whole(self, file: str) -> perftest.Perftest:

@@ -90,17 +90,14 @@ class NcclTests:
 class PlannedRun:
     """A planned run.
 
-    - ``name``: unique in the plan, and usable as a file name, with ``/`` between parts
-      (``pairs/leaf/03/h100-01-gpu0_eth``).
+    - ``name``: unique in the plan, and usable as a relative file path (``pairs/leaf/03/h100-01-gpu0_eth``).
     - ``part``: the part of the suite that the run belongs to. ``why``: a sentence on the purpose of the run.
-    - ``round``: the number of the round. Runs of a part in the same round run at the same time and share no NIC and no
-      link.
+    - ``round``: the number of the round. Runs of a part in the same round run at the same time and share no NIC and no link.
     - ``timeout_s``: the time limit; ``estimate_s``: the expected duration.
+    - ``predictions``: the expected results, each with its band (the expected range); empty without a prediction.
     - ``tolerance``: the fraction (such as 0.05) by which a number may be below its band without being a finding.
-    - ``predictions``: the expected results, each with its band; empty if nothing is known.
     - ``links``: the links that the packets use in both directions, if the path is pinned.
-    - ``needs``: the state of switches or NICs that the run needs and cannot set itself; empty if the design is
-      sufficient.
+    - ``needs``: the state of switches or NICs that the run needs and cannot set itself; empty if the design is sufficient.
     """
 
     name: str

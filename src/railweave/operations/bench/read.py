@@ -48,13 +48,16 @@ _KNOWN = {
 
 
 def is_reporter_head(heads: Sequence[str]) -> bool:
-    """Return True if these are the column names of rccl-tests. Its versions before 2025 have no ``numCycle``."""
+    """Return True if these are the column names of a CSV file from rccl-tests. Versions before 2025 have no ``numCycle``."""
     names = {head.strip().lower() for head in heads}
     return "numcycle" in names or {"size", "inplace", "busbw"} <= names
 
 
 def read_reporter_csv(lines: Sequence[Line], notes: Notes) -> list[NcclTests]:
-    """Return the runs in a CSV file: one run per cycle, operation and number of ranks. Never raises an error."""
+    """Return the runs in a CSV file from rccl-tests: one run per cycle, operation and number of ranks. Never raises an error.
+
+    Lines that cannot be read are added to ``notes``.
+    """
     heads: list[str] = []
     records: list[tuple[int, Record]] = []
     for line in lines:
@@ -69,9 +72,9 @@ def read_reporter_csv(lines: Sequence[Line], notes: Notes) -> list[NcclTests]:
 
 
 def read_reporter_json(text: str, lines: Sequence[Line], notes: Notes) -> list[NcclTests]:
-    """Return the runs in a JSON file: a list of records, or a record on each line. Never raises an error.
+    """Return the runs in a JSON file from rccl-tests: a list of records, or a record on each line. Never raises an error.
 
-    ``lines`` are the lines of ``text``.
+    ``lines`` are the lines of ``text``. Records that cannot be read are added to ``notes``.
     """
     records: list[tuple[int, Record]] = []
     try:

@@ -581,7 +581,7 @@ def output_text(file: Path | str) -> str:
 
 
 def _beside(log: NcclLog, network: Network) -> tuple[Row, ...]:
-    """Return a row for each fact that a log and the model can be compared in; empty if the log names servers that the network lacks."""
+    """Compare a log with the model. Return a row for each fact in the log; empty if the network lacks a server of the log."""
     from railweave.prediction.simulation.conditions import bed_of
 
     names = {server.name.lower(): server.name for server in network.servers}

@@ -33,7 +33,10 @@ QUANTITIES = {
     "msg_rate_mpps": ("message_rate_mpps", 1.0),
     "message_rate_mpps": ("message_rate_mpps", 1.0),
 }
-"""The columns whose names contain the unit, in lower case. algbw_GBps and busbw_GBps are in 10^9 byte/s, as in nccl-tests."""
+"""By column name in lower case, the quantity and the factor that converts to its unit. These names contain the unit.
+
+The columns algbw_GBps and busbw_GBps are in 10^9 byte/s, as in nccl-tests.
+"""
 IN_UNITS = {
     ("avg_busbw", "gb/s"): ("average_busbw_gbytes_per_s", 1.0),
     ("busbw", "gb/s"): ("busbw_gbytes_per_s", 1.0),
@@ -57,7 +60,12 @@ KNOWN = {quantity for quantity, _ in (*QUANTITIES.values(), *IN_UNITS.values())}
 
 @dataclass(frozen=True, slots=True)
 class Measurement:
-    """A number in a table. ``labels`` are the other columns of its row."""
+    """A number in a table, or in the output of a tool.
+
+    - ``line``: the number of its line.
+    - ``place``: ``in-place``, ``out-of-place``, or the text of the table's column ``place``; empty if there is none.
+    - ``labels``: the other columns of its row, as (name, text).
+    """
 
     line: int
     operation: str

@@ -351,7 +351,7 @@ def _transferbench(runs: list[_Run], line: Line, notes: Notes) -> bool:
 
 
 def _tb_numbers(run: _Run, line: Line, text: str, notes: Notes) -> bool:
-    """Add the numbers of a line that names each of its numbers. Return False if the line is not of this kind."""
+    """Add the numbers of a line that states the meaning of each number. Return False if the line is not of this kind."""
     test = run.names[0] if run.names else ""
     if row := _TB_ROW.match(text):
         host = re.search(r"\(sum\) \[(\S+)\]", row[5])

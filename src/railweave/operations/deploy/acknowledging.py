@@ -41,7 +41,7 @@ SUBJECTS = (HOST_NAME, MODELS, SERIAL, CABLES, SERVER_CABLES)
 ``cables`` are cables to switches, and ``server-cables`` are cables to servers.
 """
 _FIELDS = {MODELS: "models", SERIAL: "serial-numbers"}
-"""The names under which an operating system states why it does not report the model or the serial number."""
+"""By compared property, the name under which an operating system states why it does not report the model or the serial number."""
 
 
 @dataclass(frozen=True)
@@ -143,7 +143,7 @@ def acknowledge(fabric: RunningFabric, names: Sequence[str], allow_unseen: Seque
 
 
 def acknowledged(fabric: Path, network: Network) -> frozenset[str]:
-    """Return the switches that were acknowledged with the serial number that the inventory has now."""
+    """Return the switches that were acknowledged with their present serial number in the inventory."""
     with journal.opened(fabric) as rows:
         serials = {each.device: each.serial for each in rows.acknowledgements()}
     return frozenset(switch.name for switch in network.switches if serials.get(switch.name) == switch.serial)

@@ -69,7 +69,7 @@ def change_of(plan: Plan) -> FileChange | None:
 def check(change: FileChange, later: str = "") -> None:
     """Raise ``InputError`` if the file's text is neither ``before`` nor ``after``.
 
-    ``later`` is a clause that the error appends, about the revisions that were applied since the plan was made.
+    The error ends with ``later``, a clause about the revisions applied since the plan was made.
     """
     if text_of(change.path) not in {change.before, change.after}:
         description = f"{change.called} has changed since the plan was made{later}"
@@ -115,8 +115,8 @@ def change_request(
 ) -> ChangeRequest:
     """Return the change to send to a device, with secrets filled in.
 
-    ``before`` has the present texts of the device. Raises ``InputError`` for a secret whose value cannot be written in
-    the device's configuration.
+    ``label`` is the name of the change on the device. ``before`` has the present texts of the device, by file. Raises
+    ``InputError`` for a secret whose value cannot be written in the device's configuration.
     """
 
     def filled(file: str, text: str) -> str:
@@ -140,7 +140,7 @@ def change_request(
 DRY_RUN_LABEL = "railweave-_dry-run-{number}-{digest}"
 """The label of the revision for a dry run. If it is killed, ``resume`` must not carry out its plan."""
 FAULT_LABEL = "railweave-_fault-{number}-{digest}"
-"""The label of the revision for one turn of a campaign, which sets a fault on a device.
+"""The label of the revision for one turn of a campaign. In a turn, faults are injected together.
 
 A network's name begins with a letter, so no other revision has such a label.
 """
@@ -204,7 +204,7 @@ def apply(
     dry_run: bool,
     part_of: int | None = None,
 ) -> Revision:
-    """Apply a plan, and return its revision (its record in the journal). If ``dry_run`` is True, only test the changes on the devices.
+    """Apply a plan, and return its revision (its record in the journal ``rows``). If ``dry_run`` is True, only test the changes on the devices.
 
     ``part_of`` is the number of the upgrade revision that this plan belongs to. Raises ``InputError`` if the plan does not
     fit the present state, and ``StoppedError`` if a device refuses its change or a wave fails.
@@ -236,8 +236,8 @@ def apply(
 def resume(rows: Journal, site: Site, how: ApplySettings, secrets: Mapping[str, str], *, back: bool) -> Revision:
     """Complete the newest interrupted revision and return it. If ``back`` is True, only end its unfinished wave (``recovery.unfinished``).
 
-    A wave is the devices that are changed together. Raises ``InputError`` if no revision was interrupted, and
-    ``StoppedError`` if a wave fails.
+    A wave is the devices that are changed together. A campaign's faults and a trial are always rolled back. Raises ``InputError`` if
+    no revision was interrupted, and ``StoppedError`` if a wave fails.
     """
     newest = next(iter(rows.under_way()), None)
     if newest is None:
@@ -266,9 +266,10 @@ def resume(rows: Journal, site: Site, how: ApplySettings, secrets: Mapping[str, 
 def resume_all(
     fabric: RunningFabric, rows: Journal, how: ApplySettings, secrets: Mapping[str, str], *, back: bool
 ) -> Revision:
-    """Complete or roll back the interrupted revision, then the upgrade to which it belongs. Return the last of these revisions.
+    """Complete the interrupted revision, then the upgrade to which it belongs. Return the last of these revisions.
 
-    Raises ``InputError`` if no revision was interrupted, and ``StoppedError`` if a wave fails.
+    If ``back`` is True, only end the unfinished wave (devices changed together) of each. Raises ``InputError`` if no revision was
+    interrupted, and ``StoppedError`` if a wave fails.
     """
     while True:
         newest = next(iter(rows.under_way()), None)
@@ -417,7 +418,7 @@ async def _resumed(rollout: Rollout, rows: Journal, site: Site, how: ApplySettin
 
 
 def _put_back(rollout: Rollout, rows: Journal, *, back: bool) -> None:
-    """Restore the file that a plan changes, if the rollout was rolled back and no device has confirmed its change."""
+    """Restore the file that a plan changes, if the rollout was rolled back (``back``) and no device has confirmed its change."""
     change = change_of(rollout.plan)
     kept = any(step.verb == "confirm" for step in rows.steps(rollout.revision))
     if change is not None and back and not kept:

@@ -92,7 +92,7 @@ def attached(network: Network, configs: Mapping[str, DeviceConfig]) -> Attached:
     The description of a port names its far end. The design's cable is used instead in these cases:
 
     - The description names no device of the network.
-    - The port that it names has a description that names a different far end.
+    - The description of the far port names a different port as its own far end.
     - Another port's description names the same far end.
     """
     designed = designed_ends(network)
@@ -176,11 +176,14 @@ def lost_attachments(
 ) -> Iterator[LostPort]:
     """Yield the ports and BGP sessions of a switch that lose their use by a plan.
 
-    A port is lost if it has no use any more, or leaves the VLAN of its server for a VLAN with different prefixes.
+    A port is lost in these cases:
 
-    - ``before``, ``after``: the configurations of the switch before and after the plan.
-    - ``ends``: the result of ``attached`` before the plan.
-    - ``ends_of_cables``: the result of ``designed_ends``; None to compute it here.
+    - It has no use any more.
+    - It leaves the VLAN of its server for a VLAN with different prefixes.
+    - Its cable to another switch is not the designed cable.
+
+    ``before`` and ``after`` are the configurations of the switch before and after the plan. ``ends`` is the result of ``attached``
+    before the plan. ``ends_of_cables`` is the result of ``designed_ends``; None to compute it here.
     """
     was, will = _uses(before), _uses(after)
     designed = designed_ends(network) if ends_of_cables is None else ends_of_cables

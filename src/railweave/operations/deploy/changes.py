@@ -40,7 +40,10 @@ def transaction(kind: str) -> Transaction | None:
 
 
 def tree(kind: str, device: str, file: str, text: str) -> ConfigTree:
-    """Parse a configuration text of a device into a tree. Raises ``SpecError`` if it cannot be read."""
+    """Parse a configuration text of a device into a tree. Raises ``SpecError`` if it cannot be read.
+
+    ``kind`` is the device's operating system, or ``server``.
+    """
     try:
         if kind == SERVER:
             return host_tree.parsed(text)

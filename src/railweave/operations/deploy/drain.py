@@ -168,6 +168,7 @@ def by_hand(former: DeviceConfig, config: DeviceConfig) -> Iterator[str]:
 def plan_drain(fabric: RunningFabric, words: Sequence[str], *, force: bool, also_pending: bool = False) -> Plan:
     """Plan a drain: take switches, links, path colors or servers out of use by routing. Raises ``InputError`` for an unknown name.
 
+    - ``words``: the names of the targets.
     - ``force``: plan the drain even if it would otherwise be refused.
     - ``also_pending``: include the other differences of these switches from the design.
     """
@@ -192,10 +193,11 @@ def plan_drain(fabric: RunningFabric, words: Sequence[str], *, force: bool, also
 
 
 def plan_undrain(fabric: RunningFabric, words: Sequence[str], *, again: bool, also_pending: bool = False) -> Plan:
-    """Plan the return of drained parts to service.
+    """Plan the return of drained parts to service. Raises ``InputError`` for an unknown name.
 
-    Raises ``InputError`` for an unknown name, and if no named part is drained, unless ``again`` is True. ``also_pending`` is True to
-    include the other differences of these switches from the design.
+    - ``words``: the names of the parts.
+    - ``again``: allow a plan although no named part is drained; otherwise this is an ``InputError``.
+    - ``also_pending``: include the other differences of these switches from the design.
     """
     before = fabric.network()
     targets = [named(before, word) for word in words]

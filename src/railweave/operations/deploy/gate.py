@@ -83,7 +83,10 @@ class Check:
     def _near(
         self, devices: Sequence[str], now: Mapping[str, DeviceConfig], then: Mapping[str, DeviceConfig]
     ) -> list[str]:
-        """Return these devices and their neighbors by cable. If only a device's management settings change, its neighbors are left out."""
+        """Return these devices and their neighbors by cable. If only a device's management settings change, its neighbors are left out.
+
+        ``now`` and ``then`` have the configurations before and after the wave, by device.
+        """
         nearby = dict.fromkeys(devices)
         for device in devices:
             if device in now and replace(now[device], management=then[device].management) == then[device]:

@@ -118,7 +118,7 @@ class Journal:
         self._database = database
 
     def begin(self, plan: Plan, label: str) -> Revision:
-        """Add a new revision for a plan to the journal, and return it. The label may contain ``{number}``, which is replaced."""
+        """Add a new revision for a plan to the journal, and return it. In the label, the revision's number replaces ``{number}``."""
         with self._database as rows:
             number = int(rows.execute("SELECT coalesce(max(number), 0) + 1 FROM revisions").fetchone()[0])
             full = label.format(number=number)

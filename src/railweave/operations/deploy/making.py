@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 
 _OF_THE_HOST = "the Linux host's"
-"""The reason that system.yaml gives if a router's configuration lacks a field that the Linux host below the router has."""
+"""The reason in system.yaml for a field that a router's configuration lacks, because the Linux host below the router has it."""
 _LIMITS = PlanLimits()
 AVOIDABLE = ("mtu-mismatch ", "qos-mismatch ")
 """The first words of risks that a plan may avoid by taking the intermediate steps of ``stages``."""
@@ -129,7 +129,7 @@ class PlanConfigs:
     def computed(self, waves: Sequence[Wave], allow_cut: Collection[str] | None) -> tuple[Wave, ...]:
         """Return the waves with their effect on traffic.
 
-        A wave that cuts a tenant, VNI or fabric that ``allow_cut`` does not name is refused; None allows all cuts.
+        A wave is refused if it cuts off a tenant, VNI or fabric that is not in ``allow_cut``. None allows all cuts.
         """
         devices = [wave.devices for wave in waves]
         effects = Moments(self._cabled, self.before, self.after, devices).effects()
@@ -228,7 +228,7 @@ class PlanConfigs:
                 yield words
 
     def _stated_by(self, device: str, places: Sequence[str]) -> dict[str, str]:
-        """Return a text for each changed field of ``places``, by the first statement that changes the field.
+        """Return a text for each changed field, by the first statement that changes the field. ``places`` has the paths of the fields.
 
         The text has the statement, its file and line, the number of other statements that change the field, and the field. A
         removed statement has its line in the running text, any other statement its line in the text after the change. If no
@@ -259,7 +259,10 @@ class PlanConfigs:
         return stated
 
     def _other_way(self, devices: Sequence[Sequence[str]]) -> tuple[bool, str]:
-        """Return (True if applying the design in intermediate steps avoids the cuts and risks of these waves, a sentence about the steps)."""
+        """Return (True if applying the design in intermediate steps avoids the cuts and risks of these waves, a sentence about the steps).
+
+        ``devices`` has the names of the devices of each wave.
+        """
         networks = [self.before, *stages(self.before, self.after), self.after]
         pairs = [(number, old, new) for number, (old, new) in enumerate(pairwise(networks), 1)]
         for _, old, new in pairs:
@@ -393,7 +396,7 @@ def _line(vrf: str, leaf: str, other: str, target: str) -> str:
 
 
 def tenants(network: Network, configs: Mapping[str, DeviceConfig]) -> Tenants:
-    """Return the VRF of each NIC of each server, according to the configuration of its leaf."""
+    """Return, by server and NIC, the VRF of each NIC that is in a VRF, according to the configuration of its leaf."""
     by_server: Tenants = {}
     ports = {name: _vrfs_of_ports(config) for name, config in configs.items() if config.vrfs}
     for (leaf, port), far in attached(network, {name: configs[name] for name in ports}).items():

@@ -462,9 +462,9 @@ class Moments:
     def _meanwhile(self, wave: int, states: Sequence[_State]) -> tuple[dict[str, tuple[str, ...]], int, Effects]:
         """Compute the states of the network in which only some devices of a wave have changed.
 
-        Return (lost destinations, number of states, effects of the wave). Lost destinations are reached before and
-        after the wave, but not in one of these states. Each lost destination has the places that do not reach it. If
-        the routes of a state cannot be computed, ``Effects.unsettled`` has the reason.
+        Return (by lost destination, the places that do not reach it; number of states; effects of the wave). Lost destinations are
+        reached before and after the wave, but not in one of these states. A place is a switch with servers, or one of its VRFs or VNIs.
+        If the routes of a state cannot be computed, ``Effects.unsettled`` has the reason.
         """
         was, now, moved = states[wave - 1], states[wave], states[wave].effects
         cut: dict[str, dict[str, None]] = {}
@@ -579,9 +579,9 @@ class Moments:
         )
 
     def _protected(self, configs: Mapping[str, DeviceConfig]) -> bool:
-        """Return True if switches protect at least the packets (by DSCP and priority) that they protect before the plan.
+        """Return True if switches protect at least all packets that they protect before the plan, or at least all after the plan.
 
-        It is also True for the packets that they protect after the plan. Only packets that all switches of a fabric protect count.
+        A packet is known by its DSCP and priority. It counts as protected only if all switches of a fabric protect it.
         """
         now = _lossless(self._network, configs)
         return any(
@@ -591,7 +591,7 @@ class Moments:
 
 
 def _lossless(network: Network, configs: Mapping[str, DeviceConfig]) -> dict[str, frozenset[tuple[int, int | None]]]:
-    """Return, by fabric, the (DSCP, priority) pairs that are lossless on every switch that has lossless classes."""
+    """Return, by fabric, the (DSCP, priority) pairs that are lossless on all its switches. Switches without lossless classes do not count."""
     everywhere: dict[str, frozenset[tuple[int, int | None]]] = {}
     for name, config in configs.items():
         classes = config.qos.classes.values() if config.qos else ()

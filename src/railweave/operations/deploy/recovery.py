@@ -116,9 +116,11 @@ async def taken_back(rollout: Rollout, steps: Sequence[Step], why: str) -> None:
 async def unfinished(rollout: Rollout, steps: Sequence[Step], *, again: bool) -> None:
     """End the unfinished wave of an interrupted rollout. With ``again``, carry out the remaining waves too.
 
-    If any device of the wave had begun to confirm, the wave had passed its check, so it is finished. Otherwise the wave
-    is rolled back. A trial is never kept: all its waves are rolled back, and nothing is left to do. ``steps`` are the
-    steps of the rollout in the journal. Raises ``StoppedError`` if a wave fails or cannot be rolled back.
+    The wave has passed its check if any of its devices had begun to confirm. If it has passed and all its devices still run the change,
+    it is finished. Otherwise the wave is rolled back. A trial is never kept: all its waves are rolled back, and nothing is left to do.
+
+    ``steps`` are the steps of the rollout in the journal. Raises ``StoppedError`` if a wave fails or cannot be rolled back, or if the
+    state of a device is unknown.
     """
     if rollout.plan.trial:
         await taken_back(rollout, steps, "a trial was interrupted")

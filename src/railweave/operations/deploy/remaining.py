@@ -106,7 +106,7 @@ def still_used(network: Network, configs: Mapping[str, DeviceConfig], links: fro
 
 
 def _crossing(network: Network, routes: Routes, links: frozenset[str]) -> dict[str, NDArray[np.bool_]]:
-    """Return a mask for each device: True for each prefix to which its packets may cross some of the links."""
+    """Return, for each device, a mask over all prefixes: True if the device's packets to a prefix may cross some of the links."""
     far: dict[tuple[str, str], str] = {}
     for cable in network.cables:
         far[cable.a.device, cable.name], far[cable.b.device, cable.name] = cable.b.device, cable.a.device

@@ -38,9 +38,10 @@ SHOWN = 20
 
 
 def image_of(given: str, release: str, nos: str) -> Image:
-    """Return the image that ``--image`` names. Raises ``InputError`` if the option or the release is invalid.
+    """Return the image to install. Raises ``InputError`` if the option ``--image`` or the release is invalid.
 
-    ``--image`` is a URL that the switches fetch, or a local file, whose checksums are computed.
+    ``given`` is the value of ``--image``: a URL that the switches fetch, or a local file, whose checksums are computed. It may be empty
+    if the operating system ``nos`` can install a release by its number.
     """
     installation = system(nos).upgrade
     for option, text in (("--release", release), ("--image", given if "://" in given else Path(given).name)):

@@ -43,7 +43,12 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Switch:
-    """A switch that railweave upgrades through the management protocol of its system."""
+    """A switch that railweave upgrades through the management protocol of its system.
+
+    - ``installation``: the module that upgrades switches of this system.
+    - ``open_by``: a function that opens a session to the switch.
+    - ``seconds``: the time limit for an answer.
+    """
 
     target: Target
     installation: Installation
@@ -308,7 +313,10 @@ class Upgrading:
         return rows
 
     def _remember(self, names: Sequence[str], number: int) -> None:
-        """Save the present state of devices in the journal, for comparison after their restart. Raises ``StoppedError``."""
+        """Save the present state of devices in the journal, for comparison after their restart.
+
+        Raises ``StoppedError`` if a device does not report its state. ``number`` is the number of the wave.
+        """
 
         async def every() -> dict[str, SwitchCondition]:
             device_states, silent = await states(self.site, names)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from railweave.operations.deploy.attached import Attached
 
 UNUSED = "what it disrupts carries nothing, neither now nor by the design"
-"""The risk line of a wave that disrupts only ports that no running configuration uses and that no designed cable is on."""
+"""The risk line of a wave that disrupts only unused ports: no running configuration uses them, and no designed cable is on them."""
 UNDISTURBED = "no effect on traffic, computed for {}"
 """The line about risk of a wave whose effect was computed and is empty. The placeholder is the number of computed states of the network."""
 NOT_COMPUTED = "effect on traffic not computed: {}"

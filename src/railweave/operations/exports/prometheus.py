@@ -52,10 +52,11 @@ RECORDED = {
 
 
 def _alert(name: str, expression: str, rule: Rule, summary: str, *, wait: str = "0s") -> dict[str, Any]:
-    """Return a Prometheus alert for a finding of railweave's checks.
+    """Return a Prometheus alert for a fault that railweave's checks report, too.
 
-    The alert has the texts of the rule, and the rule's id as its label ``rule``, so that Alertmanager recognizes that
-    both report the same fault. ``wait`` is the time for which the expression must hold before the alert fires.
+    The alert has the texts of the check's ``rule``, and the rule's id as its label ``rule``. Alertmanager recognizes by this label that
+    the alert and railweave's finding report the same fault. ``wait`` is the time for which the expression must hold before the alert
+    fires.
     """
     return {
         "alert": name,

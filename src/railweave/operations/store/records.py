@@ -82,7 +82,8 @@ class Prediction:
 class Run:
     """One run of a benchmark, as it is stored.
 
-    - ``tool``: ``perftest``, ``nccl-tests``, ``rccl-tests``, ``mllog``, ``nccl-log`` or ``table``.
+    - ``tool``: ``perftest``, ``nccl-tests``, ``rccl-tests``, ``mllog``, ``nccl-log`` or ``table``, or the name of a tool in
+      ``operations.bench.tools.TOOLS``, such as ``osu``.
     - ``title``: a one-line description.
     - ``file``, ``file_digest``, ``line``: the file that the run was read from, the SHA-256 of its text, and the line
       where the run begins.

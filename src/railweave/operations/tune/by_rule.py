@@ -288,7 +288,8 @@ def in_file(document: Any, derived: Sequence[Derived]) -> dict[tuple[str, ...], 
 def place_in_file(document: Any, fabric: str, role: RoleName, path: tuple[str, ...]) -> tuple[str, ...]:  # noqa: ANN401 - plain YAML
     """Return the full path of a role's field in a fabric file. ``path`` is the path below the role.
 
-    If the file states the field not at the role but at the role that it inherits from, or at the fabric, the path is there.
+    The path leads to the section of the role, or of the role from which it inherits. If this section is missing or has no ``qos:``, the
+    path leads to the fabric.
     """
     return ("fabrics", fabric, *_stated(at_path(document, ("fabrics", fabric)), role), *path)
 

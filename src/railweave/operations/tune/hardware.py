@@ -491,7 +491,10 @@ class HardwareEvaluator:
         return samples
 
     def _change(self, site: Site, words: str) -> Plan:
-        """Return the plan that changes the network from the file's own values to those of a trial. Raises ``StoppedError`` if a device does not answer."""
+        """Return the plan that changes the network from the file's own values to those of a trial. ``words`` has the trial's values as text.
+
+        Raises ``StoppedError`` if a device does not answer.
+        """
         switches = [name for name, config in site.configs.items() if self._site.configs.get(name) != config]
         servers = [
             name

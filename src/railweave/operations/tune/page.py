@@ -28,7 +28,7 @@ MOST_LABELS = 9
 
 
 def parallel(outcome: Outcome) -> str:
-    """Draw a parallel coordinates plot, with an axis for each knob (a field that the study varies) and one for the first objective.
+    """Return a parallel coordinates plot as SVG: an axis for each knob (a field that the study varies), and one for the first objective.
 
     Each trial that was measured with every seed is a line. The best trial is bold.
     """
@@ -107,7 +107,7 @@ def _up(part: float) -> float:
 
 
 def course(outcome: Outcome) -> str:
-    """Draw each trial in search order, with a line for the best result so far."""
+    """Return a chart (SVG) of the first objective of each trial, in search order, with a line for the best result so far."""
     aim = aims_of(outcome.study.goal)[0]
     drawn: list[Dot] = []
     steps: list[Dot] = []
@@ -123,7 +123,7 @@ def course(outcome: Outcome) -> str:
 
 
 def frontier(outcome: Outcome) -> str:
-    """Draw the first two objectives of every trial. Trials that no other trial beats in both are filled."""
+    """Return a chart (SVG) of the first two objectives of every trial. Trials that no other trial beats in both are filled."""
     aim, other = aims_of(outcome.study.goal)[:2]
     drawn = [
         Dot(

@@ -300,8 +300,8 @@ def run_study(
 ) -> Outcome:
     """Run or continue a study, and confirm its result. If ``hardware`` is given, the result is confirmed on hardware.
 
-    ``database`` is the file with the search's state. Raises ``StoppedError`` if the study is interrupted, and
-    ``InputError`` for a goal that cannot be run.
+    ``database`` is the file with the search's state. ``digest`` identifies the study (``digest_of``); the file must belong to the same
+    study. Raises ``StoppedError`` if the study is interrupted, and ``InputError`` for a goal that cannot be run.
     """
     searcher = Searcher(database, study, space, digest)
     own_values = {
@@ -445,10 +445,10 @@ def _batch(
     earlier: Sequence[Trial],
     measured: dict[tuple[Chosen, int], Sample | RefusedCombination | FailedCombination],
 ) -> list[Trial]:
-    """Measure a batch of trials. If trials may be pruned, measure seed by seed.
+    """Measure a batch of trials, and return the trials with their results. If trials may be pruned, measure seed by seed.
 
     The decision to prune a trial (to stop it early) depends only on earlier batches (``earlier``). ``measured`` has the
-    results so far by combination and seed; these are not measured again.
+    results so far by combination and seed. These are not measured again, and new results are added.
     """
     simulated = study.evaluator != "bench"  # on hardware all runs of a combination are made while it is in force
     pruning = (

@@ -115,7 +115,7 @@ class Searcher:
         return Trial(number, chosen, state, samples, frozen.user_attrs.get("why", ""))
 
     def ask(self) -> list[Trial]:
-        """Return the next batch, or the rest of an interrupted batch.
+        """Return the next batch of trials to measure, or the rest of an interrupted batch.
 
         The list is empty if the budget is spent or every combination is measured.
         """

@@ -49,7 +49,7 @@ class Knob:
     ordered: bool
 
     def place(self, value: object) -> int | None:
-        """Return the index of a value, or None if it is not one of the knob's values. The values 128us and 128 are equal."""
+        """Return the index of a value, or None if it is not one of the knob's values. A number without a unit equals it with any unit: 128 is 128us."""
         wanted = _quantity(value)
         for number, candidate in enumerate(self.values):
             if candidate == value or (wanted is not None and _same(_quantity(candidate), wanted)):

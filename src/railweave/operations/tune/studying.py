@@ -154,7 +154,11 @@ def evaluated(
 ) -> Outcome:
     """Run a study with the evaluator that it selects (simulator or hardware), and return its outcome.
 
-    The evaluator is closed at the end, even after an error. ``simulator`` is a function that starts the simulator.
+    - ``task``: the input of the simulator. ``folder``: the folder of the study's files.
+    - ``way``: the functions with which the study reaches the network.
+    - ``simulator``: a function that starts the simulator.
+
+    The evaluator is closed at the end, even after an error.
     """
     opened: list[ParallelSimulator | RayEvaluator | HardwareEvaluator] = []
 
@@ -218,9 +222,12 @@ def study_in(
 ) -> Result:
     """Run a study and write its files into a folder. With ``apply``, write the proposed values into the fabric file.
 
-    If ``fresh`` is True, earlier trials are discarded. ``take`` is the number of the trial whose values are proposed;
-    None means the best trial. Raises ``InputError`` if there is no such trial, and ``OutputError`` if a file cannot be
-    written.
+    - ``task``: the input of the simulator. ``simulator``: a function that starts it.
+    - ``way``: a function that returns the access to the network.
+    - ``fresh``: True to discard earlier trials.
+    - ``take``: the number of the trial whose values are proposed; None means the best trial.
+
+    Raises ``InputError`` if there is no such trial, and ``OutputError`` if a file cannot be written.
     """
     fabric = task.study.fabric
     text = fabric.read_text(encoding="utf-8")

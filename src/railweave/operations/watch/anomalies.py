@@ -59,9 +59,11 @@ _Key = tuple[str, str, str]
 
 @dataclass
 class Anomalies:
-    """All anomalies of a network: open anomalies in ``now``, closed ones in ``over``.
+    """All anomalies of a network, by key (rule, place and text of the finding): open ones in ``now``, closed ones in ``over``.
 
-    ``devices`` has the names of the network's devices, by which the device of a finding is recognized.
+    - ``devices``: the names of the network's devices, by which the device of a finding is recognized.
+    - ``quiet_s``: the seconds without its finding after which an anomaly closes.
+    - ``again_s``: the seconds after closing in which a returning finding opens the same anomaly again.
     """
 
     devices: frozenset[str]
@@ -143,7 +145,11 @@ def _keyed(findings: Iterable[Finding]) -> Iterator[tuple[_Key, Finding]]:
 
 
 def _words(text: str) -> str:
-    """Return a finding's text without the parts that change between readings: counts, and the findings that it explains."""
+    """Return the part of a finding's text that is the same in all readings.
+
+    If the text names queues or priorities, it is only their names. Otherwise it is the text without counts, and without the
+    findings that this finding explains.
+    """
     head = text.partition(". This explains ")[0].partition("; at the other end,")[0]
     return " ".join(_QUEUE.findall(head)) or _COUNT.sub("#", head)
 

@@ -360,8 +360,11 @@ def watched(
 ) -> list[WatchedDevice]:
     """Return the watched devices, each with its sources of numbers. Raises ``RailweaveError`` if a library is missing.
 
-    ``every_s`` is the sampling interval, and ``rarely_s`` the interval of rare queries, both in seconds. The devices
-    start one after another within one interval, so their samples do not arrive all at once.
+    - ``asked``: the devices, with their logins and queries. ``roles``: the role of each device.
+    - ``every_s``: the sampling interval. ``rarely_s``: the interval of rare queries. Both are in seconds.
+    - ``open_by``: a function that opens a session to a device.
+
+    The devices start one after another within one interval, so their samples do not arrive all at once.
     """
     layouts: dict[str, Layout] = {}
     gate = asyncio.Semaphore(AT_ONCE)

@@ -196,7 +196,10 @@ def check_urls(given: Mapping[str, str | None]) -> None:
 
 
 def address_of(option: str, given: str, more: str = "") -> tuple[str, int]:
-    """Return the address and port in the value ``given`` of an option. Raises ``InputError`` if the value is not ADDRESS:PORT."""
+    """Return the address and port in the value ``given`` of an option. Raises ``InputError`` if the value is not ADDRESS:PORT.
+
+    ``more`` is a text that the error appends to its fix.
+    """
     host, _, port = given.rpartition(":")
     try:
         address = ipaddress.ip_address(host.strip("[]"))

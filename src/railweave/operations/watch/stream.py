@@ -140,8 +140,8 @@ class Round:
 class Stream:
     """The numbers of one device.
 
-    ``counts`` and ``numbers`` have the last value of each series, by its index in the device's layout. A value is NaN if no
-    number has arrived yet.
+    ``counts`` (integers) and ``numbers`` (floats) both have the last value of each series, by its index in the device's layout. In
+    ``numbers``, a value is NaN if no number has arrived yet.
     """
 
     def __init__(self, device: str, layout: Layout) -> None:

@@ -71,7 +71,11 @@ FORMS = (
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """A parsed message. ``severity`` is from 0 (emergency) to 7 (debug); ``host`` is the host name in the header, or empty."""
+    """A parsed message.
+
+    - ``severity``: 0 (emergency) to 7 (debug). ``host``: the host name in the header, or empty.
+    - ``port``, ``peer``: the port, and the neighbor or process, that the text names; each may be empty.
+    """
 
     severity: int
     host: str
@@ -250,7 +254,7 @@ class _Datagrams(asyncio.DatagramProtocol):
 
 
 async def _message(reader: asyncio.StreamReader, first: bytes) -> bytes | None:
-    """Return the next message of a TCP connection; None if the connection has ended. The message's first byte was already read.
+    """Return the next message of a TCP connection; None if the connection has ended. ``first`` is the message's first byte, already read.
 
     By RFC 6587, a message is preceded by its length, or followed by a line break.
     """

@@ -31,7 +31,10 @@ SHOWN = 3
 
 @dataclass(frozen=True, slots=True)
 class NetworkStanding(JsonObject):
-    """The state of the whole network. ``not_known`` has the devices that the last check could not compare with the design."""
+    """The state of the whole network: ``as designed``, ``not as designed`` or ``not known``.
+
+    ``not_known`` has the devices that the last check could not compare with the design.
+    """
 
     state: Word
     devices: int

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 class CableWork(NamedTuple):
     """A cable that a technician must touch: both ends before and after, as ``DEVICE:PORT``, and the labels of the new cable.
 
-    The actions are:
+    A ``place`` is a rack and unit. The actions are:
 
     - ``lay`` and ``remove``: the cable is in only one of the networks.
     - ``move``: an end moves to a different port, or the device at an end moves to a different rack. The length is unchanged.
@@ -190,9 +190,9 @@ def work_csv(work: Sequence[CableWork]) -> str:
 
 
 def _action(old: Network, new: Network, cable: Cable, other: Cable | None) -> str:
-    """Return the action that turns ``cable`` into ``other``, which is None if the new network has no such cable.
+    """Return the action that turns ``cable`` into ``other``, such as ``move``; empty if no one needs to touch the cable.
 
-    The result is empty if no one needs to touch the cable.
+    ``other`` is None if the new network has no such cable.
     """
     if other is None:
         return "remove"
@@ -206,7 +206,7 @@ def _action(old: Network, new: Network, cable: Cable, other: Cable | None) -> st
 
 
 def _sides(network: Network, cable: Cable | None) -> tuple[str, str, str, str, str, str, str, str]:
-    """Return (end, place, optic) of both ends of a cable, its length in metres and its speed. All are empty if there is no cable."""
+    """Return (end, rack and unit, optic) of both ends of a cable, its length in metres and its speed. All are empty if there is no cable."""
     if cable is None:
         return ("", "", "", "", "", "", "", "")
     ends: list[tuple[str, str, str]] = []
@@ -238,10 +238,12 @@ class FileChange:
 
 @dataclass(frozen=True)
 class DeviceDiff:
-    """The changes of one switch: commands of Junos, added and removed lines of other systems, and every changed file.
+    """The changes of one switch.
 
-    ``changes`` is set only for a switch that keeps its operating system. A new switch, or a switch whose system changes,
-    gets whole files.
+    - ``change``: ``changed``, ``new`` or ``gone``.
+    - ``junos``: the commands for Junos. ``removed``, ``added``: the lines of other systems, by system.
+    - ``changes``: every changed file. It is set only for a switch that keeps its operating system; other switches get whole
+      files.
     """
 
     device: str
@@ -271,7 +273,10 @@ class DeviceDiff:
 
 @dataclass(frozen=True)
 class NetworkDiff(JsonObject):
-    """The changes between two networks; empty if they are the same."""
+    """The changes between two networks; empty if they are the same.
+
+    ``servers`` has the changed lines by server. ``cables_removed`` and ``cables_added`` have the names of cables.
+    """
 
     JSON = (
         "equal",
@@ -556,7 +561,7 @@ def _minus(lines: Iterable[str], other: Iterable[str]) -> tuple[str, ...]:
 
 
 def _servers(old: Network, new: Network, hosts: Hosts) -> dict[str, tuple[str, ...]]:
-    """Return the changed lines of each changed server: its NICs, addresses, cabling and files."""
+    """Return, by server name, the changed lines of each changed server: its NICs, addresses, cabling and files."""
     shapes = [
         {server.name: _server_lines(network, server.name) for server in network.servers} for network in (old, new)
     ]

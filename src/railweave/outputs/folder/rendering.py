@@ -88,7 +88,7 @@ def _check_private(path: Path) -> None:
 
 
 _USED = re.compile(r"(?<=\bsecret:)[\w./:@-]+")
-"""The pattern that finds names of secrets in the ``repr`` of a configuration, which includes the operator's own statements."""
+"""The pattern that finds the names of secrets in a configuration's ``repr``. The operator's own statements are part of this text."""
 _OPEN = re.compile(REFERENCE.pattern.encode())
 
 
@@ -114,7 +114,10 @@ class RenderedFiles(NamedTuple):
 
 
 class _Folder(NamedTuple):
-    """The result of rendering one folder. ``files`` is None if the existing files stay."""
+    """The result of rendering one folder. ``files`` is None if the existing files stay.
+
+    ``key`` identifies the input from which the folder is rendered; empty if the folder is always rendered again.
+    """
 
     key: str
     files: dict[str, bytes] | None
@@ -130,8 +133,8 @@ def rendering_servers(
 ) -> Generator[Callable[[], RenderedFiles]]:
     """Start rendering the servers, and yield a function that waits for the result and returns it.
 
-    The result includes the files that all servers share. ``tables`` maps paths to functions that write files which depend
-    only on the network. These functions run in parallel with the rendering of servers.
+    The result includes the files that all servers share. ``tables`` has, by path, functions that each write a file from the network
+    only. They run in parallel with the rendering of servers.
     """
     words, program = _Words(), _program(network)
 

@@ -153,7 +153,7 @@ def designed_with(fabric: Path, inventory: str, hardware: Path | str | None) -> 
 
 
 def fields_of(source: Network | Path | str) -> Callable[[Sequence[Field]], FieldSource]:
-    """Return a function that finds the file and line of the fabric-file field which determines a designed value.
+    """Return a function that finds the fabric-file field behind a designed value, and gives its file and line.
 
     The function gets the fields that may determine the value. For a network or a build folder, it finds no field.
     """

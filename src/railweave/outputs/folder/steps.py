@@ -100,7 +100,7 @@ def _nearest(name: str, known: Collection[str]) -> str:
 
 
 def files_of(network: Network) -> dict[str, Callable[[Network], bytes]]:
-    """Return, by file name, the functions that write the files below the output folder that depend only on the network."""
+    """Return, by file name, functions that each write a file of the output folder from the network only."""
 
     def encoded(write: Callable[[Network], str]) -> Callable[[Network], bytes]:
         return lambda network: write(network).encode()

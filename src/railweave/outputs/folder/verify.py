@@ -42,7 +42,7 @@ OTHERS = (DESIGN, "topology.svg", "report.html", "findings.json", "fabric.lock")
 """The files at the top of a build folder that are not rendered again. Their digests are compared with the manifest."""
 RUNBOOKS = "runbook"
 LEFT_ALONE = (".git", STAGING)
-"""The beginnings of names at the top of a folder that are ignored: files of a Git repository, and files of builds that are running or were killed."""
+"""The beginnings of names that are ignored at the top of a folder: files of Git, and files of builds that are running or were killed."""
 
 
 def content_of(folder: Path, name: str) -> bytes | None:
@@ -59,10 +59,10 @@ def content_of(folder: Path, name: str) -> bytes | None:
 
 
 def others(folder: Path, network: Network, manifest: Manifest, wrong: Sequence[str]) -> Iterator[Finding]:
-    """Yield findings about the manifest, and about files that are missing or whose digest differs from the manifest.
+    """Yield findings about the manifest, and about files that are missing or do not have their digest in the manifest.
 
-    The files are those that are not rendered again, such as the report and the runbooks. ``wrong`` has the names of files
-    that are as designed, but whose digest in the manifest is different.
+    These files are not rendered again, for example the report and the runbooks. ``wrong`` has the names of other files that are as
+    designed but do not have their digest in the manifest.
     """
     where = network.name
     if not manifest.files:
@@ -391,6 +391,9 @@ def beyond_statements(
 
     Comments do not count. If such a line is too early or missing, the device may not load the lines after it, or may load
     them differently.
+
+    All arguments but ``checked`` are by path. ``texts`` has (device, file name), ``designed`` the designed texts, ``present`` the actual
+    texts. ``checked`` has each device's differences in statements.
     """
     for path, (device, _) in texts.items():
         if path not in present or any(finding.file == path for finding in checked[device].findings):

@@ -86,7 +86,7 @@ def _owner(file: int) -> str:
 
 
 def by_folder(files: Mapping[str, str]) -> dict[str, dict[str, str]]:
-    """Return digests of files, grouped by the folder of the device or server (``devices/NAME``, ``hosts/NAME``)."""
+    """Return the digests of files by path, grouped by the folder of the device or server (``devices/NAME``, ``hosts/NAME``)."""
     folders: dict[str, dict[str, str]] = {}
     for name, value in files.items():
         above, _, rest = name.partition("/")
@@ -248,7 +248,7 @@ class EarlierBuild:
     """The files that an earlier build left.
 
     - ``files``: the digests of files by path, for the folder of each device or server.
-    - ``stamps``: the stamp of each folder (``stamp``).
+    - ``stamps``: for each folder, a digest of its input and files (``stamp``).
     - ``whole``: for each folder whose files are unchanged, the number of its files with unresolved secrets.
     """
 

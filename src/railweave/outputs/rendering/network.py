@@ -28,7 +28,7 @@ EMULATION = "frr"
 
 
 def targets(switch: Switch) -> tuple[str, ...]:
-    """Return the systems for which a switch is rendered: its own system and, if the lab runs a different one in its place, that system."""
+    """Return the systems for which a switch is rendered: its own, and the system that the lab runs in its place, if different."""
     return tuple(dict.fromkeys((switch.nos, emulation(switch))))
 
 

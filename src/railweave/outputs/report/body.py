@@ -287,7 +287,7 @@ KINDS_DRAWN = {"switch": "switches", "server": "servers", "pluggable": "pluggabl
 
 
 def bill_table(network: Network, prices: Prices | None = None) -> dict[str, Any]:
-    """Return the bill of materials as a table, with power in watts if known, and with cost if ``prices`` is given."""
+    """Return the bill of materials as the JSON object of a table, with power in watts if known, and with cost if ``prices`` is given."""
     items = bill(network)
     shown = [(*_bill_row(item), _watts(item), *_priced(item, prices)) for item in items]
     drawn = power(items)

@@ -186,7 +186,7 @@ def _describe(name: str) -> str:
 def _half_used(name: str, cables: Sequence[int]) -> str:
     """Return a note about modules that carry fewer links than they can, or an empty text if every module is full.
 
-    ``name`` is the name of the optic. ``cables`` has the number of cables of each module with this optic.
+    ``name`` is the name of the optic in the catalog. ``cables`` has one number per module with this optic: the cables that it carries.
     """
     optic = catalog().optics.get(name)
     if optic is None or optic.channels == 1:
@@ -232,9 +232,10 @@ def _panels(shuffled: Iterable[Panel]) -> list[Item]:
 
 
 def _trunks(links: Iterable[Crossing], shuffled: Iterable[Panel]) -> list[Item]:
-    """Return the fibre cables of modules whose links all leave through one connector.
+    """Return the fibre cables of modules whose links all leave through one connector, as lines of the bill of materials.
 
-    Such a cable leads to a shuffle panel, to several modules (breakout), or to one other module (trunk).
+    Such a cable leads to a shuffle panel (in ``shuffled``), to several modules (breakout), or to one other module (trunk). ``links`` are
+    the links of these modules.
     """
     behind = {module: panel for panel in shuffled for module in (*panel.near, *panel.far)}
     cables: dict[object, tuple[str, str, str]] = {}
@@ -273,8 +274,8 @@ def _fibre(network: Network, modules: Modules) -> list[Item]:
 def _connectors(near_name: str, other: str) -> str:
     """Return the connectors, used fibres, grade and polarity of the fibre cable between two optics.
 
-    The text is the end of a description and begins with a comma or a semicolon. If the catalog lacks some of the facts, the text refers
-    to the data sheets of the optics.
+    ``near_name`` and ``other`` are the names of the optics. The text is the end of a description and begins with a comma or a semicolon. If
+    the catalog lacks some of the facts, the text refers to the data sheets of the optics.
     """
     near, far = (catalog().optics.get(name) for name in (near_name, other))
     unknown = "; grade and polarity: see the data sheets of the optics"
@@ -327,7 +328,7 @@ def read_prices(path: Path) -> Prices:
 
 
 def cost(items: Iterable[Item], prices: Prices) -> Cost:
-    """Return the cost of a bill of materials."""
+    """Return the cost of a bill of materials: the total of the items with a price, and the names of the items without one."""
     total, unpriced = 0.0, list[str]()
     for item in items:
         each = prices.each(item)

@@ -1,7 +1,7 @@
 """The capacity of each rail (oversubscription, uplinks in use towards other stripes, shares of path colors), and the effects of failures.
 
-Bandwidth is that of the cables. Uplinks in use are counted in the computed forwarding tables, so that an uplink that a
-policy makes unusable is not counted.
+A path color is a class of uplinks. Bandwidth is that of the cables. Uplinks in use are counted in the computed forwarding tables, so that
+an uplink that a policy makes unusable is not counted.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class RailCapacity:
-    """The capacity of all leaves that serve one set of rails.
+    """The capacity of all leaves that serve one set of rails. A path color is a class of uplinks.
 
     - ``down_gbps`` and ``up_gbps``: the bandwidth to servers and to spines in Gb/s, summed over all of the leaves.
     - ``oversubscription`` and ``one_spine_down``: the oversubscription of the worst leaf, with all spines and with one spine
@@ -118,9 +118,9 @@ def _without_a_spine(cables: list[Cable]) -> float | None:
 
 
 def _color_without_a_spine(fabric: Fabric, cables: list[Cable]) -> float | None:
-    """Return the highest oversubscription of a leaf's path color that loses some, but not all, of its uplinks with one spine.
+    """Return the highest oversubscription of a path color (a class of uplinks) that loses some of its uplinks with one spine.
 
-    ``cables`` are the cables of the leaf. Return None if no path color loses only some of its uplinks.
+    ``cables`` are the cables of one leaf. Path colors that lose all of their uplinks do not count. Return None if there is no other.
     """
     down = sum(cable.speed_gbps for cable in cables if cable.kind == "server")
     color: Counter[int] = Counter()
@@ -134,7 +134,7 @@ def _color_without_a_spine(fabric: Fabric, cables: list[Cable]) -> float | None:
 
 
 def _color_bandwidth(fabric: Fabric, cables: list[Cable]) -> list[int]:
-    """Return the uplink bandwidth of each path color on a leaf in Gb/s. The list is empty if no uplink has a path color.
+    """Return the bandwidth of each path color (class of uplinks) of a leaf in Gb/s. The list is empty if no uplink has a path color.
 
     ``cables`` are the cables of the leaf.
     """
@@ -243,8 +243,8 @@ def _row(capacity: RailCapacity, over: str, noun: str) -> tuple[str, ...]:
 def spine_down_words(total: float | None, color: float | None) -> str:
     """Return the oversubscription of a leaf with one spine down, as text.
 
-    ``total`` is the ratio of the whole leaf. ``color`` is the ratio of a path color that loses an uplink. If ``color`` is higher,
-    the text has both, the color's first.
+    ``total`` is the ratio of the whole leaf. ``color`` is the ratio of a path color (class of uplinks) that loses an uplink. If ``color``
+    is higher, the text has both, the color's first.
     """
     if total is None or color is None or color <= total:
         return _ratio(total)
@@ -359,7 +359,10 @@ def _uplink(network: Network, fabric: Fabric, routes: Routes, leaves: list[Switc
 
 
 def _elsewhere(network: Network, leaf: Switch) -> Segment | None:
-    """Return a server segment on a different leaf of the fabric, or None if there is none. A leaf of the same rails is preferred."""
+    """Return a server segment (a leaf port or VLAN with its servers) on a different leaf of the fabric, or None if there is none.
+
+    A leaf of the same rails is preferred.
+    """
     away = [segment for segment in network.segments if segment.fabric == leaf.fabric and segment.leaf != leaf.name]
     return min(away, key=lambda candidate: candidate.rail not in leaf.rails, default=None)
 

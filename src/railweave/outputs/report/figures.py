@@ -44,6 +44,7 @@ class Figures:
     - ``upper_links``: the number of links between spines and the tier above.
     - ``long_links``: the number of links between sites.
     - ``dci``: the number of interconnect routers.
+    - ``colors``: the largest number of path colors (classes of uplinks) in a fabric.
     """
 
     gpus: int
@@ -63,7 +64,7 @@ class Figures:
 def figures(network: Network, fabric: Fabric | None = None) -> Figures:
     """Return the totals of the whole network, or only of ``fabric`` if it is given.
 
-    The number of colors is not added up: it is the largest number of path colors in a fabric.
+    The number of colors is not added up: it is the largest number of path colors (classes of uplinks) in a fabric.
     """
     fabrics = network.fabrics if fabric is None else (fabric,)
     names = {fabric.name for fabric in fabrics}
@@ -140,7 +141,7 @@ def oversubscription(cables: Sequence[Cable]) -> float | None:
 
 
 def stripes(network: Network, fabric: Fabric) -> list[Stripe]:
-    """Return the stripes of a fabric in the order of leaf numbers, with their leaves, servers and uplinks."""
+    """Return the stripes (groups of leaves) of a fabric in the order of leaf numbers, with their leaves, servers and uplinks."""
     leaves: dict[str, list[Switch]] = {}
     for switch in network.switches:
         if switch.fabric == fabric.name and switch.role == "leaf":

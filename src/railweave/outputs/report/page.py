@@ -70,7 +70,7 @@ LAB_NOTES = Rule(
 
 
 def lab_notes_joined(network: Network, findings: Sequence[Finding]) -> list[Finding]:
-    """Return the findings, with all notes about the lab's ``frr.conf`` merged into one.
+    """Return the findings, with all notes about ``frr.conf``, the FRR configuration for a virtual lab, merged into one.
 
     If a switch of the network runs FRR, the findings are returned unchanged.
     """
@@ -146,7 +146,7 @@ def report_html(
     """Return the report of a network as one HTML document.
 
     - ``findings``: the findings, shown with errors first. If one is an error or a warning, they are above the picture.
-    - ``body``: the other sections, as returned by ``body_of``.
+    - ``body``: the other sections, as returned by ``outputs.report.body.body_of``.
     - ``design``: an identifier of this design, the digest of ``design.json``.
     - ``checks``: the ids of the checks that ran.
     """

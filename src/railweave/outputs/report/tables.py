@@ -78,7 +78,10 @@ def findings_table(findings: Sequence[Finding]) -> dict[str, Any]:
 
 
 def cables_table(network: Network, strokes: Strokes) -> dict[str, Any]:
-    """Return the cabling plan with one row per cable: server cables first, then leaf by leaf."""
+    """Return the cabling plan with one row per cable: server cables first, then leaf by leaf.
+
+    ``strokes`` has the drawing styles of path colors (classes of uplinks), for the swatches in the table.
+    """
     several = len(network.fabrics) > 1
     color = _color_cell(network, strokes)
     columns = (
@@ -202,14 +205,16 @@ def _fits(switch_headroom: Headroom) -> str:
 
 
 def addresses_table(network: Network, strokes: Strokes) -> dict[str, Any]:
-    """Return the table of NICs and addresses, which the page expands to a row per NIC and path color.
+    """Return the table of NICs and addresses, which the page expands to a row per NIC and path color (class of uplinks).
 
     - ``nics``: a table of NICs.
-    - ``segment``: for each NIC, an index into ``segments``, whose entries are ``[color, stem, prefix length]`` per address. The
+    - ``segment``: for each NIC, an index into ``segments``, whose members are ``[color, stem, prefix length]`` per address. The
       stem is the part of an address before the interface identifier.
     - ``hosts``: for each NIC, its interface identifier if it is the same after all stems. Otherwise, a list of
       ``[color, address, prefix length, origin]``.
     - ``rows``: the number of addresses.
+
+    The parameter ``strokes`` has the drawing styles of path colors.
     """
     color = _color_cell(network, strokes)
     several = len(network.fabrics) > 1
@@ -283,9 +288,9 @@ def _host(
 
 
 def _color_cell(network: Network, strokes: Strokes) -> Callable[[str, int | None], str]:
-    """Return a function that takes a fabric's name and a path color's index, and returns the cell text of the color.
+    """Return a function that takes a fabric's name and a path color's index, and returns the cell text ``SWATCH NAME`` of the color.
 
-    For the index None, the text is empty.
+    For the index None, the text is empty. ``strokes`` has the drawing styles of path colors (classes of uplinks).
     """
     names = {
         (fabric.name, color.index): f"{swatch_class(strokes[fabric.name][color.index])} {color.name}"

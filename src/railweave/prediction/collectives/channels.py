@@ -135,8 +135,9 @@ the rate.
 def _nics_of_domain(nics: int, nic_mbps: int, link_gbytes: float) -> int:
     """Return the number of NICs of an NVLink domain that NCCL's channels use.
 
-    Every channel of a ring passes all GPUs of the domain. So NVLink, and not the number of NICs, limits the number of channels.
-    NCCL tries bandwidths per channel from high to low and keeps the largest total of all channels (`ncclTopoCompute`).
+    ``nic_mbps`` is the rate of a NIC, and ``link_gbytes`` the NVLink rate of a GPU in 10^9 byte/s. Every channel of a ring passes all GPUs
+    of the domain. So NVLink, and not the number of NICs, limits the number of channels. NCCL tries bandwidths per channel from high to low
+    and keeps the largest total of all channels (`ncclTopoCompute`).
     """
     best, count = 0.0, 1
     for speed in SEARCH_SPEEDS:
@@ -182,7 +183,8 @@ def _crosses(job: Job, nccl: Parameters) -> bool:
 def ring_hops(job: Job, nccl: Parameters) -> int:
     """Return the number of GPU-to-GPU hops in a server, from the receiving GPU to the sending GPU.
 
-    PXN adds one hop.
+    There is one hop less than GPUs. If a ring leaves a server through the NIC through which it entered, there is one more hop, to the GPU
+    next to this NIC.
     """
     gpus = job.gpus_per_server
     return gpus - 1 + int(gpus > 1 and not _crosses(job, nccl))

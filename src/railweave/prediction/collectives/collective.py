@@ -336,9 +336,10 @@ def broadcast(
     *,
     whole: bool = False,
 ) -> Draft:
-    """Return the messages of a broadcast from rank ``root``. ``pace`` has the durations of steps.
+    """Return the messages of a broadcast from rank ``root``.
 
-    With ``whole``, all bytes of a connection are sent in one message.
+    ``choice`` has the protocol, ``rings`` the NICs of each channel's ring, and ``pace`` the durations of steps. With ``whole``, all bytes
+    of a connection are sent in one message.
     """
     how = cut(nccl, choice.protocol, ring=False)
     servers, nics, gpus = len(job.servers), job.nics_per_server, job.gpus_per_server
@@ -388,7 +389,8 @@ def ring(
 ) -> Draft:
     """Return the messages of a ring collective.
 
-    ``size_bytes`` is the size as nccl-tests counts it; ``pace`` has the durations of steps.
+    ``size_bytes`` is the size as nccl-tests counts it. ``choice`` has the protocol and the number of channels, ``rings`` the NICs of each
+    channel's ring, and ``pace`` the durations of steps.
     """
     how = cut(nccl, choice.protocol, ring=True)
     ranks, gpus, servers = job.ranks, job.gpus_per_server, len(job.servers)
@@ -482,8 +484,8 @@ def _chunks_of_all_reduce(
 def _chunks_of_gather(share: NDArray[np.int64], chunk: int, servers: int, steps: int) -> NDArray[np.int64]:
     """Return the bytes that the last GPU of each server sends in a gather or scatter, as an array by channel, server, loop and step.
 
-    All steps of a loop have the same size. ``share`` has, for each channel, the bytes that one rank sends or
-    receives.
+    All steps of a loop have the same size. ``share`` has, for each channel, the bytes that one rank sends or receives. ``chunk`` is the
+    largest number of bytes that a rank contributes to one loop.
     """
     loops = max(1, -(-int(share.max()) // chunk))
     refuse_beyond(len(share) * servers * loops * steps)

@@ -220,6 +220,8 @@ class Draft:
     - ``stream``: the stream of each message. None means that each connection is a stream.
     - ``window``: the largest number of messages of a stream that may be sent but not yet consumed.
     - ``consume_ps``: the time from the arrival of a message until it is consumed.
+
+    The other fields have the same meaning as in ``Program``.
     """
 
     connections: NDArray[np.int64]
@@ -236,7 +238,7 @@ class Draft:
 
 @dataclass(frozen=True)
 class Pieces:
-    """The arrays of a ``Program``, under the same names as there."""
+    """The arrays of a ``Program``. The fields have the same names and meanings."""
 
     connections: NDArray[np.int64]
     credit: NDArray[np.bool_]

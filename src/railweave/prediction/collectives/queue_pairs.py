@@ -97,9 +97,8 @@ def split(program: Program, qps_per_connection: int, *, split_data: bool, ports:
 def waits(program: Program, parts: Split) -> tuple[NDArray[np.uint64], NDArray[np.uint32], NDArray[np.uint64]]:
     """Return the dependencies between parts of messages as the arrays ``after_start``, ``after`` and ``after_delay_ps``.
 
-    Part p waits for the parts ``after[after_start[m] : after_start[m + 1]]``, with m the message of p. If message m waits for message n,
-    all
-    parts of m wait for all parts of n. ``after_delay_ps`` has a delay in ps for each member of ``after``.
+    A part of message m waits for the parts ``after[after_start[m] : after_start[m + 1]]``. If message m waits for message n, all parts of m
+    wait for all parts of n. ``after_delay_ps`` has a delay in ps for each member of ``after``.
     """
     first = parts.first.astype(np.int64)
     awaited = program.after.astype(np.int64)

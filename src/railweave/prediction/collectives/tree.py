@@ -37,7 +37,8 @@ def pat(
 ) -> Draft:
     """Return the messages of an all-gather or a reduce-scatter with PAT.
 
-    With ``whole``, all bytes of a connection are sent in one message that does not wait.
+    ``choice`` has the protocol and the number of channels, and ``pace`` the durations of steps. With ``whole``, all bytes of a connection
+    are sent in one message that does not wait.
     """
     servers, gathers = len(job.servers), collective == "all-gather"
     how = cut(nccl, choice.protocol, ring=False)
@@ -165,7 +166,8 @@ def most_edges(servers: int, trees: int) -> float:
 def tree(job: Job, nccl: Parameters, size_bytes: int, choice: Choice, pace: Pace, *, whole: bool = False) -> Draft:
     """Return the messages of a tree all-reduce over two or more servers.
 
-    With ``whole``, all bytes between a server and its parent or child are sent in one message.
+    ``choice`` has the algorithm and protocol, and ``pace`` the durations of steps. With ``whole``, all bytes between a server and its
+    parent or child are sent in one message.
     """
     how = cut(nccl, choice.protocol, ring=False)
     servers, nics, chain = len(job.servers), job.nics_per_server, steps_inside(job, choice)
@@ -234,7 +236,7 @@ def _pairs(parent: list[int], children: NDArray[np.int64]) -> NDArray[np.int64]:
 def chunk_bytes(protocol: str, chunk: int, share: int, servers: int, gpus: int) -> int:
     """Return the chunk size in bytes of a tree (``enqueue.cc``). Small transfers have smaller chunks, so that all tree levels work at once.
 
-    ``chunk`` is the largest size, and ``share`` is the number of bytes of one channel.
+    ``chunk`` is the largest size, and ``share`` is the number of bytes of one channel. ``gpus`` is the number of GPUs of each server.
     """
     if protocol == "LL":
         return chunk

@@ -360,7 +360,8 @@ def choice_of(
 ) -> Choice:
     """Return the durations for a given algorithm and protocol on ``channels`` channels, instead of NCCL's own choice.
 
-    ``peers`` is the number of ranks that each rank sends to directly.
+    ``launch_ps`` replaces the library's own launch time. ``time_us`` is the estimated time that the result holds. ``peers`` is the number
+    of ranks that each rank sends to directly.
     """
     place = PROTOCOLS.index(protocol)
     launch_us, gpu_hop_us = BASE_US[job.library][algorithm][place], GPU_HOP_US[algorithm][place]

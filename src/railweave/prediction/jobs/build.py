@@ -25,7 +25,10 @@ WIDTH = 2
 
 @dataclass(frozen=True, slots=True)
 class LayerCommunication:
-    """A communication of a layer. ``kind`` and ``size_bytes`` are as in ``graph.Communication``."""
+    """A communication of a layer.
+
+    ``kind`` is the parallelism that needs it, such as ``TP``. ``size_bytes`` is the size as nccl-tests counts it.
+    """
 
     kind: str
     collective: Collective
@@ -46,7 +49,7 @@ class Layers:
     def pieces(self, layer: int, *, forward: bool) -> list[Piece]:
         """Return the computations and communications of a layer in one direction, in order.
 
-        The result is kept: for each layer if the model has experts, otherwise once for all layers.
+        The result is cached: for each layer if the model has experts, otherwise once for all layers.
         """
         key = layer if self._plan.model.experts else -1, forward
         if key not in self._known:
@@ -115,9 +118,10 @@ class Layers:
         return [LayerCommunication("CP", collective, int(values * WIDTH / layout.tensor))]
 
     def _experts(self, layer: int, compute: float) -> list[Piece]:
-        """Return the pieces of work that send tokens to their experts, compute, and send the results back. ``compute`` is the time in ps.
+        """Return the pieces of work that send tokens to their experts, compute, and send the results back.
 
-        If the ranks of a tensor group share the sequence, each rank sends only its part of the tokens.
+        ``compute`` is the computing time in ps. The list is empty if the layer has no experts. If the ranks of a tensor group share the
+        sequence, each rank sends only its part of the tokens.
         """
         model, layout = self._plan.model, self._plan.layout
         if not model.sparse(layer):
@@ -192,9 +196,9 @@ class Stage:
         return self._graph.add(Op(self.number, stream, label, time or 0, tuple(after), number, inside_bytes=sent))
 
     def send_to(self, stage: int, label: str, after: int) -> int:
-        """Add a transfer to another stage after operation ``after``, and return its operation.
+        """Add a transfer to another stage after operation ``after``, and return the number of its operation.
 
-        Each rank sends to the rank at the same position in that stage.
+        Each rank sends to the rank at the same position in that stage. ``label`` is a description for people.
         """
         if stage not in self._to:
             here, there = (self.plan.layout.groups("TP", stage_number) for stage_number in (self.number, stage))
@@ -282,9 +286,10 @@ class Turn:
 
 
 def turns(stage: int, stages: int, microbatches: int, parts: int) -> list[Turn]:
-    """Return the turns of a stage, in order: passes of one micro-batch forward or backward through one of the stage's model parts.
+    """Return the turns of a stage, in order. A turn is the pass of one micro-batch, forward or backward, through one model part of the stage.
 
-    With several parts, the number of micro-batches must be a multiple of the stages (Megatron-LM).
+    ``stages`` is the number of stages, and ``parts`` the number of model parts of each. With several parts, the number of micro-batches
+    must be a multiple of the stages (Megatron-LM).
     """
     total = microbatches * parts
     if parts == 1:
@@ -333,9 +338,9 @@ class Replicas:
         self._reduced: list[int] = []
 
     def begin(self) -> None:
-        """Begin to gather parameters at the start of a step, during the forward pass of the first micro-batch.
+        """Gather parameters at the start of a step, during the forward pass of the first micro-batch.
 
-        This happens only with ``zero`` 1 or 2 and overlap of parameters.
+        This happens only with ``zero`` 1 or 2, if the job file lets communication of parameters overlap with computation.
         """
         if self._zero in {1, 2} and self._overlap.parameters:
             for bucket in self._buckets(self._stage.all_layers):
@@ -376,7 +381,7 @@ class Replicas:
             )
 
     def update(self) -> None:
-        """Add the optimizer step. Unless the next step begins by gathering the parameters, gather them right after the optimizer step."""
+        """Add the optimizer step. With ``zero`` 1 or 2 and no overlap of parameters, also gather the parameters right after it."""
         stage, layers = self._stage, self._stage.layers
         each = [layers.parameters(layer) for layer in stage.all_layers]
         shared = sum(dense_parameters for dense_parameters, _ in each) + layers.embedding(stage.number)
@@ -410,10 +415,11 @@ class Replicas:
     def _send(
         self, collective: Collective, layers: Sequence[int], width: int, after: Sequence[int], label: str, more: int = 0
     ) -> int | None:
-        """Add a collective over the parameters of layers, and return its operation. Return None if there is nothing to send.
+        """Add a collective over the parameters of layers, and return the number of its operation. Return None if there is nothing to send.
 
-        ``width`` is the size of a parameter in bytes; ``more`` is the number of additional parameters. The parameters of experts are
-        sent afterwards in a second collective, among other ranks; then the second operation is returned.
+        ``width`` is the size of a parameter in bytes, ``more`` is the number of additional parameters, and ``after`` are the operations to
+        wait for. The parameters of experts are sent afterwards in a second collective, among other ranks; then the second operation is
+        returned.
         """
         each = [self._stage.layers.parameters(layer) for layer in layers]
         experts = self._count // self._stage.plan.layout.expert

@@ -1,11 +1,11 @@
-"""The time that congestion control adds, which flows do not model. It is estimated from packet runs of a small case.
+"""The time that congestion control adds, which the flow engine does not model. It is estimated from runs of a small case with the packet engine.
 
-If ``auto`` chooses flows, both engines run a small case of the same design: fewer of the same servers, with as many bytes for each
-peer. If this case is still too large, each peer gets fewer bytes.
+If ``auto`` chooses the flow engine, both engines run a small case of the same design: fewer of the same servers, with as many bytes for
+each peer. If this case is still too large, each peer gets fewer bytes.
 
-The cost of congestion control is the difference between the times with packets and with flows. For the whole run, it is at
-least the cost in the small case, and at most this cost scaled by the ratio of the times with flows. If these two bounds
-are too far apart, the whole run uses packets.
+The cost of congestion control is the difference between the times of the packet engine and of the flow engine. For the whole run, it is at
+least the cost in the small case, and at most this cost scaled by the ratio of the flow engine's times. If these two bounds are too far
+apart, the packet engine runs the whole case.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ if TYPE_CHECKING:
     from railweave.prediction.simulation.prediction import Prediction
 
 SMALL_PACKET_HOPS = 20_000_000
-"""The largest number of packet hops of a small case. Such a run takes some seconds."""
+"""The largest number of packet hops (links that packets cross, added up) of a small case. Such a run takes some seconds."""
 
 MOST_SLOW_HOPS = 1_000_000_000
-"""The largest number of packet hops for which the whole run uses packets if flows are too uncertain.
+"""The largest number of packet hops for which the packet engine runs the whole case if the flow engine's time is too uncertain.
 
-Such a run takes some minutes.
+Packet hops are the links that packets cross, added up. Such a run takes some minutes.
 """
 
 FEWEST, MOST_SERVERS = 4, 8
@@ -42,7 +42,10 @@ They can differ by this much even without congestion.
 """
 
 ALLOWED = 0.1
-"""The largest relative uncertainty of the time from congestion control at which flows are still used. ``ALIKE`` is part of it."""
+"""The largest relative uncertainty, due to congestion control, at which the result of the flow engine is still used.
+
+``ALIKE`` is part of it.
+"""
 
 
 @dataclass(frozen=True)
@@ -59,7 +62,7 @@ class Loss:
         return round(sqrt(self.least_ps * self.most_ps))
 
     def unsure(self, flows_ps: int) -> float:
-        """Return the relative uncertainty of the predicted time if the run takes ``flows_ps`` with flows."""
+        """Return the relative uncertainty of the predicted time if the run takes ``flows_ps`` with the flow engine."""
         return max(self.most_ps - self.likely_ps, self.likely_ps - self.least_ps) / (flows_ps + self.likely_ps)
 
 
@@ -80,10 +83,10 @@ class Run(Protocol):
 
 
 def small_case(bed: SimulatedNetwork, size_bytes: int, packet_hops: int, most_servers: int = MOST_SERVERS) -> Case:
-    """Return the largest case of the same design that packets can run in some seconds.
+    """Return the largest case of the same design that the packet engine can run in some seconds.
 
-    ``packet_hops`` is the number of packet hops of the whole run; ``most_servers`` is the largest number of servers of
-    the case.
+    ``packet_hops`` is the number of packet hops (links that packets cross, added up) of the whole run. ``most_servers`` is the largest
+    number of servers of the case.
     """
     servers = len(bed.job.servers)
     # with as much for each peer, everyone sends to everyone, and a ring has as many steps as ranks
@@ -103,9 +106,10 @@ def small_case(bed: SimulatedNetwork, size_bytes: int, packet_hops: int, most_se
 
 
 def learnt(case: Case, flows_ps: int, nccl: Mapping[str, str], run: Run) -> Loss:
-    """Return the time that congestion control adds to a collective that takes ``flows_ps`` with flows.
+    """Return the time that congestion control adds to a collective that takes ``flows_ps`` with the flow engine.
 
-    ``run`` runs the small case. ``nccl`` has parameters that make the small case use the algorithm of the whole run.
+    ``run`` runs the small case. ``nccl`` has parameters that make the small case use the algorithm of the whole run. The time is 0 if no
+    packet of the small case is marked, or if the engines agree (``ALIKE``).
     """
     packets = run(case.bed, case.size_bytes, "packet", nccl)
     marked = (packets.counters or {}).get("ecn_marked_packets", 0)
@@ -124,10 +128,10 @@ def learnt(case: Case, flows_ps: int, nccl: Mapping[str, str], run: Run) -> Loss
 
 
 def agreed(network: Network, collective: str, size_bytes: int, *, bed: SimulatedNetwork, **asked: Any) -> Prediction:  # noqa: ANN401 - as ``predict`` has them
-    """Return the result of ``predict``. If ``auto`` chose flows, add the cost of congestion control, or run packets instead.
+    """Return the result of ``predict``. If ``auto`` chose the flow engine, add the cost of congestion control, or run the packet engine instead.
 
-    ``asked`` has the other arguments of ``predict``. If ``most_hops`` is among them, runs above this number of
-    packet hops use flows even if flows are uncertain. Raises the errors of ``predict``.
+    ``asked`` has the other arguments of ``predict``. If ``most_hops`` is among them, runs with more packet hops (links that packets cross,
+    added up) keep the flow engine even if its time is uncertain. Raises the errors of ``predict``.
     """
     prediction = predict(network, collective, size_bytes, bed=bed, **asked)
     conditions: Conditions | None = asked.get("conditions")

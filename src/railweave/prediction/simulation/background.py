@@ -111,7 +111,8 @@ def _matching(nics: tuple[str, ...], patterns: tuple[str, ...], part: str) -> li
 def _given(nics: tuple[str, ...], sources: list[int], targets: list[int]) -> list[tuple[int, int]]:
     """Return (sender, receiver) of background traffic if the user names the receivers. Senders use the receivers in rotation.
 
-    No NIC sends to itself: a sender that is also the only receiver does not send.
+    All are indexes of NICs. No NIC sends to itself: a sender that is also the only receiver does not send. Raises ``InputError`` if no NIC
+    sends.
     """
     pairs: list[tuple[int, int]] = []
     for place, src in enumerate(sources):
@@ -126,8 +127,8 @@ def _given(nics: tuple[str, ...], sources: list[int], targets: list[int]) -> lis
 def _by_stripe(wiring: Wiring, rails: Mapping[str, list[int]], *, within: bool) -> list[tuple[int, int]]:
     """Return (sender, receiver) of background traffic on the same rail, as indexes of NICs. ``rails`` has the NICs of each rail.
 
-    With ``within``, a NIC sends to another NIC on its leaf, and so stays inside its stripe. Otherwise it sends to the
-    NIC in the same position on the next leaf.
+    With ``within``, a NIC sends to another NIC on its leaf, so traffic stays on this leaf. Otherwise it sends to the NIC in the same
+    position on the next leaf.
     """
     leaf_of = {int(a): int(b) for a, b in wiring.cables[:, :2].tolist() if a < len(wiring.nics)}
     pairs: list[tuple[int, int]] = []

@@ -59,7 +59,7 @@ UNUSED_SPINES_NOTE = (
     "no message crosses a spine: all of this traffic stays on leaves, so spines, their links and their failures do not "
     "change the time"
 )
-"""The remark on a run in which only leaves carry traffic, such as a collective of aligned rails in a single stripe."""
+"""The remark on a run in which only leaves carry traffic, such as a collective on aligned rails in a single stripe (group of leaves)."""
 
 
 def job_links(
@@ -86,7 +86,7 @@ def job_links(
 A = TypeVar("A", "Arguments", "FlowArguments")
 
 LONG_PACKET_HOPS = 20_000_000
-"""The number of packet hops from which a packet run is stopped early when its rounds have equal times.
+"""The number of packet hops (links that packets cross, added up) from which a packet run is stopped early when its rounds have equal times.
 
 Such a run takes some seconds.
 """
@@ -111,6 +111,7 @@ class _Request:
 
     - ``timeline``: the timeline of ``conditions``, counted from the beginning of the collective.
     - ``parameters``: engine parameters that the caller set or that NCCL implies.
+    - ``engine``, ``exact``, ``watch``, ``most_hops``: the arguments of ``predict``.
     """
 
     bed: SimulatedNetwork
@@ -130,6 +131,7 @@ class _Request:
 class _Workload:
     """The messages of the collective on its queue pairs.
 
+    - ``program``: the messages. ``parts``: the messages as split over queue pairs.
     - ``job_traffic``: the traffic of the job. ``all_traffic`` also has the background traffic.
     - ``messages``: the approximate number of messages.
     - ``merged``: True if one flow for each connection and queue pair replaces the messages.
@@ -147,7 +149,7 @@ class _Workload:
 
 @dataclass(frozen=True, eq=False)
 class _Plan:
-    """The choice of flows or packets for a run, and the arguments for the engine.
+    """The engine for a run (``choice``: packet or flow), and the arguments for it.
 
     - ``arguments``: the arguments of the flow engine.
     - ``post_ps``: the time in ps that a NIC's proxy (the thread that posts its messages) needs to post one message.

@@ -81,7 +81,10 @@ class Comparison:
         return self.tied[0] if len(self.tied) == 1 else None
 
     def verdict(self) -> str:
-        """Return two sentences that name the winning variant, its lead and the reason."""
+        """Return a text that names the fastest variant, its lead and the reasons.
+
+        If several variants are equally fast, or if none completes, the text says so.
+        """
         best, *others = self.ranked
         if not others:
             return f"{self.name}={best.value} is alone."

@@ -55,15 +55,15 @@ def bed_of(
 ) -> SimulatedNetwork:
     """Return a network prepared for predictions.
 
-    - ``lb``: see ``model.fabric.override``.
+    - ``lb``: the load balancing of switches, in place of the designed load balancing (``model.fabric.override``).
     - ``fibs``: a file of forwarding tables (``analysis.routing.fib_file``).
     - ``tenant``: the tenant that owns the job, if there are several.
     - ``configs``: running configurations of switches, in place of the designed configurations.
     - ``order``, ``processes``: the servers that take part, in order of rank, and the number of processes per server.
     - ``gpus``: the number of GPUs per server that take part (``job.job_of``).
 
-    Devices and links that ``status:`` marks as absent are left out, and the notes of the fabric list them. Raises
-    ``InputError`` for an unknown tenant or server, or a file of forwarding tables that does not match the network.
+    Devices and links that ``status:`` marks as absent are left out, and the notes of the fabric list them. Raises ``InputError`` for an
+    unknown tenant or server, or a file of forwarding tables that does not match the network.
     """
     running = configs or {}
     with uncollected():
@@ -137,8 +137,10 @@ def with_losses(job: Job, losses: Iterable[NvlinkLoss]) -> Job:
 class Conditions:
     """The faults and background traffic during a job. Times of ``timeline`` count from the beginning of the job.
 
-    If a NIC port loses its path before the time ``lost_until_ps``, it counts as lost from the beginning of the collective
-    (``model.ports``).
+    - ``notes``: the assumptions about the faults, as sentences.
+    - ``lost_until_ps``: if a NIC port loses its path before this time, it counts as lost from the beginning of the collective
+      (``model.ports``).
+    - ``nvlink``: the failures of NVLink switch trays.
     """
 
     background: Background | None = None

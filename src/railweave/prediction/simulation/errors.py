@@ -192,7 +192,7 @@ def _between(low_ps: int, high_ps: int, error: float | None) -> tuple[int, int]:
 
 
 def _beyond(value: int, between: tuple[int, int]) -> float:
-    """Return the factor (above 1) by which a value is outside a range. Return 0 if it is inside."""
+    """Return the factor (above 1) by which a value is outside the range ``between``, (lowest, highest). Return 0 if it is inside."""
     low, high = between
     return low / max(value, 1) if value < low else value / max(high, 1) if value > high else 0.0
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 ALTERNATE = "stripes-alternate"
-"""The value of ``--hosts`` for an order of servers that alternates between stripes.
+"""The value of ``--hosts`` for an order of servers that alternates between stripes (groups of leaves with their servers).
 
 With two stripes, every hop of a ring between servers then crosses the spines.
 """
@@ -37,9 +37,9 @@ MOST_SHOWN = 16
 def ordered(stripes: Mapping[str, str], asked: str | None) -> list[str]:
     """Return the names of the servers that take part in a job, in the order of their ranks.
 
-    - ``stripes``: the stripe of each server of the network, in the network's order.
-    - ``asked``: None for all servers in the network's order, ``stripes-alternate``, the number of servers to take from
-      the beginning, or a list of names and host lists: ``H100-01,H100-[03-04],H100-02``.
+    - ``stripes``: the stripe (group of leaves) of each server of the network, in the network's order.
+    - ``asked``: None for all servers in the network's order, ``stripes-alternate``, the number of servers to take from the beginning, or a
+      list of names and host lists: ``H100-01,H100-[03-04],H100-02``.
 
     Raises ``InputError`` for a name that is unknown or occurs twice, and for too many servers.
     """
@@ -73,7 +73,8 @@ def _first(names: list[str], count: int) -> list[str]:
 def order_text(order: Sequence[str], stripes: Mapping[str, str], processes: int) -> str:
     """Return the servers in rank order and the number of processes on each as text, such as ``H100-01, H100-02; 8 processes each``.
 
-    If servers are on several stripes, the text also states the number of hops of a ring that cross the spines.
+    ``stripes`` has the stripe (group of leaves) of each server. If servers are on several stripes, the text also states the number of hops
+    of a ring that cross the spines.
     """
     text = f"{shown(order)}; {processes} process{'' if processes == 1 else 'es'} each"
     crossing, least = crossings(order, stripes), fewest_crossings(order, stripes)
@@ -200,8 +201,9 @@ def job_of(
 def _together(names: list[str], asked: str | None, stripes: Mapping[str, str], domains: Mapping[str, str]) -> list[str]:
     """Return the servers in rank order, with the servers of each NVLink domain next to each other.
 
-    ``asked`` is the order that the user requested. If it alternates between stripes, the result alternates between the stripes of
-    domains. ``domains`` has the domain of each server. Raises ``InputError`` if an order by name divides a domain.
+    ``asked`` is the order that the user requested. ``stripes`` and ``domains`` have the stripe (group of leaves) and the domain of each
+    server. If the order alternates between stripes, the result alternates between the stripes of domains. Raises ``InputError`` if an order
+    by name divides a domain.
     """
     members: dict[str, list[str]] = {}
     for name in names:
@@ -297,9 +299,9 @@ def _used(there: int, asked: int | None) -> int:
 
 
 def _nic(wiring: Wiring, host: int, ports: Sequence[int], rails: Mapping[str, int], rates: Sequence[int]) -> Nic:
-    """Return a NIC of a job. ``host`` is its number in the engine, and ``ports`` has the host numbers of its ports; absent ports are left out.
+    """Return a NIC of a job. ``host`` is its number in the engine, and ``ports`` has the host numbers of its ports.
 
-    ``rails`` has the rail of each NIC by SERVER:NIC, and ``rates`` the rate of each host in Mb/s.
+    Absent ports (-1) are left out. ``rails`` has the rail of each NIC by SERVER:NIC, and ``rates`` the rate of each host in Mb/s.
     """
     there = [port for port in ports if port != NONE]
     name = wiring.nics[host]
@@ -321,7 +323,7 @@ def _without(lost: Mapping[str, Sequence[str]]) -> Problem:
 
 
 def stripes(network: Network, names: Iterable[str]) -> dict[str, str]:
-    """Return the stripe of each server in ``names``. The stripe is that of the server's first NIC."""
+    """Return the stripe (group of leaves) of each server in ``names``. The stripe is that of the server's first NIC."""
     of = {server.name: server.nics[0].stripe for server in network.servers if server.nics}
     return {name: of[name] for name in names}
 

@@ -239,12 +239,13 @@ def run_job(
 ) -> JobPrediction:
     """Run the traffic of a scenario on the prepared network ``bed``, with the scenario's settings of NCCL and the engine.
 
-    The load balancing is that of ``bed``. ``engine``, ``exact`` and ``most_hops`` are the arguments of ``collective.predict`` that choose
-    packets or flows.
+    The load balancing is that of ``bed``. ``progress`` is called with the name of the collective, the number of messages that arrived, and
+    the number of all messages. The other options are arguments of ``collective.predict``: the choice of the engine, the collection of time
+    series, and announcements.
 
     If a collective equals an earlier one, and the network is in the same unchanging state, the collective is not run again but gets the
-    earlier prediction. Packets that are still queued at the end of a collective are dropped before the next.
-    Raises the errors of ``predict``.
+    earlier prediction. Packets that are still queued at the end of a collective are dropped before the next. Raises the errors of
+    ``predict``.
     """
     if not scenario.traffic:
         raise InputError(

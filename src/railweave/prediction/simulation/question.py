@@ -37,19 +37,18 @@ if TYPE_CHECKING:
 
 
 POSTING = 0.5
-"""The fraction of the time that NIC proxies spend on posting from which railweave computes the cost of splitting messages.
+"""The fraction of the time that NIC proxies (threads that post messages) must spend on posting before railweave computes the cost of splitting.
 
-If the setting for splitting differs from the design's, railweave always computes the cost.
+If a run splits messages although the design does not, railweave always computes the cost.
 """
 
 
 def with_split_costs(
     network: Network, bed: SimulatedNetwork, scenario: Scenario, conditions: Conditions, job_prediction: JobPrediction
 ) -> JobPrediction:
-    """Return the prediction with a remark on each collective that takes more than ``COSTLY`` longer because its messages are split.
+    """Return the prediction with a remark on each collective that takes over 10 % longer (``COSTLY``) because its messages are split.
 
-    The collective is predicted a second time without splitting, in a small case if it is large. Raises the errors of
-    ``predict``.
+    The collective is predicted a second time without splitting, in a small case if it is large. Raises the errors of ``predict``.
     """
     with_remark: dict[int, Prediction] = {}
     for run in job_prediction.own_runs():
@@ -223,7 +222,8 @@ def answer(
     - ``watch``: True to collect time series.
     - ``progress``: called with a description of the step, the number of messages that arrived, and the number of all messages.
     - ``announce``: called with the expected time and memory of a long run before it begins.
-    - ``name_costs``: True to add a remark if splitting messages over queue pairs costs more than ``COSTLY``. This takes additional runs.
+    - ``name_costs``: True to add a remark if splitting messages over queue pairs costs more than 10 % (``COSTLY``). This takes additional
+      runs.
 
     Raises ``InputError`` for an invalid request and, with the line, for an error in the scenario file.
     """

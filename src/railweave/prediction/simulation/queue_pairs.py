@@ -30,7 +30,7 @@ With eight servers they take twice as long and give the same choice.
 
 
 MOST = 8
-"""The largest number of queue pairs that is tried if load balancing has no path colors."""
+"""The largest number of queue pairs that is tried if load balancing has no path colors (classes of uplinks)."""
 
 
 @dataclass(frozen=True)
@@ -44,9 +44,9 @@ class QueuePairs:
 def queue_pairs(network: Network) -> QueuePairs:
     """Return the number of queue pairs for which the product of the predicted times of all collectives is the lowest.
 
-    The numbers tried are 1, 2, 4, … up to one per path color, or 8 without path colors. The predictions use up to six
-    servers, with at most as many bytes per peer as in the whole job. If there are tenants, they use servers of the
-    first tenant. Raises the errors of ``predict``.
+    The numbers tried are 1, 2, 4, … up to one per path color (class of uplinks), or 8 without path colors. The predictions use up to six
+    servers, with at most as many bytes per peer as in the whole job. If there are tenants, they use servers of the first tenant. Raises the
+    errors of ``predict``.
     """
     with in_force(network.catalog):
         return _chosen(network)

@@ -85,8 +85,9 @@ class PlacementRows:
     def crowded(self, wiring: Wiring, servers: NDArray[np.int64], rounding: float) -> str | None:
         """Return the name of a link between switches that could be full in any round, or None if no link could be full.
 
-        ``servers`` has the number of servers of each placement. The load of a link is at most the total rate of its senders, and also at
-        most the total rate of its receivers. Each rate counts only with the largest fraction of its packets that uses the link.
+        ``servers`` has the number of servers of each placement, and ``rounding`` is the tolerance as a factor. The load of a link is at
+        most the total rate of its senders, and also at most the total rate of its receivers. Each rate counts only with the largest
+        fraction of its packets that uses the link.
         """
         if not len(self.row):
             return None
@@ -237,7 +238,7 @@ class Rotation:
     nics: int
     servers: int
     packet_hops: int
-    """The number of packet hops of all servers together."""
+    """The number of packet hops (links that packets cross, added up) of all servers together."""
 
     @property
     def choice(self) -> Choice:

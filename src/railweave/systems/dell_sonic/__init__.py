@@ -19,7 +19,10 @@ def trees(config: DeviceConfig) -> dict[str, ConfigTree]:
 
 
 def quoted(file: str, text: str) -> str:
-    """Return a text in quotation marks if it contains spaces or characters that begin a comment; otherwise unchanged. ``file`` has no effect."""
+    """Return a text in quotation marks if it contains spaces or characters that begin a comment; otherwise unchanged.
+
+    ``file`` has no effect. Raises ``RenderError`` if the text cannot be written as one word.
+    """
     from railweave.systems.dell_sonic.tree import quoted_word
 
     del file

@@ -50,7 +50,10 @@ _WAIT_S = 600
 
 
 def files(config: DeviceConfig, rendered: Mapping[str, str], place: Place) -> dict[str, str]:
-    """Return the first-boot files by name: ``ztp.json``, the scripts, and the commands that the scripts enter."""
+    """Return the first-boot files by name: ``ztp.json``, the scripts, and the commands that the scripts enter.
+
+    ``rendered`` has the configuration files by name, and ``place`` is the web server from which the switch downloads.
+    """
     del config
     url = quoted(place.url)
     sections, image = sonic.with_image(place)
@@ -69,5 +72,5 @@ def files(config: DeviceConfig, rendered: Mapping[str, str], place: Place) -> di
 
 
 def options(place: Place) -> Options:
-    """Return the DHCP options that tell a switch the address of ``ztp.json``."""
+    """Return the DHCP options that tell a switch the address of ``ztp.json`` on the web server ``place``."""
     return Options(f"{place.url}/ztp.json")

@@ -49,7 +49,7 @@ def quoted(text: str) -> str:
 
 
 def quoted_word(text: str) -> str:
-    """Return a secret as one word for the command line.
+    """Return a secret as one word for the command line, in quotation marks if it contains a space, ``#``, ``!``, ``|`` or ``;``.
 
     Raises ``RenderError`` if a secret cannot be written as one word, because the command line has no escape characters.
     """

@@ -27,7 +27,10 @@ curl -fsS -o /mnt/flash/startup-config {config} || exit 1
 
 
 def files(config: DeviceConfig, rendered: Mapping[str, str], place: Place) -> dict[str, str]:
-    """Return the first-boot files by name: the startup configuration and, if ``place`` has an image, the script that installs the image."""
+    """Return the first-boot files by name: the startup configuration and, if ``place`` has an image, the script that installs the image.
+
+    ``rendered`` has the configuration files by name, and ``place`` is the web server from which the switch downloads.
+    """
     del config
     texts = {_FILE: rendered[_FILE]}
     if place.image is not None:

@@ -31,9 +31,9 @@ _KEPT = ("addresses", "routes", "routing-policy")
 
 
 def read_netplan(text: str) -> list[entries.Entry]:
-    """Return the settings of a netplan file as entries: one each for general settings, interfaces, addresses, routes and rules.
+    """Return the settings of a netplan file, as one entry (fields with their lines) for each interface, address, route and rule.
 
-    Raises ``RenderError``, with the line, if the file cannot be read.
+    One more entry holds the general settings. Raises ``RenderError``, with the line, if the file cannot be read.
     """
     whole = read_yaml(text)
     network = whole.named().get("network")
@@ -75,7 +75,10 @@ _DEVICE = re.compile(r"(?<=^rdma_rename %k NAME_FIXED )\S+$")
 
 
 def rules(text: str) -> list[entries.Entry]:
-    """Return the rules of a udev file as entries. A rule that sets an interface name has the name as its key; other rules are kept as text."""
+    """Return the rules of a udev file, as one entry (key, and fields with their lines) for each rule.
+
+    The key is the interface or RDMA device name that the rule sets, or else the text of the rule.
+    """
     made: list[entries.Entry] = []
     for number, line in _udev_lines(text):
         words = [(name + operator, value.strip('"')) for name, operator, value in _WORD.findall(line)]
@@ -115,9 +118,9 @@ _SECTION = re.compile(r"\[(.+)\]")
 
 
 def unit(text: str) -> list[entries.Entry]:
-    """Return the settings of a systemd unit file as entries.
+    """Return the settings of a systemd unit file, as one entry for each setting: the key is its name, the field its value.
 
-    A repeated setting is a list; an empty value clears the list (systemd.syntax(7)).
+    The values of a repeated setting are joined; an empty value clears them (systemd.syntax(7)).
     """
     values_of: dict[tuple[str, str], list[tuple[int, str]]] = {}
     section = ""
@@ -173,9 +176,9 @@ DRIVER_SETTING = entries.Kind("setting", entries.QOS)
 
 
 def sysctl(text: str) -> list[entries.Entry]:
-    """Return the settings of a ``sysctl.conf`` as entries: ``name = value``.
+    """Return the lines ``name = value`` of a ``sysctl.conf``, as one entry for each name: the key is the name, the field its last value.
 
-    A dash before the name means that errors are ignored (sysctl.conf(5)).
+    A dash before the name means that errors are ignored (sysctl.conf(5)). The dash is removed.
     """
     parameters: dict[str, entries.Entry] = {}
     for number, line in _lines(text, "#;"):
@@ -189,7 +192,10 @@ def sysctl(text: str) -> list[entries.Entry]:
 
 
 def limits(text: str) -> list[entries.Entry]:
-    """Return the lines of a ``limits.conf`` as entries: user or group, soft or hard, resource, and value (limits.conf(5))."""
+    """Return the lines of a ``limits.conf`` as entries: the key is user or group, soft or hard, and resource; the field is the value.
+
+    If a key is repeated, the last value applies (limits.conf(5)).
+    """
     limit_entries: dict[str, entries.Entry] = {}
     for number, line in _lines(text, "#"):
         *words, value = line.split()
@@ -199,7 +205,7 @@ def limits(text: str) -> list[entries.Entry]:
 
 
 def rt_tables(text: str) -> list[entries.Entry]:
-    """Return the routing tables in ``rt_tables.conf`` as entries: a number and a name on each line."""
+    """Return the lines of ``rt_tables.conf`` as entries: the key is the number of a routing table, and the field its name."""
     tables: list[entries.Entry] = []
     for number, line in _lines(text, "#"):
         table, _, name = line.partition("#")[0].strip().replace("\t", " ").partition(" ")
@@ -208,7 +214,7 @@ def rt_tables(text: str) -> list[entries.Entry]:
 
 
 def hostfile(text: str) -> list[entries.Entry]:
-    """Return the servers in an MPI ``hostfile`` as entries, each with settings such as ``slots=8``.
+    """Return the lines of an MPI ``hostfile`` as entries: the key is a server, and the fields are settings such as ``slots=8``.
 
     The order of lines matters, because it determines the MPI ranks.
     """
@@ -221,7 +227,7 @@ def hostfile(text: str) -> list[entries.Entry]:
 
 
 def settings(text: str) -> list[entries.Entry]:
-    """Return the ``NAME=value`` lines of a file for a NIC's driver as entries. If a name is repeated, the last value applies."""
+    """Return the ``NAME=value`` lines of a file for a NIC's driver as entries: the key is the name, the field its last value."""
     setting_entries: dict[str, entries.Entry] = {}
     for number, line in _lines(text, "#"):
         name, equals, value = line.partition("=")
@@ -258,9 +264,9 @@ _OWN = ("fabrics", "nics", "routes", "rules", "sysctl", "job")
 
 
 def read_host_document(text: str) -> list[entries.Entry]:
-    """Return the values of a server's ``host.json`` or ``tuner.json`` as entries.
+    """Return the values of a server's ``host.json`` or ``tuner.json``, as one entry for each NIC, address, route, rule, table row and so on.
 
-    Raises ``RenderError``, with the line, if the file cannot be read.
+    An entry has fields with their lines. Raises ``RenderError``, with the line, if the file cannot be read.
     """
     document = read_json(text)
     return list(_tuner(document) if "rows" in document.named() else _host(document))
@@ -351,12 +357,12 @@ _ASSIGNED = re.compile(r"(?:export\s+)?([A-Za-z_]\w*)=(.*)", re.DOTALL)
 
 
 def nccl_env(text: str) -> list[entries.Entry]:
-    """Return the environment variables of ``nccl.env`` as entries."""
+    """Return the environment variables of ``nccl.env``, as one entry for each variable: the key is its name, the field its value."""
     return _variables(text, VARIABLE)
 
 
 def grub(text: str) -> list[entries.Entry]:
-    """Return the variables of a configuration fragment that ``update-grub`` reads, as entries."""
+    """Return the variables of a configuration fragment that ``update-grub`` reads, as one entry each: the key is the name, the field the value."""
     return _variables(text, COMMAND_LINE)
 
 

@@ -140,7 +140,9 @@ class Kind:
 class Entry:
     """An entry of a server's file, for example a route or a variable.
 
-    ``whose`` is the entry's owner, such as an interface or a section. ``lines`` holds the line of each field.
+    - ``key``: the name by which the entry is compared with another version of the file; None for routes, rules and addresses.
+    - ``whose``: the entry's owner, such as an interface or a section.
+    - ``line`` and ``lines``: the line of the entry, and the line of each field.
     """
 
     kind: Kind

@@ -1,4 +1,4 @@
-"""Additional files in a server's folder, which no build writes and which the server would read together with a designed file.
+"""Additional files in a server's folder: no build writes them, and the server would read them together with a designed file.
 
 netplan merges all its files. sysctl and udev read their files in the order of names. A systemd drop-in overrides its unit.
 """
@@ -96,7 +96,10 @@ def _netplan(file: str, text: str, designed: Mapping[str, str]) -> Iterator[Diff
 
 
 def _named(entry: Entry, interfaces: Mapping[str, object]) -> list[str]:
-    """Return the designed interfaces to which a netplan definition applies, by its own name or by the name pattern in its ``match``."""
+    """Return the designed interfaces to which a netplan definition (``entry``) applies.
+
+    They match the name pattern in the definition's ``match`` or, without a pattern, have the definition's name.
+    """
     pattern = re.search(r"name: ([^,}]+)", entry.fields.get("match", ""))
     if pattern:
         return [name for name in interfaces if fnmatchcase(name, pattern[1])]
@@ -132,7 +135,10 @@ def _rules(file: str, text: str, designed: Mapping[str, str]) -> Iterator[Differ
 
 
 def _sections(_: str, text: str, designed: Mapping[str, str]) -> Iterator[Difference]:
-    """Yield the settings of a .network, .link or .nmconnection file that apply to a designed interface."""
+    """Yield the settings of a .network, .link or .nmconnection file that apply to a designed interface.
+
+    ``designed`` holds the designed files by path. The first parameter, the file's name, is not used.
+    """
     ours = read_netplan(designed[NETPLAN]) if NETPLAN in designed else []
     names = [entry.key for entry in ours if entry.kind is INTERFACE and entry.key]
     settings = unit(text)

@@ -32,8 +32,10 @@ The first attempt may take longer than ``retry_s`` seconds, so the time limit is
 class Outcome(JsonObject):
     """The outcome of an assertion.
 
-    ``checked`` is the number of objects that were checked, for example sessions. ``evidence`` says in a sentence what was
-    compared. ``applies`` is False if there was nothing to check.
+    - ``checked``: the number of objects that were checked, for example sessions.
+    - ``evidence``: a sentence about the values that were compared.
+    - ``failed``: the number of failures. ``failures`` has a sentence for each of the first ``SHOWN``.
+    - ``applies``: False if there was nothing to check.
     """
 
     id: str

@@ -69,8 +69,8 @@ def connected(lab: Running, routes: Routes) -> Observation:
 def isolated(lab: Running, routes: Routes) -> Observation:  # noqa: ARG001 - as every assertion
     """Check that no VRF has a prefix of a tenant that is isolated from it, and that no packet arrives between such tenants.
 
-    The assertion checks both BGP and the kernel, because FRR accepts routes with a different VNI into a VRF, but keeps them out
-    of the kernel as "inactive".
+    FRR accepts routes with a different VNI into a VRF, but keeps them out of the kernel as "inactive". So the assertion checks both BGP
+    and the kernel.
     """
     owners = _owners(lab)
     if not owners:

@@ -301,7 +301,10 @@ def _released(sessions: Sequence[str]) -> str:
 def _until_last_loss(during: ProbeCounts, flows: Sequence[int], begun: float, interval_s: float) -> float | None:
     """Return the seconds from the start of the fault to the last lost packet; None if packets are still lost at the end.
 
-    ``during`` has the packets during the fault. ``flows`` are the rows of the queue pairs to look at.
+    - ``during``: the packets during the fault.
+    - ``flows``: the rows of the queue pairs to look at.
+    - ``begun``: the start of the fault, by ``time.monotonic``.
+    - ``interval_s``: the seconds between two packets of a queue pair; they are added to the result.
     """
     lost = ~during.arrived[list(flows)]
     rounds = np.flatnonzero(lost.any(axis=0))

@@ -79,7 +79,7 @@ def _span(times: Sequence[float]) -> Cell:
 
 @dataclass(frozen=True)
 class InjectedFaults:
-    """The measured effects of the faults that were injected into a lab."""
+    """The measured effects of the faults that were injected into a lab. ``record`` identifies the lab and its timers."""
 
     record: Record
     measured: Sequence[FaultMeasurement]
@@ -91,7 +91,7 @@ class InjectedFaults:
 
     @property
     def good(self) -> bool:
-        """Return True if the effect of every fault was as designed."""
+        """True if the effect of every fault was as designed."""
         return self.passed == len(self.measured)
 
     @property

@@ -29,7 +29,10 @@ SLOW = "100M"
 
 
 def written(text: str) -> Words:
-    """Return the fields of a fault written on a command line, such as ``link-down link=A--B for=2s``. Raises ``InputError`` if invalid."""
+    """Return the fields of a fault written on a command line, such as ``link-down link=A--B for=2s``, by name: kind, start and arguments.
+
+    The start is ``0s`` if the text gives none. Raises ``InputError`` if a word after the first is not ``KEY=VALUE``.
+    """
     kind, *rest = text.split()
     words: Words = {"at": "0s", "kind": kind}
     for part in rest:

@@ -88,6 +88,7 @@ _DO_NOT_FRAGMENT = {
 class QueuePair:
     """One direction of a queue pair between two NICs (``SERVER:NIC``).
 
+    - ``src_gid``, ``dst_gid``: the addresses of the two NICs. ``color``: their path color.
     - ``hops``: the links that its packets should cross: for each hop, the possible links.
     - ``tunnel_bytes``: the bytes that a tunnel adds to each packet between leaves; 0 without tenants.
     - ``certain``: for each hop, True if every packet crosses one of the hop's links. Paths to a layer-2 network may differ in

@@ -177,7 +177,10 @@ def router_lines(config: DeviceConfig, vrf: str = "") -> Iterator[str]:
 
 
 def _shared(gateway: Gateway) -> str:
-    """Return the option of ``ip`` that sets the MAC address shared by a layer-2 network's gateways. frr.conf cannot set it."""
+    """Return the option of ``ip`` that sets the MAC address shared by a layer-2 network's gateways; empty if they share none.
+
+    The option is needed because frr.conf cannot set this address.
+    """
     return f" address {gateway.mac}" if gateway.mac else ""
 
 

@@ -47,7 +47,7 @@ class KernelRoute:
 
     - ``protocol``: the origin of the route, such as ``BGP``.
     - ``interfaces``: the indexes of the interfaces over which the route can send now.
-    - ``gateways``: the next hop on each interface, possibly of the other address family (RFC 8950); "" if there is none.
+    - ``gateways``: the next hop on each interface, possibly of the other address family (RFC 8950); empty if there is none.
     """
 
     prefix: str

@@ -48,8 +48,8 @@ _QUEUE = "50ms"
 FULL_BITS_PER_S = 400_000_000_000
 """The rate in bit/s of a link that will be slow, but is not yet.
 
-A kernel drops the packets that it sends while it exchanges the queueing discipline of an interface, but none while it
-changes the rate of the discipline (tc-tbf(8)). A link that will be slow therefore gets this rate first.
+The kernel drops packets while it exchanges the queueing discipline of an interface, but none while it changes the rate of the
+discipline (tc-tbf(8)). A link that will be slow therefore gets this rate first.
 """
 
 _MATCH = "6 0 0 4294967295"  # classic BPF: return -1, the class of the filter

@@ -170,7 +170,7 @@ def _unknown_key(model: type[BaseModel], value: Any, path: Location) -> Mistake:
 
 
 def _wrong_kind(model: type[BaseModel], path: Location, value: Any, wanted: Sequence[str]) -> Mistake:  # noqa: ANN401
-    """Return the mistake for a value of the wrong kind, such as a list in place of a map."""
+    """Return the mistake for a value, such as a list, of none of the kinds ``wanted``."""
     name = _name(path)
     not_wanted = f"neither {' nor '.join(wanted)}" if len(wanted) > 1 else f"not {wanted[0]}"
     if not path:

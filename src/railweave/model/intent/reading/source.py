@@ -150,7 +150,7 @@ class Fields:
         return FieldSource(companion(self._path, "inventory.csv").name, item.line, f"{column}: {getattr(item, column)}")
 
     def _found(self, keys: Sequence[str]) -> tuple[tuple[str | int, ...], int]:
-        """Return (part of a path that the file contains, with the file's keys; number of keys)."""
+        """Return (the file's keys along the part of ``keys`` that exists, their number)."""
         at, path = self._document.value, list[str | int]()
         for key in keys:
             part = _own_key(at, key)

@@ -53,9 +53,10 @@ def allowed_of(run: Run) -> float:
 
 
 def _of(key: Key, runs: Sequence[Run], accounts: Mapping[str, RunPrediction]) -> Prediction | None:
-    """Return the prediction for a key, from the latest run that has one; None if no run has one.
+    """Return the prediction for a measured number, from the latest run that has one; None if no run has one.
 
-    A prediction that does not say in-place or out-of-place applies to both. ``accounts`` has new predictions by run id.
+    ``key`` identifies the number. A prediction that does not say in-place or out-of-place applies to both. ``accounts`` has new
+    predictions by run id.
     """
     for run in reversed(runs):
         for prediction in sound(run.predictions):
@@ -128,9 +129,10 @@ MOST_EARLIER = 4
 """The largest number of earlier runs that a curve shows. The latest of them are chosen."""
 
 Group = tuple[str, str, str, str, tuple[tuple[str, str], ...]]
-"""The key of a curve: (place of the run, operation, in-place or out-of-place, quantity, all labels except the row's name).
+"""The key of a curve: (``where`` of its runs, operation, in-place or out-of-place, quantity, all labels except the row's name).
 
-Table rows that differ only in size belong to the same curve.
+``where`` is the planned run, the pair of NICs or the number of GPUs. Table rows that differ only in size belong to the same
+curve.
 """
 
 
@@ -138,7 +140,8 @@ Table rows that differ only in size belong to the same curve.
 class Curve:
     """A curve of bandwidth over message size. ``unit`` is the unit of its numbers.
 
-    - ``now``: the number of the latest run for each of ``sizes``; None if that run has no number for a size.
+    - ``where``: the planned run, the pair of NICs or the number of GPUs. ``place``: in-place or out-of-place.
+    - ``run``: the id of the latest run. ``now``: its number for each of ``sizes``; None if it has no number for a size.
     - ``earlier``: (title, numbers) of each earlier run; the numbers are for the same sizes as in ``now``.
     - ``predicted``: for each of ``sizes``, the predicted value and the low and high ends of its band; None without a
       prediction.
@@ -168,10 +171,10 @@ def curves(
     more: Mapping[str, Mapping[str, str]] | None = None,
     accounts: Mapping[str, RunPrediction] | None = None,
 ) -> list[Curve]:
-    """Return a curve for each operation, place (in-place or out-of-place) and set of GPUs for which a run has several sizes.
+    """Return the curves of the results in ``runs``, one per ``Group``. A group in which no run has several sizes has no curve.
 
     - ``before``: runs that are earlier than all of ``runs``.
-    - ``more``: settings that follow from the network, by run id.
+    - ``more``: settings that the network determines, such as ``client`` and ``server``, by run id (``located``).
     - ``accounts``: new predictions, by run id, for runs that were stored without a prediction.
     """
     by_group: dict[Group, dict[str, dict[int, float]]] = {}

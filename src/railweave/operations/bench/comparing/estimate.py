@@ -187,9 +187,10 @@ def slowest_table(parts: Iterable[Slowest]) -> Table:
 
 
 def slowest(pairs: Sequence[Pair], most: int = MOST_PARTS) -> list[Slowest]:
-    """Return the slowest parts (NICs, servers, cables, …), at most ``most`` of each kind that has several parts, slowest first.
+    """Return the slowest parts of the network, at most ``most`` of each kind (NIC, server, cable, …).
 
-    Parts are ranked by the median rate of their pairs, so one bad peer does not make a NIC slow.
+    Kinds are in the order of ``KINDS``, and the parts of a kind in the order of the median rate of their pairs, lowest first. The
+    median prevents that one bad peer makes a NIC slow. Kinds with only one part are left out.
     """
     levels: dict[str, dict[str, list[float]]] = {}
     for pair in pairs:
@@ -225,7 +226,7 @@ STRAY = 0.01
 LEAST = 0.05
 """The smallest slowdown, as a fraction of the rate, for which a part of the network is named."""
 NEAR = 20
-"""The number of most likely parts for which other pairs are examined too: those that ran over the same leaf and round as a slow pair."""
+"""The number of most likely parts for which further pairs are examined: pairs that ran over a slow pair's leaf in the same round."""
 MET = 0.8
 """The weight of pairs that only ran over the same leaf and round as slow pairs of a part. Pairs that cross the part have a weight of 1.
 
@@ -388,8 +389,8 @@ class _Fit:
     def of(cls, parts: Parts, rates: Numbers, noise: float, weight: Numbers) -> _Fit:
         """Fit by expectation-maximization from two starting points, and keep the better fit of each part.
 
-        The first starting point assumes that all pairs of a part are slow. The second assumes that only its slowest
-        pairs are slow.
+        The first starting point assumes that all pairs of a part are slow. The second assumes that only its slowest pairs are slow.
+        ``rates`` holds the logarithms of the pairs' rates, ``noise`` their standard deviation, and ``weight`` the weight of each pair.
         """
         usual = (1 - STRAY) * _normal(rates, 0.0, noise) + STRAY / -log(SLOWEST)
         both = [cls._from(parts, rates, noise, weight, usual, all_slow=all_slow) for all_slow in (True, False)]
@@ -457,7 +458,11 @@ MOST_SENTENCES = 4
 def with_causes(
     rows: Iterable[Row], pairs: Sequence[Pair], estimate: Estimate, accounts: Mapping[str, RunPrediction]
 ) -> list[Row]:
-    """Return the rows of a comparison with sentences about likely causes added. ``accounts`` has the new predictions of runs, by run id."""
+    """Return the rows of a comparison with sentences about likely causes added, at most ``MOST_SENTENCES`` per row.
+
+    - A row that is worse, failed or has too few repeats gets the suspected parts of ``estimate`` that its ``pairs`` cross.
+    - Every row gets the sentences of its latest run's new prediction. ``accounts`` has new predictions by run id.
+    """
     by_run = {pair.run: pair for pair in pairs}
     explained: list[Row] = []
     for row in rows:

@@ -130,7 +130,10 @@ class NumberCheck(JsonObject):
 
 @dataclass(frozen=True)
 class AssumedServers:
-    """The servers that a prediction assumes. ``network`` is a function that returns a network with a given number of these servers."""
+    """The servers that a prediction assumes.
+
+    ``gpus`` is the number of GPUs of each server. ``network`` is a function that returns a network with a given number of servers.
+    """
 
     gpus: int
     network: Callable[[int], Network]
@@ -177,7 +180,10 @@ def with_gpu_link(network: Network, gbytes_per_s: float) -> Network:
 
 
 def number_check(runs: Sequence[Run], assumed: AssumedServers, notes: Iterable[str] = ()) -> NumberCheck:
-    """Return the check of the largest message of each run. Raises ``InputError`` if no network of the servers can be designed."""
+    """Return the check of the largest message of each run. Raises ``InputError`` if no network of the servers can be designed.
+
+    ``notes`` are sentences to include. The check adds notes about failed runs, and about GPUs that the servers do not have.
+    """
     numbers = tuple(number for run in runs for number in _numbers(run, assumed))
     others = gpu_notes(runs, assumed.network(1), "give the model of these servers by --nic", by_name=False)
     failed = ("`railweave bench triage` names the cause of a failed run and the fix",) * any(

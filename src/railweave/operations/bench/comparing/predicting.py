@@ -43,9 +43,9 @@ def predictions(
 ) -> tuple[dict[str, RunPrediction], list[str]]:
     """Return (predictions by run id, notes on the runs that were left out).
 
-    Runs of collectives (nccl-tests, rccl-tests, tables) on servers of this network are predicted. The rows of a table
-    must have the number of queue pairs (``qps_per_connection`` or ``qps``), and may have the number of servers
-    (``nodes``).
+    Runs of collectives (nccl-tests, rccl-tests, tables) on servers of this network are predicted. The rows of a table must have
+    the number of queue pairs (``qps_per_connection`` or ``qps``), and may have the number of servers (``nodes``). ``progress``
+    receives a sentence before each prediction.
     """
     known: dict[Asked, tuple[Predicted, tuple[str, ...]] | str] = {}
     by_run: dict[str, RunPrediction] = {}
@@ -96,7 +96,10 @@ def gpu_notes(runs: Iterable[Run], network: Network, remedy: str, *, by_name: bo
 
 
 def _stranger(run: Run, network: Network) -> str:
-    """Return the reason why a test did not run on the servers of this network. Return "" if it did, or for a tool that is not such a test."""
+    """Return the reason why a run of nccl-tests or rccl-tests cannot be predicted on this network: its servers are unknown.
+
+    Return "" if the network has all of its servers, if the run has predictions or no samples, and for other tools.
+    """
     if run.tool not in {"nccl-tests", "rccl-tests"} or run.predictions or not run.samples:
         return ""
     if not run.hosts:

@@ -98,10 +98,10 @@ In the Thor2 guide, the ratio is 0.73.
 
 
 def host_memory_notes(runs: Iterable[Run]) -> list[str]:
-    """Return a note if perftest is slow from host memory and fast from GPU memory, in tests that do not differ otherwise.
+    """Return a note for each perftest operation that is slow from host memory and fast from GPU memory in otherwise equal tests.
 
-    NIC and network are the same in both tests, so host memory is the limit. The usual cause is that memory interleaving
-    is off in the BIOS: about 235 instead of 320 Gb/s (Thor2 guide, section 5.1, question 8).
+    NIC and network are the same in both tests, so host memory is the limit. The usual cause is that memory interleaving is off in
+    the BIOS: about 235 instead of 320 Gb/s (Thor2 guide, section 5.1, question 8).
     """
     rates: dict[tuple[str, str], dict[int, dict[str, list[float]]]] = {}
     for run in runs:

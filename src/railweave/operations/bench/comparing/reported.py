@@ -78,10 +78,10 @@ def compare_runs(
 ) -> BenchComparison:
     """Return the comparison of runs (``now``) with earlier runs (``before``).
 
-    - ``more``: settings that follow from the network, by run id.
+    - ``tolerance``: the fraction by which a number may be worse; None means ``TOLERANCE``.
+    - ``more``: settings that the network determines, such as ``client`` and ``server``, by run id (``located``).
     - ``accounts``: new predictions, by run id.
     - ``notes``: sentences to include.
-    - ``tolerance``: the fraction by which a number may be worse; None means ``TOLERANCE``.
     """
     allowed = TOLERANCE if tolerance is None else tolerance
     rows = [*regressions(numbers(before, more), numbers(now, more), allowed, fewest=1), *failed(now)]
@@ -99,8 +99,8 @@ def compare_predicted(
 ) -> BenchComparison:
     """Return the comparison of runs with their stored predictions, or with new predictions (``accounts``) if none were stored.
 
-    - ``tolerance``: the fraction by which a number may be below the band; None means that of the run's plan.
-    - ``more``: settings that follow from the network, by run id.
+    - ``tolerance``: the fraction by which a number may be below the band; None means the tolerance in the run's plan.
+    - ``more``: settings that the network determines, such as ``client`` and ``server``, by run id (``located``).
     - ``accounts``: new predictions, by run id.
     - ``notes``: sentences to include in the result.
     """
@@ -187,7 +187,10 @@ class Completion:
 
 @dataclass(frozen=True, slots=True)
 class CompletionTable(JsonObject):
-    """A table of one model's completion times. ``unit`` is min, sec or msec; ``unit_s`` is the length of that unit in seconds."""
+    """A table of one model's completion times. ``what`` is the quantity, such as ``time to train``.
+
+    ``unit`` is min, sec or msec, and ``unit_s`` is the length of that unit in seconds.
+    """
 
     JSON = ("model", "what", "rows")
 
@@ -403,10 +406,10 @@ def check_tolerance(tolerance: float | None) -> None:
 def of_network(
     runs: Sequence[Run], network: Network | None, progress: Callable[[str], None], *, predict: bool = True
 ) -> tuple[dict[str, dict[str, str]], dict[str, RunPrediction], list[str]]:
-    """Return (settings of runs that follow from the network, predictions of runs, notes). The first two have run ids as keys.
+    """Return (settings of runs as ``located`` returns them, new predictions, notes). The first two have run ids as keys.
 
-    The notes are about runs without a prediction, and runs on other GPUs than the design has. ``progress`` receives a
-    sentence before each prediction. If ``predict`` is False, nothing is predicted.
+    The notes are about runs without a prediction, and runs on other GPUs than the design has. ``progress`` receives a sentence
+    before each prediction. If ``predict`` is False, nothing is predicted. If ``network`` is None, all three are empty.
     """
     if network is None:
         return {}, {}, []
@@ -417,7 +420,7 @@ def of_network(
 
 
 def located(runs: Iterable[Run], network: Network) -> dict[str, dict[str, str]]:
-    """Return, by run id, settings that follow from the network because the output of the run does not contain them.
+    """Return settings of runs, by run id, that the network determines and that the output of a run may lack.
 
     For perftest, these are ``server``, ``client``, ``color``, ``links`` and ``leaves``. Collectives have only ``leaves``.
     """

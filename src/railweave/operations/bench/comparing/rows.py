@@ -268,10 +268,10 @@ def ratio(key: Key, before: float, after: float) -> float | None:
 
 
 def where(run: Run, more: Mapping[str, str] | None = None) -> str:
-    """Return the place of a run as text: the name of the planned run, the pair of NICs, or the number of GPUs.
+    """Return a text that distinguishes the run from other runs of the same operation.
 
-    The text distinguishes the run from other runs of the same operation. ``more`` has settings that follow from the
-    network.
+    The text is the name of the planned run, the pair of NICs with its path color, or the number of GPUs. ``more`` has settings of
+    the run that the network determines, such as ``client`` and ``server``.
     """
     settings = {**(more or {}), **dict(run.settings)}
     if settings.get("planned run"):
@@ -285,7 +285,7 @@ def where(run: Run, more: Mapping[str, str] | None = None) -> str:
 def numbers(runs: Iterable[Run], more: Mapping[str, Mapping[str, str]] | None = None) -> dict[Key, list[Number]]:
     """Return the numbers of each key, one per run, in the order of the runs. Keys are sorted.
 
-    ``more`` has settings that follow from the network, by run id.
+    ``more`` has settings that the network determines, such as ``client`` and ``server``, by run id (``located``).
     """
     by_key: dict[Key, list[Number]] = {}
     for run in runs:
@@ -300,7 +300,10 @@ def numbers(runs: Iterable[Run], more: Mapping[str, Mapping[str, str]] | None = 
 
 
 def key_of(sample: Sample | Prediction, place: str, tool: str = "") -> Key:
-    """Return the key of a sample or a prediction. ``place`` says where the run took place (``where``), and ``tool`` is the run's tool."""
+    """Return the key of a sample or a prediction.
+
+    ``place`` is the planned run, the pair of NICs or the number of GPUs (``where``). ``tool`` is the program that made the sample.
+    """
     sample_labels: tuple[tuple[str, str], ...] = getattr(sample, "labels", ())
     labels = tuple(
         (name, text)

@@ -136,7 +136,7 @@ def printed_size(collective: str, size_bytes: int, ranks: int) -> int:
 
 
 def options(question: Question) -> Mapping[str, Any]:
-    """Return the options of ``railweave sim`` that predict a collective. Raises ``TypeError`` for a perftest run."""
+    """Return the options of ``railweave sim``, by name, that predict a collective. Raises ``TypeError`` for a perftest run."""
     run, test = question.run, question.run.test
     if not isinstance(test, NcclTests):
         raise TypeError("perftest is no collective")
@@ -176,9 +176,9 @@ BUS, AVERAGE, SLOPE = "busbw_gbytes_per_s", "average_busbw_gbytes_per_s", "slope
 def predictions(
     routed: Routed, places: Sequence[Place], runs: Sequence[RunRequest], progress: Callable[[str], None] = silent
 ) -> list[tuple[Prediction, ...]]:
-    """Return the predictions of each run. ``progress`` is called with progress messages.
+    """Return the predictions of each run, in the order of ``runs``. ``progress`` is called with progress messages.
 
-    Raises ``InputError`` if the simulator cannot answer a question.
+    ``places`` has the NICs of the network. Raises ``InputError`` if a run cannot be simulated.
     """
     asked = {
         question.key: question for run in runs for size in sizes_of(run.test) for question in [Question(run, size)]
@@ -262,10 +262,11 @@ def _of_pair(run: RunRequest, known: Mapping[Hashable, float]) -> tuple[Predicti
 
 
 def _of_job(run: RunRequest, test: NcclTests, known: Mapping[Hashable, Predicted]) -> tuple[Prediction, ...]:
-    """Return the predictions of a collective: its bus bandwidth at each size, the mean that nccl-tests prints, and the slope.
+    """Return the predictions of a collective: its bus bandwidth at each size, the mean of all sizes, and the bandwidth by slope.
 
-    Each size has two predictions: for the operation in place and out of place. ``known`` has the simulator's predictions by
-    question key. The result is empty if a simulated run does not end.
+    Each size has two predictions: for the operation in place and out of place. The bandwidth by slope (``slope_gbytes``) is predicted
+    only if ``run.slope`` is True and there are several sizes. ``known`` has the simulator's predictions by question key. The result is
+    empty if a simulated run does not end.
     """
     all_of = [known[Question(run, size).key] for size in sizes_of(test)]
     if not all(predicted.complete for predicted in all_of):
@@ -378,7 +379,8 @@ def _test(run: PlannedRun) -> str:
 def _expected(runs: Sequence[PlannedRun]) -> str | None:
     """Return the range of the expected results as text, such as ``380 to 390 Gb/s at 8 MiB``, or None without predictions.
 
-    The results are the predicted slopes. If there are none, they are the predictions for each run's largest size.
+    The results are the bandwidths computed from slopes (``slope_gbytes``). Without slopes, they are the predictions for each run's
+    largest size.
     """
     slopes = [prediction.value for run in runs for prediction in run.predictions if prediction.quantity == SLOPE]
     if slopes:

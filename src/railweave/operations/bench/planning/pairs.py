@@ -92,6 +92,7 @@ class Method:
 class Pairs:
     """A planner of perftest runs between the NICs of a network.
 
+    - ``routed``: the network with its routes. ``places``: the NICs to test.
     - ``memory``: the location of buffers; None means the memory of the GPUs next to the NICs.
     - ``notes``: the runs that could not be planned, and why.
     """
@@ -255,7 +256,7 @@ def _far_neighbours(alone: Sequence[Place], places: Sequence[Place]) -> Iterator
 def _mesh(
     leaves: Sequence[Sequence[Place]], first: int, *, every_color: bool
 ) -> Iterator[tuple[Place, Place, tuple[int, int]]]:
-    """Yield (NIC, NIC, indexes of their addresses to use) for every pair of leaves.
+    """Yield (NIC, NIC, indexes of their addresses to use) for every pair of leaves. ``leaves`` has the NICs of each leaf.
 
     Pairs come in turns. Each leaf uses its NICs one after another, so a turn uses different NICs if there are enough.
     ``first`` is the index of the first path color, if each pair of leaves uses a single color.

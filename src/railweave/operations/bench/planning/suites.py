@@ -71,8 +71,9 @@ def of_scope(
 ) -> RunRequest:
     """Return the run of a collective on a scope (a group of servers of a job). ``numbered`` sets its round later.
 
-    ``part`` is the part of the plan; by default, the part of the scope. ``slope`` is True if the slope of time over size is
-    predicted too.
+    - ``knobs``: the settings in which the run differs from the design.
+    - ``part``: the part of the plan; by default, the part of the scope.
+    - ``slope``: True if the slope of time over size is predicted too.
     """
     test = NcclTests(
         collective,

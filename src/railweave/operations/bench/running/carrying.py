@@ -278,7 +278,7 @@ async def carried_out(
 
 
 async def _surveyed(runs: Sequence[PlannedRun], shells: Shells, ways: RunOptions) -> dict[str, dict[str, str]]:
-    """Return, by server of these runs, the versions of its software; empty for a server that does not answer."""
+    """Return, by server of these runs, its software versions by name, such as ``kernel``; empty for a server that does not answer."""
     programs = {run.test.program for run in runs if isinstance(run.test, Perftest)}
     program = min(programs, default="ib_write_bw")
     script = survey(f"{ways.perftest.rstrip('/')}/{program}" if ways.perftest else program)

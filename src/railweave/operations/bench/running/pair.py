@@ -228,7 +228,7 @@ def wrong(outcome: ScriptOutput, limit_s: float) -> str:
 Launcher = Literal["mpirun", "srun"]
 
 RANKS = "railweave host env"
-"""The program that starts the program of each rank, which follows after ``--``.
+"""The program that starts each rank. The command line of the rank's own program follows after ``--``.
 
 Like ``mpirun.sh``, it first sets the variables whose values differ by server.
 """

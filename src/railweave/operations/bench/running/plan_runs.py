@@ -204,10 +204,12 @@ def run_plan(
 ) -> RunSummary:
     """Execute the chosen runs of a plan, and store the result of each as soon as it ends.
 
+    - ``asked``: the plan, and the selection of its runs.
     - ``how``: the options of execution. ``access``: the path of access.yaml, or None for the defaults.
     - ``dry_run``: only return the commands.
     - ``host_check``: run ``railweave host check`` on each server first, with ``sudo`` as root.
     - ``meanwhile``: a function that runs at the same time. If it fails, all runs stop and its error is raised.
+    - ``say``: a function that receives progress lines.
     """
     digest, launch = asked.plan.digest, how.launch
     # A store that is not there yet is not made for a look at what would be done.
@@ -346,7 +348,7 @@ def environment_of(network: Network, plan: Plan, fabric: Network | Path | str | 
 def _checked(
     network: Network, ways: AccessFile, names: Sequence[str], *, sudo: bool, say: Callable[[str], None]
 ) -> dict[str, object]:
-    """Run `railweave host check` on servers, and return each result: the count of each verdict and the faults.
+    """Run `railweave host check` on servers. Return, by server, the number of checks for each verdict, and the warnings and failures.
 
     For a server that does not answer, the result is the reason.
     """

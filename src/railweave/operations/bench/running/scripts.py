@@ -90,9 +90,10 @@ exit $s
 
 
 def server_script(address: str, device: str, words: Sequence[str], *, first: int, limit_s: float) -> str:
-    """Return the script of perftest's server end.
+    """Return the script of perftest's server end. ``words`` is the command line, without device, GID and port.
 
-    The script finds the GID, selects a free TCP port starting at ``first``, and reports when perftest listens.
+    The script finds the GID of ``address`` on ``device`` (empty for any device), selects a free TCP port starting at ``first``, and
+    reports when perftest listens.
     """
     line = f"$near {shlex.join(words)} -d $d -i $n -x $g -p $t"
     return (
@@ -106,7 +107,11 @@ def server_script(address: str, device: str, words: Sequence[str], *, first: int
 
 
 def client_script(address: str, device: str, words: Sequence[str], *, port: int, peer: str, limit_s: float) -> str:
-    """Return the script of perftest's client end, which connects to ``peer`` and prints the result."""
+    """Return the script of perftest's client end, which connects to ``peer`` and prints the result.
+
+    ``words`` is the command line, without device, GID and port. The script finds the GID of ``address`` on ``device`` (empty for any
+    device).
+    """
     line = f"$near {shlex.join(words)} -d $d -i $n -x $g -p {port} {shlex.quote(peer)}"
     return _BEGIN + _found(address, device) + _guarded(line, limit_s) + _AWAITED
 

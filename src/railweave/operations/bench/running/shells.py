@@ -76,8 +76,9 @@ class _Line:
 class Shells:
     """Connections to the servers of a plan.
 
-    ``attempts`` is the number of login attempts on a server that does not answer, with pauses of 1, 2, 4, … seconds
-    between them. After that, every run that needs the server fails at once.
+    - ``targets``: the address and login of each server, by name.
+    - ``attempts``: the number of login attempts on a server that does not answer, with pauses of 1, 2, 4, … seconds between them.
+      After that, every run on this server fails at once.
     """
 
     targets: Mapping[str, Target]
@@ -93,8 +94,8 @@ class Shells:
     ) -> ScriptOutput:
         """Run a script to its end, or for at most ``limit_s`` seconds, and return its output. ``seen`` is called with each line as the script prints it.
 
-        If the connection is lost, the output received so far is kept. Raises ``ReachError`` if the server cannot be
-        reached. Cancelling the call ends the script.
+        ``where`` is the name of the server, or ``HERE`` (empty) for this machine. If the connection is lost, the output received so far
+        is kept. Raises ``ReachError`` if the server cannot be reached. Cancelling the call ends the script.
         """
         outcome, parts, began = ScriptOutput(), list[bytes](), monotonic()
         try:

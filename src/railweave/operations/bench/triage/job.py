@@ -213,7 +213,7 @@ def _beside_design(case: Case, devices: Sequence[RdmaDevice]) -> tuple[str, str 
 
 
 def _selected(wanted: str, name: str) -> bool:
-    """Return True if the value of NCCL_IB_HCA selects the device ``name``.
+    """Return True if ``wanted``, the value of NCCL_IB_HCA, selects the device ``name``.
 
     The value lists beginnings of device names; after ``=``, whole names. After ``^``, all other devices are selected.
     """

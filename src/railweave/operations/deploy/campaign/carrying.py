@@ -71,6 +71,7 @@ class Result:
     - ``back_s``: the seconds until the checks gave the same results as before; None if they did not.
     - ``drops``: the packets that switches counted as dropped; None if unknown.
     - ``wrong``: the differences from the earlier state that remained.
+    - ``note``: a sentence about sessions that the emulation had to repair; empty if there were none.
     """
 
     planned: PlannedTurn

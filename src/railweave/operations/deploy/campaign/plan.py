@@ -67,7 +67,7 @@ def broken(
 def shut(
     network: Network, configs: Mapping[str, DeviceConfig], targets: Sequence[FaultTarget]
 ) -> dict[str, tuple[str, ...]]:
-    """Return the links that the faults break, grouped by the switch whose port is shut to break the link."""
+    """Return, by switch, the links that faults break if ports of this switch are shut."""
     by_switch: dict[str, tuple[str, ...]] = {}
     for target in targets:
         kind, device = target.fault.kind, target.fault.device or ""
@@ -112,7 +112,7 @@ def links_of(network: Network, target: FaultTarget) -> tuple[str, ...]:
 
 
 def _ends(network: Network, configs: Mapping[str, DeviceConfig], links: Collection[str]) -> dict[str, tuple[str, ...]]:
-    """Return links, grouped by the switch whose port is shut to break the link.
+    """Return links, grouped by the switch on which a port is shut to break the link.
 
     This is the switch at the upper end of the link. For a link to a server, it is the leaf.
     """
@@ -199,7 +199,7 @@ def _seconds(group: Sequence[FaultTarget]) -> float:
 
 @dataclass(frozen=True)
 class Radius:
-    """The blast radius: the largest number of switches that a turn may affect (``most``), or the names of the switches that may be affected (``names``)."""
+    """The blast radius: the largest number of switches that a turn may affect (``most``), or the names of the permitted switches (``names``)."""
 
     most: int | None = None
     names: frozenset[str] = frozenset()

@@ -346,9 +346,12 @@ def make(
 ) -> FirstBootFiles:
     """Return the first-boot files of the switches that have a serial number.
 
-    A configuration has only the part that ``deploy`` needs to reach the device. If ``whole`` is True, it is complete.
-    Raises ``InputError`` for an invalid address, for serial numbers that are duplicate or cannot be in a URL, and for
-    secrets without a value.
+    - ``url``: the address of the web server that serves the files. ``given``: the images, as ``SYSTEM=FILE``.
+    - ``only``: the switches to include; empty means all.
+    - ``whole``: True for complete configurations. Otherwise they have only the part that ``deploy`` needs to reach the device.
+
+    Raises ``InputError`` for an invalid address, for serial numbers that are duplicate or cannot be in a URL, for secrets without a
+    value, and if no switch is left.
     """
     url, server, port = _address(url)
     if unknown := [
@@ -456,10 +459,10 @@ def check_folder(folder: Path) -> None:
 
 
 def write(made: FirstBootFiles, folder: Path, interface: str = "*") -> None:
-    """Write the folder, readable by its owner only because the files contain secrets.
+    """Write the folder, readable by its owner only because the files contain secrets. ``interface`` is the one on which DHCP servers listen.
 
-    Files that an earlier run wrote for devices that are now left out are removed. Raises ``InputError`` as
-    ``check_folder`` does.
+    Also remove the files that an earlier run wrote for devices now left out. Raises ``InputError`` if the folder has content that
+    ``deploy ztp`` did not write.
     """
     check_folder(folder)
     files = {f"{device.serial}/{name}": text for device in made.devices for name, text in device.files.items()}

@@ -71,7 +71,10 @@ class SeriesHistory:
         } | {(fabric.name, None): "all" for fabric in network.fabrics if not fabric.colors}
 
     def add(self, at: float, ports: Ports, links: Links, load: np.ndarray[tuple[int], np.dtype[np.float64]]) -> None:
-        """Add the network-wide numbers at time ``at``."""
+        """Add the network-wide numbers at time ``at``: traffic and load by path color, and the sums of the columns in ``TOTALS``.
+
+        ``at`` is in seconds since 1970. ``load`` has the load of every cable (0 to 1).
+        """
         numbers: dict[Series, float] = {}
         for group in links.colors:
             group_load = links.of(group, load)

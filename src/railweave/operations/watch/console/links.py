@@ -233,7 +233,7 @@ class Load:
 
     - ``mean``, ``most``: the average and the largest share of bandwidth in use (0 to 1).
     - ``carried``: the traffic in bit/s, both directions together.
-    - ``busiest``: the place of the cable with the highest load.
+    - ``busiest``: the index in ``Network.cables`` of the cable with the highest load.
     """
 
     mean: float

@@ -135,7 +135,11 @@ def _pair(console: Console, values: Values, pair: QueuePairPath, server: str) ->
 
 
 def _hop(console: Console, values: Values, number: int, share: LinkShare, cable: Cable, sender: str) -> str:
-    """Return the table row of a hop's link, with the numbers of the port that sends into the link."""
+    """Return the table row of a link on a path, with the numbers of the port that sends into the link.
+
+    - ``number``: the number of the hop. ``share``: the part of the traffic that uses this link.
+    - ``sender``: the device that sends into the link's ``cable``.
+    """
     up = sender == cable.a.device
     place = console.links.places[cable.name]
     row = int(console.links.rows[place, 0 if up else 1])

@@ -81,7 +81,7 @@ Live = dict[str, str]
 class PageView:
     """A page of the console.
 
-    - ``main``: its sections, as markup.
+    - ``main``: its sections, as markup. ``heading``: its heading; empty means the name of the network.
     - ``live``: the values in its sections that are updated while the page is open, by key.
     - ``styles``: additional style sheets, as text.
     - ``scripts``: the names of its scripts.

@@ -195,7 +195,7 @@ def files(config: HostConfig) -> dict[str, str]:
 
 
 def grub(config: HostConfig) -> str:
-    """Return a drop-in file for ``/etc/default/grub.d``, as Debian and Ubuntu read it."""
+    """Return the file that adds the server's kernel parameters in ``/etc/default/grub.d``, as Debian and Ubuntu read it."""
     words = " ".join(config.kernel_command_line)
     remark = ""
     if "amd_iommu=on" in config.kernel_command_line:

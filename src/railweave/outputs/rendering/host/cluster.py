@@ -258,7 +258,10 @@ def cluster_files(network: Network) -> dict[str, str]:
 
 
 def _alternating(network: Network, members: Sequence[HostScope]) -> str | None:
-    """Return the server names, separated by commas, so that stripes alternate. Return None if there is only one stripe."""
+    """Return the server names, separated by commas, in an order that alternates between stripes (the servers on the same leaves).
+
+    Return None if there is only one stripe.
+    """
     names = {member.name: member.job_fabric for member in members}
     stripes = {
         server.name: next((nic.stripe for nic in server.nics if nic.fabric == names[server.name]), "")

@@ -205,9 +205,9 @@ def _ethernet(nic: HostNic, routes: Sequence[HostRoute], rules: Sequence[HostRul
 
 
 def _main_gateway(nic: HostNic, to: str) -> str:
-    """Return the gateway of the NIC's first address whose address family is that of the destination ``to``.
+    """Return the gateway of the NIC's first address with the same address family as the destination ``to``.
 
-    For `default`, the family is that of the NIC's first address.
+    For `default`, or if no address has this family, it is the gateway of the NIC's first address.
     """
     family = nic.addresses[0].address.family if to == "default" else Prefix(to).family
     return next(

@@ -188,7 +188,10 @@ def _vlans(fabric: Fabric, on_vlans: Sequence[Segment], routed: Sequence[Segment
 
 
 def _examples(fabric: Fabric, segments: Sequence[Segment]) -> list[tuple[str, ...]]:
-    """Return table rows with the prefixes of the first segment, as an example."""
+    """Return table rows with the first eight prefixes of the first segment (a leaf port or VLAN with its servers), as an example.
+
+    A row has the NIC or the stripe and rail, the path color, the prefix, and the gateway. Return an empty list without segments.
+    """
     return [
         (
             first.nic.replace(":", " ") or f"{first.stripe} rail {first.rail}",

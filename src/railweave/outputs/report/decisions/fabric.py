@@ -1,4 +1,4 @@
-"""Decisions about a fabric, in the order of the design: shape, ports, routing, path colors, tenants."""
+"""Decisions about a fabric, in the order of the design: topology, ports, routing, path colors (classes of uplinks), tenants."""
 
 from __future__ import annotations
 
@@ -196,7 +196,7 @@ def _widths(network: Network, fabric: Fabric) -> str:
 
 
 def topology_decision(network: Network, fabric: Fabric) -> Decision:
-    """Return the decision about the topology: tiers, oversubscription, and the servers of each stripe."""
+    """Return the decision about the topology: tiers, oversubscription, and the servers of each stripe (group of leaves)."""
     sums, groups = figures.figures(network, fabric), figures.stripes(network, fabric)
     leaves = figures.switches_of(network, fabric, "leaf")
     per_stripe = max((len(group.leaves) for group in groups), default=0)
@@ -287,7 +287,10 @@ def _uplinks(network: Network, leaves: list[Switch]) -> str:
 
 
 def _rest(network: Network, sums: Figures, leaves: list[Switch]) -> str:
-    """Return a sentence about the switches crossed by traffic that leaves its rail or its stripe. ``sums`` has the fabric's totals."""
+    """Return a sentence about the switches crossed by traffic that leaves its rail or its stripe (group of leaves).
+
+    ``sums`` has the fabric's totals.
+    """
     if not sums.spines:
         return " Between sites it crosses a long link, from leaf to leaf." if sums.long_links else ""
     if sums.dci:
@@ -393,7 +396,7 @@ INSIDE = {
     "dlb-per-packet": "inside it ({uplinks}) packets are spread by {mode}, and NICs must accept them out of order.",
     "spray": "inside it ({uplinks}) packets are sprayed, and NICs must accept them out of order.",
 }
-"""A sentence on how traffic is spread inside a path color that has several uplinks, by load-balancing mode."""
+"""A sentence on how traffic is spread inside a path color (class of uplinks) that has several uplinks, by load-balancing mode."""
 
 PATH_COLOR: dict[Form, str] = {
     "none": "not at all",
@@ -401,7 +404,7 @@ PATH_COLOR: dict[Form, str] = {
     "aigp": "by large communities and AIGP",
     "local-preference": "by large communities and local preference",
 }
-"""A phrase for each mechanism by which switches carry path colors, by the mechanism's name."""
+"""A phrase for each mechanism by which switches announce path colors (classes of uplinks) to each other, by the mechanism's name."""
 
 
 def decisions(network: Network, fabric: Fabric) -> list[Decision]:
@@ -442,20 +445,20 @@ def _colors(network: Network, fabric: Fabric) -> Decision:
 
 
 def _carried(network: Network, fabric: Fabric) -> str:
-    """Return a description of the mechanism that carries path colors, including the releases of the switches."""
+    """Return a phrase with the mechanism by which switches announce path colors (classes of uplinks), and with the switches' releases."""
     systems = sorted(network.systems_of(fabric.name))
     names = ", ".join(f"{nos} {release}" for nos, release in systems)
     return f"{PATH_COLOR[path_color_form(fabric, systems)]}; switches run {names}"
 
 
 def _uplinks_by_color(network: Network, fabric: Fabric) -> dict[int, list[Cable]]:
-    """Return the uplinks of the fabric's first leaf, by index of the path color."""
+    """Return the uplinks of the fabric's first leaf, by index of their path color (a class of uplinks)."""
     leaf = next(iter(figures.switches_of(network, fabric, "leaf")), None)
     return _colored(network, leaf) if leaf else {}
 
 
 def _colored(network: Network, leaf: Switch) -> dict[int, list[Cable]]:
-    """Return the uplinks of a leaf, by index of the path color."""
+    """Return the uplinks of a leaf, by index of their path color (a class of uplinks)."""
     uplinks: dict[int, list[Cable]] = {}
     for cable in network.cables_of(leaf.name):
         if cable.kind == "fabric" and cable.color is not None:
@@ -464,7 +467,7 @@ def _colored(network: Network, leaf: Switch) -> dict[int, list[Cable]]:
 
 
 def _spines_by_color(network: Network, fabric: Fabric) -> dict[int, str]:
-    """Return the names of the spines of each path color, such as ``spine1 to spine4``, by index of the color.
+    """Return the names of the spines of each path color (class of uplinks), such as ``spine1 to spine4``, by index of the color.
 
     The first leaf of every plane or pod is the example for all leaves of that plane or pod.
     """

@@ -436,7 +436,11 @@ def _published(headrooms: list[Headroom]) -> list[tuple[str, str]]:
 
 
 def _partitions(network: Network, fabric: Fabric, role: RoleName) -> list[tuple[str, ...]]:
-    """Return table rows with the buffer, and its partitions, of each kind of switch in a role."""
+    """Return table rows about the packet buffers of a role's switches, one for each combination of model and settings.
+
+    A row has the role (with the model if there are several), the buffer size, the ingress and the egress partitions in percent, and the
+    dynamic threshold.
+    """
     models = models_of(network, fabric, role)
     rows: dict[tuple[str, ...], None] = {}
     for switch in switches_of(network, fabric, role):

@@ -24,7 +24,7 @@ UNITS = ((30, "GiB"), (20, "MiB"), (10, "KiB"), (0, "bytes"))
 def grid_html(network: Network, grid: Grid) -> str:
     """Return the page of a grid: predictions for all combinations of some settings' values.
 
-    The page has a chart for each variant, a table of all predictions, and measured points if they were given.
+    The page has line charts, a table of all predictions, and measured points if they were given.
     """
     title = f"{network.name}: {' and '.join(dimension.name for dimension in grid.dimensions)} compared"
     axis = f"over {grid.across.name}" + ("" if grid.by is None else f", a line for each {grid.by.name}")

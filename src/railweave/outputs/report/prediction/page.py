@@ -338,7 +338,7 @@ def _next(complete: bool) -> str:
 
 
 def size(value: int) -> str:
-    """Return a size in bytes in the notation of nccl-tests."""
+    """Return a size in bytes in the notation of nccl-tests, such as ``16M``."""
     return shown("size", str(value))
 
 

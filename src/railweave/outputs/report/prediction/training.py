@@ -215,7 +215,7 @@ def _mark(mark: Mark, y: float, scale: float, opacity: float) -> str:
 
 
 FILLS = {"compute": 0, **{kind: place for kind, place in FILL.items() if kind in KINDS}}
-"""The fill color of each part of a step's time, as an index into the page's colors. Waiting (``bubble``) has none, so it is not filled."""
+"""The fill color of each part of a step's time, as an index into the page's colors. Waiting (``bubble``) is not filled."""
 VARIANTS_PURPOSE = (
     "This page compares what a step of training takes with different choices, on a network that is designed again where a choice changes it; only what "
     "the first column names differs. GPUs wasted: how many fewer would do the same at the pace of the quickest choice."

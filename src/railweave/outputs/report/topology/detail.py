@@ -41,7 +41,7 @@ BESIDE = 3
 
 
 def rows_of(servers: Sequence[Server], fabric: Fabric, most: int | None) -> list[Row]:
-    """Return the servers of a stripe, grouped into the rows of the drawing.
+    """Return the servers of a stripe, grouped into the rows of the drawing. A row has the servers that share it.
 
     If there are more than ``most`` servers, identical neighbors share a row. If ``most`` is None, every server has its own row.
     """
@@ -65,7 +65,7 @@ def _alike(server: Server, fabric: Fabric) -> tuple[object, ...]:
 def shared_cables(
     network: Network, fabric: Fabric, frame: Frame, left: float, place: tuple[int, int], row: Row, links: dict[str, int]
 ) -> str:
-    """Return the markup of the cables in a row that several servers share: one cable for each NIC.
+    """Return the markup of the cables in a row that several servers (``row``) share: one cable for each NIC.
 
     ``left`` is the left edge of the stripe, and ``place`` is (index of the row, number of rows). ``links`` has the index of every
     cable by name. Each drawn cable lists the indexes of the cables that it represents.
@@ -96,7 +96,7 @@ def shared_cables(
 
 
 def shared_bar(fabric: Fabric, frame: Frame, left: float, place: tuple[int, int], row: Row) -> str:
-    """Return the markup of a bar for several identical servers, with their number and the number of cables from each leaf.
+    """Return the markup of a bar for several identical servers (``row``), with their number and the number of cables from each leaf.
 
     ``left`` is the left edge of the stripe, and ``place`` is (index of the row, number of rows).
     """
@@ -251,7 +251,8 @@ def detail(
 ) -> tuple[str, float, float]:
     """Return (markup, width, height) of a drawing with every device and cable of a fabric. Sizes are in SVG user units.
 
-    In a stripe with more than ``most_rows`` servers, identical servers share a row.
+    ``strokes`` has the drawing style of each path color (class of uplinks), by index. In a stripe with more than ``most_rows`` servers,
+    identical servers share a row.
     """
     drawn = {stripe.name: rows_of(stripe.servers, fabric, most_rows) for stripe in stripes}
     spines = [switch for switch in network.switches if switch.fabric == fabric.name and switch.role == "spine"]
@@ -401,7 +402,8 @@ def _server_cables(
 ) -> list[str]:
     """Return the markup of a stripe's server cables, each straight down its rail. Longer cables are to the right of shorter ones.
 
-    Servers that share a row also share a cable for each NIC.
+    ``left`` is the left edge of the stripe, and ``links`` has the index of each cable by name. Servers that share a row also share a cable
+    for each NIC.
     """
     top = frame.leaf_top + LEAF_HEIGHT - 2
     drawn: list[str] = []
@@ -428,7 +430,12 @@ def _server_cables(
 
 
 def _cable(cable: Cable, fabric: Fabric, place: int, path: str, line: str, kind: str, color: str | None) -> str:
-    """Return the markup of a cable: a visible line, a wide invisible line for the pointer, and a tooltip. ``place`` is the cable's index."""
+    """Return the markup of a cable: a visible line, a wide invisible line for the pointer, and a tooltip.
+
+    - ``place``: the cable's index. ``path``: the SVG path.
+    - ``line``, ``kind``: the CSS classes of the visible line, and of the whole element.
+    - ``color``: the attribute ``data-color`` of the path color (class of uplinks); None without one.
+    """
     optics = cable.a.optic if cable.a.optic == cable.b.optic else f"{cable.a.optic} / {cable.b.optic}"
     facts = [f"{cable.speed_gbps}G", f"{cable.length_m:g} m {'measured' if cable.measured else 'planned'}"]
     if cable.color is not None:

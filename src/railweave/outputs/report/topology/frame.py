@@ -69,7 +69,7 @@ STRIPE_GAP = 26.0
 
 @dataclass
 class Frame:
-    """The dimensions of a drawing, in pixels.
+    """The dimensions of a drawing, in pixels. A stripe is a group of leaves with its servers.
 
     - ``rails``: the number of rails of a stripe.
     - ``column``: the width of a rail's column.
@@ -93,7 +93,10 @@ class Frame:
         return left + PAD + self.gutter + (rail - 1) * self.column
 
     def cable_x(self, left: float, rail: int, row: int, rows: int) -> float:
-        """Return the x position of a server cable within its rail's column, so that the cables of all ``rows`` rows are side by side."""
+        """Return the x position of a server cable in its rail's column. The cables of different rows are side by side.
+
+        ``left`` is the left edge of the stripe, ``row`` is the index of the server's row, and ``rows`` is the number of rows.
+        """
         step = min(7.0, (self.column - 20) / max(1, rows))
         return self.rail_x(left, rail) + self.column / 2 + (row - (rows - 1) / 2) * step
 
@@ -101,7 +104,7 @@ class Frame:
 def measure(fabric: Fabric, stripes: list[Stripe], spines: bool, rows: int) -> Frame:
     """Return the dimensions of a fabric's drawing. Columns are wide enough for every name, and for the server cables of all rows.
 
-    ``spines`` is True if the drawing has spines. ``rows`` is the largest number of rows in a stripe.
+    ``spines`` is True if the drawing has spines. ``rows`` is the largest number of rows of servers in a stripe (group of leaves).
     """
     rails = max((rail for stripe in stripes for leaf in stripe.leaves for rail in leaf.rails), default=1)
     columns = [58.0, 2.2 * rows + 20]

@@ -31,7 +31,10 @@ if TYPE_CHECKING:
 
 
 MAXIMUM_BLOCKS = 30
-"""The largest number of blocks. If there are more stripes, the last block represents all remaining ones."""
+"""The largest number of blocks, one for each stripe (group of leaves with its servers).
+
+If there are more stripes, the last block represents all remaining ones.
+"""
 
 COLUMNS = 6
 """The largest number of blocks in a row."""
@@ -43,7 +46,7 @@ On a page that is 1,400 px wide, a picture of this width is shown at four fifths
 """
 
 BUNDLE_STRANDS = 8
-"""The largest number of path colors that are drawn as separate strands of a bundle. More strands would blur."""
+"""The largest number of path colors (classes of uplinks) that are drawn as separate strands of a bundle. More strands would blur."""
 
 STRAND = 3.2
 SPINE_HEIGHT = 74.0
@@ -62,7 +65,10 @@ MARKS = 64
 def overview(
     network: Network, fabric: Fabric, stripes: list[Stripe], strokes: dict[int, Stroke]
 ) -> tuple[str, float, float]:
-    """Return (markup, width, height) of a fabric drawn as blocks, with counts instead of single devices."""
+    """Return (markup, width, height) of a fabric drawn as blocks, with counts instead of single devices.
+
+    ``strokes`` has the drawing style of each path color (class of uplinks), by index.
+    """
     spines = [switch for switch in network.switches if switch.fabric == fabric.name and switch.role == "spine"]
     blocks = _blocks(stripes)
     strands = _strands(fabric, strokes)
@@ -105,7 +111,7 @@ def _grid(blocks: int, block_width: float, band: float) -> tuple[int, int, float
     """Return (rows, columns, gutter width, total width) of a grid of blocks that keeps to the largest width.
 
     The grid has as many columns as fit. If no number of columns fits, it is the narrowest possible grid. The bundles of links to
-    all rows except the first run down the gutters, so a grid with more rows has wider gutters.
+    all rows except the first run down the gutters, so a grid with more rows has wider gutters. ``band`` is the width of a bundle.
     """
     layouts: list[tuple[int, int, float, float]] = []
     for most in range(min(COLUMNS, blocks), 0, -1):
@@ -119,7 +125,7 @@ def _grid(blocks: int, block_width: float, band: float) -> tuple[int, int, float
 
 
 def _blocks(stripes: list[Stripe]) -> list[Stripe]:
-    """Return the stripes that are drawn as blocks. If there are too many, the last block represents all remaining stripes."""
+    """Return the stripes (groups of leaves) that are drawn as blocks. If there are too many, the last block represents all remaining stripes."""
     if len(stripes) <= MAXIMUM_BLOCKS:
         return stripes
     rest = stripes[MAXIMUM_BLOCKS - 1 :]
@@ -136,9 +142,10 @@ def _blocks(stripes: list[Stripe]) -> list[Stripe]:
 
 
 def _strands(fabric: Fabric, strokes: dict[int, Stroke]) -> list[tuple[str, str | None]]:
-    """Return (CSS class, ``data-color`` attribute) of each line in a bundle of links.
+    """Return (CSS class, ``data-color`` attribute) of each line in a bundle of links. The attribute is None for a plain line.
 
-    Each path color has its own line. If there are no path colors, or too many, the bundle has three plain lines.
+    Each path color (class of uplinks) has its own line, in the style that ``strokes`` has for it. If there are no path colors, or too many,
+    the bundle has three plain lines.
     """
     if 0 < len(fabric.colors) <= BUNDLE_STRANDS:
         return [(strokes[color.index].css_class, f"{fabric.name}/{color.number}") for color in fabric.colors]
@@ -235,9 +242,9 @@ def _block(fabric: Fabric, block: Stripe, left: float, top: float, wide: float) 
 
 
 def _upper_bundle(network: Network, fabric: Fabric, spines: list[Switch], total: float, upper: str) -> str:
-    """Return the markup of the links from spines to the tier ``upper`` (super-spines or routers between sites), drawn as one bundle.
+    """Return the markup of the links from spines to the tier above, drawn as one bundle.
 
-    ``total`` is the width of the drawing.
+    ``upper`` is the role of that tier: super-spines or routers between sites. ``total`` is the width of the drawing.
     """
     names = {spine.name for spine in spines}
     cables = [c for c in network.cables if c.fabric == fabric.name and c.kind == "fabric" and c.a.device in names]
@@ -322,10 +329,10 @@ DETAIL_PARALLEL = 8
 """The largest number of cables between one leaf and one spine for which they are drawn one by one. More would merge into a band."""
 
 LEGEND_COLORS = 16
-"""The largest number of path colors that the legend lists one by one."""
+"""The largest number of path colors (classes of uplinks) that the legend lists one by one."""
 
 MOST_ROWS = 8
-"""The number of rows up to which a page's picture draws each server of a stripe in its own row.
+"""The number of rows up to which a page's picture draws each server of a stripe (group of leaves) in its own row.
 
 In a stripe with more servers, identical servers share a row.
 """
@@ -337,7 +344,8 @@ MINIMUM_WIDTH = 720.0
 def topology_svg(network: Network, most_rows: int | None = None) -> str:
     """Return a self-contained SVG of a network's fabrics, without fonts or scripts. It follows the reader's light or dark mode.
 
-    In a stripe with more than ``most_rows`` servers, identical servers share a row. If it is None, every server has its own row.
+    In a stripe (group of leaves) with more than ``most_rows`` servers, identical servers share a row. If it is None, every server has its
+    own row.
     """
     strokes = network_strokes(network)
     panels = [_panel(network, fabric, strokes[fabric.name], most_rows) for fabric in network.fabrics]
@@ -436,7 +444,10 @@ def _most_parallel(network: Network, fabric: Fabric) -> int:
 
 
 def _legend(network: Network, fabric: Fabric, strokes: dict[int, Stroke], wide: float) -> tuple[str, float]:
-    """Return (markup, height) of the legend of path colors (name and community), in as many lines as needed."""
+    """Return (markup, height) of the legend of path colors (classes of uplinks), with the name and community of each.
+
+    The legend has as many lines as it needs for the width ``wide``. ``strokes`` has the drawing style of each color.
+    """
     if not fabric.colors:
         spread = any(switch.fabric == fabric.name and switch.role == "spine" for switch in network.switches)
         mode = fabric.load_balancing.mode

@@ -119,7 +119,12 @@ def _group_of(graph: Graph, numbers: _Numbers) -> list[dict[int, tuple[int, ...]
 
 @dataclass
 class _Writing:
-    """The writer of one rank's file."""
+    """The writer of one rank's file.
+
+    - ``before``: for each operation, the operations that it waits for.
+    - ``group_of``: for each communication, the ranks of each rank's group.
+    - ``numbers``: the numbers of process groups, shared by all files.
+    """
 
     graph: Graph
     before: list[tuple[int, ...]]

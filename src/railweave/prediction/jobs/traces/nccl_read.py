@@ -107,10 +107,10 @@ def _lines(path: Path) -> list[str]:
 
 
 def _member(init: re.Match[str], unnamed: dict[tuple[str, str, int], int]) -> Member:
-    """Return the communicator member that a log line announces.
+    """Return the communicator member that a log line announces. ``init`` is the parsed line.
 
-    NCCL up to 2.14 logs no communicator names. Such a communicator is identified by its size and by the number of
-    earlier communicators of that size in its process. ``unnamed`` has these numbers.
+    NCCL up to 2.14 logs no communicator names. Such a communicator is identified by its size and by the number of earlier communicators of
+    that size in its process. ``unnamed`` has these numbers and is updated.
     """
     ranks = int(init["ranks"])
     name, turn = init["id"] or "", 0

@@ -41,8 +41,8 @@ class Classes:
 def classes_of(trace: Trace, slots: Slots) -> Classes:
     """Return the division of ranks into classes. The ranks of a class have the same nodes, and their partners are of the same classes.
 
-    There are as few classes as possible. The first division is by the nodes of each rank. Then each class whose ranks communicate
-    with different classes is split, until there is no such class.
+    ``slots`` has the partners of each rank. There are as few classes as possible. The first division is by the nodes of each rank. Then
+    each class whose ranks communicate with different classes is split, until there is no such class.
     """
     class_of = _numbered([_own(trace, slots, rank) for rank in range(len(trace.ranks))])
     place = [{slot: number for number, slot in enumerate(rank_slots)} for rank_slots in slots.slots]
@@ -177,9 +177,9 @@ Key = tuple[str, int, int, int]
 - ``sent``: the group of partners, and the number of the communication among them.
 """
 MOST_ENDS = 12
-"""The largest number of final operations into which a node may be converted.
+"""The largest number of final operations of a node for which the operations of a later node wait one by one.
 
-The operations of a later node wait for all of them. If there are more, one added operation joins them.
+If a node has more, one added operation joins them, and the later node waits for this operation.
 """
 
 

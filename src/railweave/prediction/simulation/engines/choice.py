@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from railweave.prediction.simulation.model.wiring import Wiring
 
 MOST_PACKET_HOPS = 200_000_000
-"""The largest number of packet hops for which ``auto`` uses packets.
+"""The largest number of packet hops (links that packets cross, added up) for which ``auto`` uses the packet engine.
 
 Above it, a packet run would take about half a minute or longer.
 """

@@ -52,7 +52,11 @@ def interval_ps(wiring: Wiring, traffic: Traffic) -> int:
 class PacketCounts:
     """The counters of a finished run, and the tables made from these counters.
 
-    ``own_pairs`` is the number of queue pairs of the job. In arrays by queue pair, they come before those of the background.
+    - ``own_pairs``: the number of queue pairs of the job. In arrays by queue pair, they come before those of the background.
+    - ``arrivals``: the time in ps at which each message arrived. ``sent_bytes``: the bytes that each port sent.
+    - ``ports``, ``raw``: counters by port, and time series, of the packet engine; None if there are none. ``counted_ps`` is the time up to
+      which the counters count.
+    - ``time_ps``: the time of the collective. ``every_ps``: the interval of the time series.
     """
 
     wiring: Wiring

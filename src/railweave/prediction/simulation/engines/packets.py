@@ -96,10 +96,11 @@ def _credits(
     place: NDArray[np.int64],
     looks: NDArray[np.uint64],
 ) -> NDArray[np.int64] | None:
-    """Return ``Rounds.credits``. Return None if the credit messages of a connection do not all follow its data in the same way.
+    """Return ``Rounds.credits``: for each credit message (report of a free buffer), its number and the data message that it waits for.
 
-    ``first`` has the first part of each message, and ``place`` the position of each message on its connection. ``looks`` is the result
-    of ``_looks``.
+    Return None if the credit messages of a connection do not all follow its data in the same way. ``first`` has the first part of each
+    message, ``order`` the data messages sorted by connection, and ``place`` the position of each message on its connection. ``looks`` is
+    the result of ``_looks``.
     """
     credit_messages = np.flatnonzero(program.credit[program.connection])
     if not len(credit_messages):

@@ -21,9 +21,13 @@ if TYPE_CHECKING:
 class Traffic:
     """The messages of a run, as arrays in the engines' form (``_sim.pyi``). Addresses are numbered as in ``model.addresses``.
 
+    - ``pairs``: for each queue pair, a row of source host, destination host, address of its data and address of its acknowledgements.
+    - ``messages``: rows of queue pair, bytes, delay in ps and RDMA verb.
     - ``data``: for each queue pair, True if it carries data, and False if it carries a receiver's reports of free buffers (credit).
-    - ``after_of``: for each message, the index of the list in ``after`` with the messages that it waits for. None means
-      that message m waits for list m.
+    - ``after_of``: for each message, the index of the list in ``after`` with the messages that it waits for. None means that message m
+      waits for list m.
+    - ``limits``: for each queue pair, a row of the payload of a full packet and the highest rate in Mb/s; 0 means the default. None means
+      no limits.
     """
 
     pairs: NDArray[np.uint32]

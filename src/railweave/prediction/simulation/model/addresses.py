@@ -1,7 +1,7 @@
 """The numbered addresses of NICs, and the addresses that a queue pair uses.
 
-Queue pair i of a connection uses address i mod P of the source NIC, where P is the number of the NIC's addresses. At the
-destination, the queue pair uses the address with the same path color, as in ``analysis.routing.paths``.
+Queue pair i of a connection uses address i mod P of the source NIC, where P is the number of the NIC's addresses. At the destination, the
+queue pair uses the address with the same path color (class of uplinks), as in ``analysis.routing.paths``.
 """
 
 from __future__ import annotations
@@ -39,7 +39,8 @@ class Addresses:
     - ``owner``: the host of each address.
     - ``prefix``: the subnet of each address, as an index in ``Routes.prefixes``.
     - ``places``: a row for each host with its addresses in order, filled up with -1.
-    - ``color``: a row for each host with its address for each path color.
+    - ``color``: a row for each host with its address for each path color (class of uplinks); -1 for none.
+    - ``color_of``: for each address, the column of its path color in ``color``.
     """
 
     text: tuple[str, ...]
@@ -64,7 +65,7 @@ class Addresses:
 
     @cached_property
     def paths(self) -> int:
-        """The largest number of addresses of any host. Hosts have one address for each path color."""
+        """The largest number of addresses of any host. Hosts have one address for each path color (class of uplinks)."""
         return int((self.places != NONE).sum(axis=1).max())
 
     @cached_property
@@ -106,8 +107,9 @@ class Addresses:
     ) -> NDArray[np.uint32]:
         """Return the rows of ``pairs`` for NICs whose ports are merged into one device.
 
-        ``lanes`` is the result of the method ``lanes``. Queue pair q uses port q mod ``ports``, and path color q div
-        ``ports`` on that port. If the port cannot be used, the queue pair uses another port with the same path color.
+        ``src`` and ``dst`` have any port of each NIC, ``qp`` the number of each queue pair within its connection, and ``lanes`` the result
+        of the method ``lanes``. Queue pair q uses port q mod ``ports``, and path color (class of uplinks) q div ``ports`` on that port. If
+        the port cannot be used, the queue pair uses another port with the same path color.
         """
         color, lane = np.divmod(qp, np.uint32(ports))
         planes, count = lanes

@@ -118,7 +118,7 @@ UNLIMITED = "128"
 
 
 def share_of_free(index: int) -> str:
-    """Return the alpha of a dynamic threshold in the engine's format."""
+    """Return the alpha of a dynamic threshold in the engine's format, such as ``0.5``. The threshold is given by its index: 7 means alpha 1."""
     return f"{alpha(index):.10f}".rstrip("0").rstrip(".")
 
 

@@ -63,7 +63,7 @@ class Override:
     """The load balancing settings of a run, which replace those of the fabric file.
 
     - ``code``: the engine's number of the mode; None means that each switch uses its own mode.
-    - ``joined``: True if traffic of a path color may use the uplinks of all colors.
+    - ``joined``: True if traffic of a path color (class of uplinks) may use the uplinks of all colors.
     - ``knobs``: engine parameters, as (name, value).
     """
 
@@ -75,7 +75,7 @@ class Override:
 def override(text: str | None, colored: bool) -> Override:
     """Return the load balancing that a text of the form ``MODE[:knob=value,…]`` requests. None changes nothing.
 
-    ``colored`` is True if the fabric has path colors. Raises ``InputError`` for an unknown mode or a knob without a
+    ``colored`` is True if the fabric has path colors (classes of uplinks). Raises ``InputError`` for an unknown mode or a knob without a
     value. The engine checks the values of knobs (parameters of the mode).
     """
     if text is None:
@@ -242,7 +242,10 @@ FAULTS_NOTE = (
 
 
 class Arguments(TypedDict):
-    """The arguments of ``PacketEngine``, except messages. ``PacketEngine`` documents their meaning."""
+    """The arguments of ``PacketEngine``, except messages: nodes, cables, forwarding tables, queue pairs, faults, parameters and ports without PFC or ECN.
+
+    ``PacketEngine`` documents the form of each.
+    """
 
     kinds: NDArray[np.uint8]
     cables: NDArray[np.uint64]
@@ -273,7 +276,9 @@ class FlowArguments(Arguments):
 class PacketFabric:
     """A network in the engines' form: its numbers, routes and parameters.
 
-    - ``balance``, ``repairs``, ``joined``: see ``tables.Forwarding``.
+    - ``balance``: the load balancing mode of each switch. ``repairs``: True for each switch with fast reroute.
+    - ``joined``: rows of prefixes that are forwarded like a single prefix. None means that each prefix has its own route.
+    - ``dcqcn``: the name of the DCQCN parameter set; None if NICs do not use DCQCN.
     - ``profiles``: parameter sets of switches.
     - ``profile``: for each node, the index of its set in ``profiles``. The values of hosts are not used.
     - ``without_pfc``, ``without_ecn``: the ports that do not send pauses, and the ports that do not mark packets.

@@ -276,7 +276,10 @@ def _outages(target: FaultTarget) -> Iterable[Outage]:
 
 
 def _changes(wiring: Wiring, target: FaultTarget, data_class: int) -> list[Change]:
-    """Return the changes that a fault causes, except those that take links and nodes down or up."""
+    """Return the changes that a fault causes, except those that take links and nodes down or up.
+
+    ``data_class`` is the class that a pause storm stops.
+    """
     fault = target.fault
     changes: list[Change] = []
     for link in target.links:

@@ -39,10 +39,10 @@ UNDER_WAY_NOTE = (
 
 
 def usable(fabric: PacketFabric, timeline: Timeline, until_ps: int = 0) -> Way | None:
-    """Return a function that determines which ports can send to which other ports. Return None if every NIC has one port.
+    """Return a function that takes sending and receiving ports and tells which pairs can be used (see ``addresses.Way``).
 
-    A port that loses its path before ``until_ps`` counts as unusable, even if the path returns. If two NICs have no
-    usable port in common, queue pairs wait for the ports that regain a path first, so these ports count as usable.
+    Return None if every NIC has one port. A port that loses its path before ``until_ps`` counts as unusable, even if the path returns. If
+    two NICs have no usable port in common, queue pairs wait for the ports that regain a path first, so these ports count as usable.
     """
     if fabric.addresses.ports.shape[1] == 1:
         return None
@@ -115,16 +115,16 @@ def check_planes(fabric: PacketFabric, pairs: NDArray[np.uint32]) -> None:
 
 
 def _way_at(fabric: PacketFabric, timeline: Timeline, moment: int) -> Way:
-    """Return a function that determines which ports can send to which other ports at the time ``moment``, in ps."""
+    """Return a function that takes sending and receiving ports and tells which pairs can be used at the time ``moment``, in ps."""
     tables = [table for table in timeline.tables if table.at_ps <= moment]
     last = tables[-1] if tables else Tables(0, fabric.routes, frozenset())
     return _way(fabric, _up(fabric, timeline, moment, heals=True), [last])
 
 
 def _way(fabric: PacketFabric, up: NDArray[np.bool_], tables: Sequence[Tables]) -> Way:
-    """Return a function that determines which ports can send to which other ports.
+    """Return a function that takes sending and receiving ports and tells which pairs can be used.
 
-    A port can send to another if both hosts are ``up`` and all of ``tables`` have a path between them.
+    A pair can be used if both hosts (NIC ports) are ``up`` and all of ``tables`` have a path between them.
     """
     addresses = fabric.addresses
     reached = np.logical_and.reduce([_reached(fabric, table.routes) for table in tables])

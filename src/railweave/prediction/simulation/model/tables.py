@@ -77,10 +77,9 @@ class Forwarding:
     def _of(
         self, row: int, name: str, routes: Routes, known: NDArray[np.int32], gone: Collection[str]
     ) -> NDArray[np.uint32]:
-        """Return the row of one switch for sets of next-hop groups. Each set becomes one group with the links of all its groups.
+        """Return the row of switch ``name`` for sets of next-hop groups. Each set becomes one group with the links of all its groups.
 
-        ``row`` is the number of the switch; ``known`` has rows with the groups of each set; ``gone`` has the links to
-        leave out.
+        ``row`` is the number of the switch; ``known`` has rows with the groups of each set; ``gone`` has the links to leave out.
         """
         entries = np.full(len(known), NO_GROUP, np.uint32)
         ports_of = self._wiring.ports_of(name)
@@ -109,9 +108,10 @@ class Forwarding:
 
 
 def joined_prefixes(network: Network, index: dict[str, int]) -> NDArray[np.int64]:
-    """Return a row for each server segment with the indexes of its prefixes, one per path color; -1 if the segment has fewer prefixes.
+    """Return a row for each server segment (a leaf port or VLAN with its servers) with the indexes of its prefixes.
 
-    ``index`` has the number of each prefix.
+    A segment has one prefix per path color (class of uplinks); -1 fills up the row of a segment with fewer prefixes. ``index`` has the
+    number of each prefix.
     """
     rows = [[index.get(subnet.routed_by, -1) for subnet in segment.subnets] for segment in network.segments]
     width = max(map(len, rows), default=1)

@@ -54,7 +54,8 @@ WIRING_NOTE = (
 class Wiring:
     """Nodes, cables and ports of a network.
 
-    - ``cables``: rows in the form of ``PacketEngine``. ``links`` has their names.
+    - ``kinds``: ``HOST`` (a NIC) or ``SWITCH`` for each node. NICs come first.
+    - ``cables``: rows of both nodes, rate in Mb/s and delay in ps. ``links`` has the names of the cables.
     - ``first_port``: the first port of each node. Ports are numbered across all nodes.
     - ``end_ports``: the ports at both ends of each cable.
     - ``port_cable``: the cable of each port.

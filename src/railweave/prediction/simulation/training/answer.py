@@ -168,7 +168,7 @@ class JobResult:
     unlike: str = ""
     """Conditions of the run that no published step has; empty if there are none."""
     checked: tuple[PacketCheck, ...] = ()
-    """The communications that were also run by packets; empty if this check was not requested."""
+    """The communications that were also run with the packet engine; empty if this check was not requested."""
     seeds_ps: tuple[int, ...] = ()
     """The time of a step in ps with each of several seeds. Empty if only one seed was run."""
     checkpoint: CheckpointCost | None = None
@@ -322,7 +322,7 @@ class JobResult:
 
     @property
     def packets_table(self) -> Table:
-        """The table of communications that were also run by packets, with a row for each of them."""
+        """The table of communications that were also run with the packet engine, with a row for each of them."""
         return Table(
             (
                 *COMMUNICATION,

@@ -1,4 +1,4 @@
-"""The loads of communications, simulated by flows: the load on each link, and the time without other traffic on the network.
+"""The loads of communications, simulated with the flow engine: the load on each link, and the time without other traffic on the network.
 
 Each process group becomes a job. All groups of a communication run at the same time.
 """
@@ -286,7 +286,7 @@ def _joined(parts: list[Traffic]) -> Traffic:
 def nccl_of(network: Network, settings: Mapping[str, str], job: Job, qps: int | None, colors: int) -> Parameters:
     """Return NCCL's parameters for a job: the parameters of the design, changed by ``qps`` (queue pairs) and ``settings``.
 
-    ``colors`` is the number of path colors.
+    ``colors`` is the number of path colors (classes of uplinks).
     """
     given = designed_variables(network, colors) | ({} if qps is None else {QUEUE_PAIRS: str(qps)})
     return parameters({**given, **settings}, job.library)

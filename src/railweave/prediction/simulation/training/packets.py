@@ -1,4 +1,4 @@
-"""The collectives of a step run by packets, for comparison with flows. All groups of a communication run at once."""
+"""The collectives of a step, run with the packet engine for comparison with the flow engine. All groups of a communication run at once."""
 
 from __future__ import annotations
 
@@ -42,10 +42,9 @@ ALIGN = 1 << 16
 
 @dataclass(frozen=True)
 class PacketCheck(JsonObject):
-    """A communication that was run by packets and by flows, for comparison.
+    """A communication that was run with the packet engine and with the flow engine, for comparison.
 
-    - ``size_bytes``: the size that was run. It is smaller than the communication's size if that size would need too
-      many packets.
+    - ``size_bytes``: the size that was run. It is smaller than the communication's size if that size would need too many packets.
     - ``marked``: the number of packets with ECN marks.
     - ``paused``: the number of PFC pauses.
     """
@@ -77,11 +76,11 @@ class PacketCheck(JsonObject):
 
     @property
     def longer(self) -> float:
-        """The extra time with packets, as a fraction of the time with flows."""
+        """The extra time with the packet engine, as a fraction of the time with the flow engine."""
         return self.packet_ps / self.flow_ps - 1
 
     def to_text(self) -> str:
-        """Return one line for people: the communication, its times with flows and packets, marks and pauses."""
+        """Return one line for people: the communication, its times with both engines (flow and packet), marks and pauses."""
         communication = self.communication
         cut = "" if self.size_bytes == communication.size_bytes else f" (of {communication.size_bytes:,})"
         return (
@@ -116,9 +115,10 @@ def key(communication: Communication) -> tuple[str, str, int]:
 def as_long_as_packets(
     graph: Graph, loads: Sequence[CarriedCommunication], checked: Sequence[PacketCheck]
 ) -> list[CarriedCommunication]:
-    """Return the loads of all communications. If packets took longer than flows for a communication with the same ``key``, the load is longer.
+    """Return the loads of all communications. If the packet engine took longer for a communication with the same ``key``, the load is longer.
 
-    ``checked`` has the results of packet runs. If packets were faster than flows, the load is unchanged.
+    ``loads`` has the results of the flow engine, and ``checked`` those of the packet engine. If the packet engine was faster, the load is
+    unchanged.
     """
     longer = {key(check.communication): max(1 + check.longer, 1.0) for check in checked if check.complete}
     return [
@@ -137,10 +137,10 @@ def check_packets(
     progress: Callable[[str], None],
     most_hops: int = MOST_PACKET_HOPS,
 ) -> list[PacketCheck]:
-    """Run communications by packets and by flows, and return the results. ``wanted`` is the result of ``slowest``.
+    """Run communications with the packet engine and the flow engine, and return the results. ``wanted`` is the result of ``slowest``.
 
-    If packets would cross more than ``most_hops`` links, both engines run fewer bytes. Raises the errors of
-    ``run_packets`` and ``run_flows``.
+    If packets would cross more than ``most_hops`` links, both engines run fewer bytes. Raises the errors of ``run_packets`` and
+    ``run_flows``.
     """
     checks: list[PacketCheck] = []
     for communication, known in wanted:

@@ -67,7 +67,8 @@ def taken(
 ) -> NDArray[np.float64]:
     """Return, for each port, the share of its rate that background traffic uses, at most 1.
 
-    Raises ``InputError`` if ports do not exist, or do not reach their targets.
+    ``wanted`` describes the background traffic, ``timeline`` has the faults, and ``settings`` are engine parameters. Raises ``InputError``
+    if ports do not exist, or do not reach their targets.
     """
     pairs_of = ends(fabric.wiring, wanted)
     sources = np.repeat(np.array([src for src, _ in pairs_of], np.uint32), wanted.qps)
@@ -130,8 +131,7 @@ class StorageUse:
         """Return the cost of the job's checkpoint with no other job on the network. Return None if the job writes no checkpoint.
 
         ``known`` has the loads of the job's communications, and ``step_ps`` is the time of a step without a checkpoint. Raises the errors
-        of
-        ``stores_of`` and ``stored``.
+        of ``stores_of`` and ``stored``.
         """
         wanted = self.read.jobs[self.number].checkpoint
         if wanted is None:

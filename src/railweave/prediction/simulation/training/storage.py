@@ -129,11 +129,12 @@ def stores_of(
     """Return the connection of a job with the storage that it names.
 
     - ``whole``: the network with all its fabrics.
+    - ``placed``: the job, placed on the network.
     - ``wanted``: the storage settings of the job file.
+    - ``lb``: the load balancing of switches, in place of the designed load balancing.
     - ``tell``: a function that makes an error from a field of the job file, a description and a fix.
 
-    Raises ``InputError``, with the line, if the storage does not exist, or if no fabric connects the storage with the
-    job.
+    Raises ``InputError``, with the line, if the storage does not exist, or if no fabric connects the storage with the job.
     """
     try:
         names = ordered({server.name: "" for server in whole.servers}, wanted.storage)
@@ -172,7 +173,7 @@ def stores_of(
 
 
 def _fabric(network: Network, lb: str | None) -> PacketFabric:
-    """Return a fabric on which no job runs, in the engines' form."""
+    """Return a fabric on which no job runs, in the engines' form. ``lb`` is the load balancing of switches in place of the designed one."""
     plane = ControlPlane([device_config(network, switch.name) for switch in network.switches], network.absent)
     return packet_fabric(present(network), plane.configs, plane.routes(), lb)
 

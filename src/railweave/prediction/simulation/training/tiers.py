@@ -91,7 +91,10 @@ class StepTraffic:
         return tiers
 
     def links(self, most: int | None = None) -> list[dict[str, Any]]:
-        """Return a dict of columns for each link and direction that carries traffic, the busiest first; at most ``most`` of them."""
+        """Return a dict for each link and direction that carries traffic, the busiest first; at most ``most`` of them.
+
+        The keys are ``link``, ``from`` (the device that sends), ``tier``, ``bytes`` and ``busy`` (the fraction of a step).
+        """
         order = np.argsort(-self.busy, kind="stable")[: int((self.ports > 0).sum())]
         return [
             {

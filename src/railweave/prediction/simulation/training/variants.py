@@ -81,9 +81,9 @@ def oversubscribed(network: Network, text: str) -> dict[str, str]:
 def on_leaves(network: Network, text: str) -> dict[str, str]:
     """Return the changes of the fabric file, value by field, that connect each server's NICs to a given number of leaves in its stripe.
 
-    ``text`` is this number. The stripe keeps its total number of uplinks. With as many leaves as rails, the fabric is rail-optimised;
-    with 1 leaf, all NICs of a server are on the same leaf. Raises ``InputError`` if the NICs of a server or the uplinks of a
-    stripe cannot be divided evenly over the leaves.
+    ``text`` is this number. A stripe is a group of leaves with its servers. It keeps its total number of uplinks. With as many leaves as
+    rails, the fabric is rail-optimised; with 1 leaf, all NICs of a server are on the same leaf. Raises ``InputError`` if the NICs of a
+    server or the uplinks of a stripe cannot be divided evenly over the leaves.
     """
     leaves = Counter(switch.stripe for switch in network.switches if switch.role == "leaf")
     now = max(leaves.values(), default=0)
@@ -110,7 +110,7 @@ def on_leaves(network: Network, text: str) -> dict[str, str]:
 
 
 def _colors(network: Network, uplinks: int) -> dict[str, str]:
-    """Return the change of the fabric file to fewer path colors if their number does not divide ``uplinks``, else {}.
+    """Return the change of the fabric file to fewer path colors (classes of uplinks) if their number does not divide ``uplinks``, else {}.
 
     ``uplinks`` is the number of uplinks of a leaf.
     """

@@ -136,7 +136,7 @@ _NOT_READ = {
     "ars port-profile": [Command("load-future-weight <1-16>", "ansible sonic_ars")],
     "ars object": [Command("mode <fixed|flowlet-random|packet-random>", "ansible sonic_ars (options)")],
 }
-"""Commands that no statement table describes, by the mode in which they are entered. railweave does not understand them when it reads."""
+"""Commands that no statement table describes, by the mode in which they are entered. railweave's reader does not understand them."""
 for _mode, _commands in _NOT_READ.items():
     GRAMMAR[_mode] += _commands
 

@@ -98,9 +98,9 @@ def balancing_config_of(balancing: Balancing) -> BalancingConfig:
 
 
 def in_use(balancing: Balancing, objects: Collection[str | None], profiles: Collection[str]) -> Balancing:
-    """Return the load balancing with only the ARS objects in ``objects`` and the port profiles in ``profiles``.
+    """Return the load balancing with only the ARS (adaptive routing) objects in ``objects`` and the port profiles in ``profiles``.
 
-    The caller passes those that a route-map or a port uses. If none of the objects (or none of the port profiles) is used, all of them
+    The caller passes the names that a route-map or a port uses. If none of the objects (or none of the port profiles) is used, all of them
     are kept.
     """
     named = {name: ars for name, ars in balancing.objects.items() if name in objects}
@@ -109,7 +109,7 @@ def in_use(balancing: Balancing, objects: Collection[str | None], profiles: Coll
 
 
 def unrepresented_ars(balancing: Balancing, sections: Iterable[Section]) -> Iterator[Section]:
-    """Yield the lines of ARS objects and port profiles that ``DeviceConfig`` cannot represent.
+    """Yield the lines of ARS (adaptive routing) objects and port profiles that ``DeviceConfig`` cannot represent.
 
     ``DeviceConfig`` has one value for all objects. These lines set a different value in one of them.
     """

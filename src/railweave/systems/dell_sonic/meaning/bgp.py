@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 def policies_of(config: DeviceConfig, shared_by: str | None) -> Iterator[Policies]:
     """Yield the policies of a device: of the fabric, of the overlay, and of each direction towards a tenant's external routers.
 
-    ``shared_by`` is the ARS object for adaptive routing of the fabric's routes. If it is None, a hash distributes traffic.
+    ``shared_by`` is the name of the object for adaptive routing of the fabric's routes. If it is None, a hash distributes traffic.
     """
     if config.bgp is None:
         return

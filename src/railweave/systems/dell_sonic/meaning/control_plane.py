@@ -126,8 +126,8 @@ def _ordered(entries: Iterable[Entry]) -> list[Entry]:
 def _filters(sections: Iterable[Section], open_lists: Collection[Key], links: Collection[str]) -> Iterator[Section]:
     """Yield the lines that apply access lists which may drop forwarded packets.
 
-    On a port in ``links`` (a link to a switch or router), every such line is yielded. On other ports, it is yielded only for lists outside
-    ``open_lists``, whose last entry permits all other packets.
+    On a port in ``links`` (a link to a switch or router), every such line is yielded. On other ports, a line is left out if its list is in
+    ``open_lists``: the last entry of these lists permits all other packets.
     """
     for line in select(sections, "interface <name...>", "ip|ipv6 access-group <list> *"):
         key = FAMILY.read(line.line.split()[0]), line["list"]
@@ -165,7 +165,7 @@ def _rules(
 ) -> tuple[tuple[ControlRule, ...], tuple[Sources, ...]]:
     """Return (rules, their sources) that access lists contain. ``designed`` has the rules that railweave would design.
 
-    The Python identities (``id``) of understood lines are added to ``understood``.
+    ``lists`` has the entries of each list. The Python ``id`` of every understood line is added to ``understood``.
     """
     gone = {rule.name for family in FAMILIES for rule in designed.together(family)}
     more: list[ControlRule] = []

@@ -41,8 +41,7 @@ def management_of(system: System, ports: Iterable[Lines], *, protected: bool) ->
     """Return the management settings that the values of statements describe. A limit that no statement sets has its default.
 
     Login servers that no login uses are left out. ``ports`` are the settings of interfaces. ``protected`` is True if an access list
-    protects
-    the switch.
+    protects the switch.
     """
     servers = system.asked is not None and (system.tacacs or system.radius)
     aaa = Aaa(system.tacacs, system.radius) if servers else None

@@ -45,7 +45,7 @@ def splits_of(config: DeviceConfig) -> Splits:
 
 
 def shared_of(config: DeviceConfig) -> Shared:
-    """Return the settings that all interfaces share: the gateways' MAC address (the same for all), its address families, and the spanning tree.
+    """Return the settings that all interfaces share: the MAC address of all gateways, the gateways' address families, and the spanning tree.
 
     The spanning tree is on only to detect bridges.
     """
@@ -168,9 +168,9 @@ def _advertised(gateway: Gateway) -> Advertised | None:
 
 
 def _tunnels(config: DeviceConfig, names: Mapping[str, str]) -> dict[str, Tunnel]:
-    """Return the VXLAN tunnel between leaves, by name. It maps the VNI of each tenant to a VLAN and a VRF, and of each layer-2 network to a VLAN.
+    """Return the VXLAN tunnel between leaves, by name. It maps tenants' VNIs to VLANs and VRFs, and the VNIs of layer-2 networks to VLANs.
 
-    ``names`` are the names of VRFs on the switch, by tenant.
+    ``names`` are the names of VRFs on the switch, by tenant. The result is empty if the switch has no tunnel.
     """
     if config.overlay is None or not config.vrfs or not config.overlay.endpoints:
         return {}

@@ -131,7 +131,7 @@ def _model(config: DeviceConfig, qos: QosConfig) -> SwitchModel | None:
 def _pool(config: DeviceConfig, qos: QosConfig) -> int | None:
     """Return the headroom of the buffer pool in bytes, or None if there are no lossless classes.
 
-    ``buffer init lossless`` sets the other values of the pool.
+    The command ``buffer init lossless`` sets the other values of the pool.
     """
     model = _model(config, qos)
     if model is None:
@@ -453,9 +453,9 @@ def unrepresented(
 
 
 _PLAIN = ("buffer ", "priority-flow-control ", "ip load-share hash ")
-"""The beginnings of statements of which railweave prints every line that ``DeviceConfig`` represents, in exactly the same words.
+"""The first words of statements that railweave prints in exactly the same words if ``DeviceConfig`` can represent them.
 
-So a line that railweave would not print is not represented.
+So a line that railweave would not print cannot be represented.
 """
 
 
@@ -464,9 +464,8 @@ def _unrepresented_entries(
 ) -> Iterator[Section]:
     """Yield the map entries that ``DeviceConfig`` cannot represent, because its maps give their packets a different queue, group or priority.
 
-    In the configuration text, a traffic class may have any number. In ``DeviceConfig``, it has the number of its queue. ``expected`` has
-    the
-    maps that railweave would print for ``config``.
+    In the configuration text, a traffic class may have any number. In ``DeviceConfig``, it has the number of its queue. ``lines`` are the
+    settings of ports by name. ``expected`` has the maps that railweave would print for ``config``.
     """
     at_ports = [lines[port.name].qos for port in config.interfaces]
     queues, classes = _targets(qos, at_ports, "tc-queue"), {*_targets(qos, at_ports, "dscp-tc").values()}

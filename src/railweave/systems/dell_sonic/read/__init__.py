@@ -67,7 +67,7 @@ def _spelled(name: str) -> str:
 
 
 def _names(words: str) -> Iterator[str]:
-    """Yield the name of each interface in a section header, such as ``Eth 1/1-1/4``."""
+    """Yield the name of each interface in the words after ``interface`` in a section header, such as ``Eth1/1`` or ``range Eth 1/1-1/4``."""
     if not words.startswith("range "):
         name = interface(words)
         if name:
@@ -80,7 +80,7 @@ def _names(words: str) -> Iterator[str]:
 
 
 def _range(kind: str, part: str) -> Iterator[str]:
-    """Yield the interface names in a range: ``Eth 1/1-1/4`` gives four names."""
+    """Yield the interface names in a range: the kind ``Eth`` and the part ``1/1-1/4`` give four names."""
     first, dash, last = part.partition("-")
     last = re.sub(r"^[A-Za-z]+", "", last) if dash else first
     stem, slash, low = first.rpartition("/")

@@ -95,7 +95,8 @@ def splits(broken_out: Mapping[str, Split], ports: Iterable[Lines], model_name: 
 def interface(port: Lines, parts: Iterable[Lines], sessions: Sessions, pauses: bool) -> Interface:
     """Return a port, with its tagged subinterfaces if it has any.
 
-    ``parts`` are the settings of the subinterfaces. ``pauses`` is True if the port uses PFC.
+    ``parts`` are the settings of the subinterfaces, and ``sessions`` the interfaces with BGP sessions. ``pauses`` is True if the port uses
+    PFC.
     """
     tagged: list[Lines | None] = [sub for sub in parts if sub.name in sessions.outside or sub.vrf]
     return with_parts(_part(port, part, sessions, pauses) for part in tagged or [None])[0]
@@ -156,7 +157,7 @@ def gateways(
 ) -> tuple[Gateway, ...]:
     """Return the gateways of VLANs, then the gateways of ports. VLANs in ``transit`` exist only for VNIs and are left out.
 
-    A VLAN interface without any settings is not a gateway; it only creates the VLAN.
+    ``shared`` has the settings that all interfaces share. A VLAN interface without any settings is not a gateway; it only creates the VLAN.
     """
     vlans = {vlan.number[0]: vlan for vlan in interfaces.vlans.values() if not vlan.shut and vlan != Lines(vlan.name)}
     routed = {port.name for port in ports if port.kind == "server" and port.vlan is None}

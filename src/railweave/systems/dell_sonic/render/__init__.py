@@ -60,10 +60,9 @@ def tree(config: model.DeviceConfig) -> list[Section]:
 
 
 def prepare(config: model.DeviceConfig) -> list[Section]:
-    """Return the commands of ``prepare.cli``.
+    """Return the commands of ``prepare.cli``: the naming of ports, and the buffers of lossless classes.
 
-    They are the command that sets the naming of ports, which takes effect in the next session, and the commands for lossless
-    buffers, which restart the switch.
+    The naming takes effect in the next session. The command for lossless buffers restarts the switch.
     """
     return [line("interface-naming standard"), *QOS.printed(preparation_of(config))]
 

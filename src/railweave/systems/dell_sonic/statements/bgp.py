@@ -48,7 +48,12 @@ class Peer(bgp.Peer):
 
 @dataclass(frozen=True)
 class Router:
-    """A BGP instance. The class ``Router`` of FRR explains ``relaxed`` and an empty ``vrf``."""
+    """A BGP instance. ``vrf`` is empty for the default VRF.
+
+    - ``relaxed``: True if equal-cost paths may go through different AS numbers.
+    - ``unicast``: the settings of each address family. ``evpn``: the settings of EVPN.
+    - ``peers``: the peer groups and the neighbors.
+    """
 
     asn: int = 0
     vrf: str = ""

@@ -30,6 +30,8 @@ class Entry:
     - ``protocol``: the protocol of other packets.
     - ``sender``, ``sent``: the source prefix and source ports of the packets.
     - ``target``, ``received``: the destination prefix and destination ports of the packets.
+    - ``established``: True if it matches only packets of established TCP connections.
+    - ``section``: the line of the configuration text that has the entry; None if it was not read.
     """
 
     verdict: str
@@ -55,7 +57,7 @@ class AccessList:
 
 @dataclass(frozen=True, slots=True)
 class Use:
-    """A statement that applies an access list to packets for the switch itself."""
+    """A statement that applies the access list ``name`` to packets for the switch itself. ``section`` is its line; None if it was not read."""
 
     family: Family
     name: str

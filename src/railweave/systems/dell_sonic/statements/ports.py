@@ -64,11 +64,15 @@ class Lines:
     """The settings of an interface, as its statements give them.
 
     - ``speed``: the speed in Gb/s.
+    - ``training``: True if link training is on. ``shut``: True if the interface is shut down.
     - ``floods``: the storm-control limits in kb/s, by kind of traffic.
     - ``guarded``: True if BPDU guard is on.
+    - ``tag``: the VLAN tag of a subinterface.
     - ``unicast``, ``shared``: the addresses of this interface only, and the gateway addresses that every leaf has.
+    - ``advertised``: the router advertisements.
     - ``filters``: the names of access lists, by address family.
     - ``vlan``, ``trunks``: the untagged VLAN, and the tagged VLANs.
+    - ``section``: the section of the configuration text that has these statements; None if it was not read.
     """
 
     name: str
@@ -135,7 +139,7 @@ class Tunnel:
 
 @dataclass(frozen=True, slots=True)
 class Interfaces:
-    """The interfaces of each kind, by name."""
+    """The interfaces of each kind, by name. ``ports`` also has the subinterfaces of ports, and ``channels`` are port channels."""
 
     loopbacks: dict[str, Lines] = field(default_factory=dict[str, Lines])
     vlans: dict[str, Lines] = field(default_factory=dict[str, Lines])
@@ -167,7 +171,8 @@ def _without(name: str, kind: str) -> str:
 def _named(kind: str, form: str, shown_as: str, defines: str = "") -> Codec:
     """Return the codec (conversion from and to text) for an interface that a statement gives by its number. The value is the whole name.
 
-    ``kind`` is the name without the number, and ``form`` the pattern of the number.
+    ``kind`` is the name without the number, and ``form`` the pattern of the number. ``shown_as`` is the text that people see in place of
+    the number, and ``defines`` the kind of name that the statement defines.
     """
     return Codec(
         form, f"{kind}{{}}".format, partial(_without, kind=kind), word=form, shown_as=shown_as, defines=defines

@@ -31,7 +31,7 @@ KINDS = ("dscp-tc", "tc-queue", "tc-pg", "pfc-priority-queue")
 class Wred:
     """A WRED policy: the thresholds ``low`` and ``high`` for green packets in kilobytes, and the ``probability`` at ``high`` in percent.
 
-    ``marks`` names the packets that ECN marks.
+    ``marks`` is ``green`` or ``all`` if ECN marks these packets, and empty if it marks none.
     """
 
     low: int | None = None
@@ -99,6 +99,9 @@ class BufferProfile:
 class Qos:
     """The QoS objects to which ports refer, by name, and the settings of the switch.
 
+    - ``marking``, ``schedulers``, ``profiles``: WRED policies, scheduler policies, and lossless buffer profiles.
+    - ``dscp_tc``, ``tc_queue``, ``tc_pg``, ``pfc_priority_queue``: maps, such as from a traffic class (tc) to a priority group (pg).
+    - ``lossless_buffers``: True if lossless buffers are initialized.
     - ``poll``: the polling interval of the PFC watchdog in milliseconds.
     - ``headroom``: the headroom of the buffer pool in bytes.
     """
@@ -137,7 +140,10 @@ class QueueMarking:
 class PortQos:
     """The QoS of a port: names of the QoS objects that it uses, PFC priorities that it pauses, and settings of the PFC watchdog.
 
-    ``detect`` and ``restore`` are times in milliseconds. ``buffers`` has the buffer profile of each priority group.
+    - ``marking``: the WRED policy of each queue.
+    - ``action``, ``detect``, ``restore``: the watchdog's action, and its times in milliseconds.
+    - ``buffers``: the buffer profile of each priority group.
+    - ``ars``: the port profile of adaptive routing.
     """
 
     marking: dict[int, QueueMarking] = field(default_factory=dict[int, QueueMarking])
@@ -263,8 +269,7 @@ def _map(kind: str, field_name: str, form: str, members: Codec) -> Row:
     """Return the row of a statement table for QoS maps of a kind.
 
     ``field_name`` is the field of ``Qos`` with these maps. ``form`` is the pattern of the lines below a map's header. ``members`` is the
-    codec
-    for the numbers in such a line.
+    codec (conversion from and to text) for the numbers in such a line.
     """
     entry = each(form, "entries", "guide", Entry, members=members, target=CLASS)
     return each(f"qos map {kind} <name>", field_name, "guide", Map, (entry,), by="name", name=defines(kind))

@@ -1,4 +1,4 @@
-"""Rules that find mistakes which AVD's schema does not detect: in free text, references, and numbers that belong together.
+"""Rules that find mistakes in free text, in references, and in numbers that belong together, because AVD's schema does not detect them.
 
 The ``why`` of a rule names its source, unless the rule follows from the meaning of the statements.
 """

@@ -28,9 +28,9 @@ def wanted(config: DeviceConfig) -> Macsec | None:
 
 
 def key_line(profile: Macsec) -> str:
-    """Return the line with the placeholder of the key, which is in clear text (type 0). EOS encrypts the key when it reads the line.
+    """Return the line with a placeholder for the key in clear text (type 0). EOS encrypts the key when it reads the line.
 
-    In ``avd.json``, the schema of AVD accepts only encrypted keys.
+    In ``avd.json``, the same line is in ``eos_cli``, because AVD's schema accepts only encrypted keys.
     """
     return f"key {profile.key_name} 0 {secret(profile.key)}"
 
