@@ -87,8 +87,8 @@ def _work(
 ) -> None:
     """Take batches of ``step`` names until no names are left, and call ``function`` for each name.
 
-    Write a dictionary of the results by index to ``file``, or the exception if an exception occurs. ``taken`` counts the names taken by
-    all workers.
+    Write a dictionary to ``file``: the result of each name, by its index in ``names``. If ``function`` raises an exception, write the
+    exception instead. ``taken`` counts the names that all workers have taken.
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent gets it too, and ends its workers
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
@@ -111,7 +111,10 @@ def _work(
 
 
 def _gathered(workers: Sequence[tuple[BaseProcess, BinaryIO]], count: int) -> list[Any]:
-    """Return the results of all workers, in order. Raise the exception of a worker that failed."""
+    """Return the results of all workers, in the order of the names. Raise the exception of a worker that failed.
+
+    Each worker is (process, file with its results). ``count`` is the number of names.
+    """
     results: dict[int, Any] = {}
     for process, file in workers:
         while process.is_alive():

@@ -162,8 +162,9 @@ def _other(role: Role, target: Target) -> Role:
 def _like(name: str, old: SwitchModel, target: Target) -> str:
     """Return the model ``name`` if it runs the target's system, or else the most similar model that runs the system.
 
-    A similar model has ports of the same speed, and preferably at least as many. If all such models have fewer ports,
-    the design reports the shortage later. Raises ``InputError`` if no model that runs the system has ports of this speed.
+    ``old`` has the properties of the model ``name``. A similar model has ports of the same speed, and preferably at least as many. If
+    all such models have fewer ports, the design reports the shortage later. Raises ``InputError`` if no model that runs the
+    system has ports of this speed.
     """
     if target.nos in old.systems:
         return name
@@ -260,7 +261,10 @@ def _outside(spec: Fabric, names: dict[str, dict[str, str]]) -> Fabric:
 
 
 def _names(before: Role, now: Role) -> dict[str, str]:
-    """Return a map of old to new port names, for the ports of every breakout mode. Ports without a counterpart are left out."""
+    """Return a map of old to new port names, for the ports of every breakout mode. Ports without a counterpart are left out.
+
+    ``before`` is the role with its old model and system, ``now`` the role with the new ones.
+    """
     known = catalog()
     old, new = known.switches[before.device], known.switches[now.device]
     offset = new.ports[0].first - old.ports[0].first

@@ -264,7 +264,7 @@ def _put_back(
 
 
 def _verify(plan: HostFile, skip: Collection[str]) -> None:
-    """Raise HostError if a planned route or rule is missing.
+    """Raise HostError if a planned route or rule is missing. The network devices in ``skip`` are not checked.
 
     The kernel drops some routes after they are added, for example if a link goes down.
     """

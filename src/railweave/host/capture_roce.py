@@ -221,7 +221,7 @@ def _sniffing(asked: Namespace, nic: Port, flag: str) -> Generator[None, None, N
 def capture(asked: Namespace, machine: Machine, nic: Port, say: Callable[[str], None]) -> int:
     """Capture until a limit or an interrupt, restore changed settings, print a summary of the packets, and return the exit code.
 
-    ``asked`` holds the command's arguments. ``say`` is called with lines about the progress.
+    ``asked`` holds the command's arguments. ``say`` is called with a line of text when the capture begins.
     """
     if asked.output is None:
         raise HostInputError("give -o FILE for the captured packets (or --prepare, --restore or --read)")

@@ -134,7 +134,10 @@ def back(changes: Changes, before: Kernel, now: Kernel) -> tuple[Command, ...]:
 
 
 def undone(plan: HostFile, kernel: Kernel, skip: Collection[str] = ()) -> list[Entry]:
-    """Return the planned routes and rules that are missing: the kernel has no entry with the same effect."""
+    """Return the planned routes and rules that are missing: the kernel has no entry with the same effect.
+
+    The network devices in ``skip`` are not checked.
+    """
     at = _by_place(kernel.entries)
     return [entry for dev, entry in plan.entries if dev not in skip and not any(r.does(entry) for r in at[entry.place])]
 

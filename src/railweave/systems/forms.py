@@ -89,7 +89,10 @@ class Document:
 class Form:
     """A statement form: the pattern of a line of a system's files.
 
-    ``sources`` are the pages or sections that show the form, by document.
+    - ``about``: the topic of the form.
+    - ``text``: the pattern, such as ``router bgp <number>``.
+    - ``sources``: the pages or sections that show the form, by document.
+    - ``look_for``: the effect that an operator should observe on the first switch; empty if there is nothing to observe.
     """
 
     about: str
@@ -226,9 +229,10 @@ class _Row(TypedDict, total=False):
 
 
 class _Group(_Row):
-    """A group of items in ``forms.yaml`` about the same topic.
+    """A group of items in ``forms.yaml`` about the same topic (``about``).
 
     - ``under``: the headers above the statements of the group. Each header gives a separate form.
+    - ``rows``: the items. An item without properties is only the text of its form.
     - ``table``: the name of a statement table in the system's package ``statements``. The statements that it prints also
       belong to the group.
     """

@@ -51,7 +51,7 @@ class Installation(Protocol):
     """The reason why an operator has to enter the commands by hand; empty if railweave can install the release itself."""
 
     def commands(self, image: Image) -> list[str]:
-        """Return the commands that an operator would enter: first those that install the release, then those that restart the device."""
+        """Return the commands that an operator would enter to install the release and then restart the device, in order."""
         ...
 
     async def boot(self, session: Session) -> str:

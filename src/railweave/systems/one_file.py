@@ -28,6 +28,8 @@ _RULES = LineRules(replaced=(), cut=(), emptied=(), defined=())
 class OneFile(Generic[T]):
     """The functions of the modules ``render`` and ``read`` for a system with one configuration file.
 
+    - ``nos``, ``file``: the names of the system and of the file.
+    - ``table``: the statement table, which describes all lines of the file.
     - ``value_of``: converts a configuration to the object that the statement table prints.
     - ``config_of``: converts this object back to a configuration.
     - ``missing``: returns findings about parts of a configuration that the commands cannot express.

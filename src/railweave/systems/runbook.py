@@ -43,7 +43,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """A check: the ``commands`` to enter, and their expected output as sentences (``points``) and as a table."""
+    """A check: the commands to enter on the switch, and their expected output.
+
+    The output is described by sentences (``points``) and by a table with the column titles ``header`` and the rows ``rows``.
+    """
 
     title: str
     commands: tuple[str, ...]

@@ -31,11 +31,12 @@ class Ask:
     - ``name``: the name of the answer; ``name?`` means that an error is an acceptable answer.
     - ``when``: the part of the configuration that the query is about, such as ``bgp``. The query is left out if the device
       does not have this part.
-    - ``each``: the objects for which the query is repeated. Empty means that it is sent once. ``route`` and ``vrf`` mean
-      once for each route or VRF. ``tables`` means once for each VRF and address family, and only if whole routing tables
-      are requested. ``counts`` means once for each address family of the default VRF, and only if they are not. Name and
-      command may contain ``{vrf}``, ``{prefix}`` and the other keys of ``_words``.
+    - ``each``: the objects for which the query is repeated. Empty means that it is sent once. ``route`` and ``vrf`` mean once for each
+      route or VRF. ``tables`` means once for each VRF and address family, if whole routing tables are requested. ``counts`` means once
+      for each address family of the default VRF, if no routing tables are requested. Name and command may contain ``{vrf}``,
+      ``{prefix}`` and the other keys of ``_words``.
     - ``by``: the key in the system's ``Forms``, which gives the format of the answer.
+    - ``revision``: the revision of the answer format to request by eAPI; None if the command has only one.
     """
 
     name: str

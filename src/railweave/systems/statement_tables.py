@@ -26,7 +26,10 @@ Lines in statement tables are left out.
 
 
 def undefined(root: list[Section], tables: Iterable[Statements[Any]], references: References) -> Iterator[Name]:
-    """Yield the names that lines of a configuration use, although no line defines them. ``root`` has all sections."""
+    """Yield the names that lines of a configuration use, although no line defines them. ``root`` has all sections.
+
+    ``tables`` are statement tables, which show the names in their lines. ``references`` has the patterns of all other lines with names.
+    """
     names = [name for table in tables for name in table.names(root)]
     known = {(name.kind, name.name) for name in names if not name.refers}
     used = [name for name in names if name.refers]
@@ -37,7 +40,7 @@ def undefined(root: list[Section], tables: Iterable[Statements[Any]], references
 
 
 def tables(nos: str) -> dict[str, Statements[Any]]:
-    """Return the statement tables of a system, by key: the objects of class ``Statements`` in its package.
+    """Return the statement tables of the system ``nos``, by key: the objects of class ``Statements`` in its package.
 
     A key is the module's name, a dot, and the table's name in that module, such as `qos.QOS`. For a table in the package
     ``statements`` itself, the key is only the table's name. The module is in the system's package ``statements``, or is this

@@ -123,7 +123,7 @@ def _own_pool(cuts: Sequence[NumberedPrefix], *, routed: bool) -> str:
 
 
 def _common(cuts: Sequence[NumberedPrefix]) -> ipaddress.IPv4Network | ipaddress.IPv6Network:
-    """Return the longest prefix that contains all the given prefixes and is shorter than each of them."""
+    """Return the longest prefix that contains all server prefixes (``cuts``) and is shorter than each of them."""
     nets = [ipaddress.ip_network(cut.prefix) for cut in cuts]
     supernet = nets[0].supernet()
     while not all(net.network_address in supernet for net in nets):
@@ -149,9 +149,10 @@ def _by_bits(
 
 
 def _factors(cuts: Sequence[NumberedPrefix]) -> tuple[int, ...] | None:
-    """Return, for each field, the amount that an increase of 1 in the field adds to the prefix.
+    """Return, for each field in ``FIELDS``, the amount that an increase of 1 in the field's number adds to a server prefix.
 
-    Return None if no such factors give all prefixes. A field with the same number in every prefix has the factor 0.
+    ``cuts`` are the server prefixes with their numbers. Return None if no such factors give all prefixes. A field with the same
+    number in every prefix has the factor 0.
     """
     factors: dict[int, int] = {}
     for _ in FIELDS:
@@ -211,10 +212,10 @@ def _bits(
 
 
 def _formula(cuts: Sequence[NumberedPrefix], factors: tuple[int, ...], six: bool, length: int) -> str | None:
-    """Return a formula that gives the prefixes, or None if there is no such formula.
+    """Return a formula that gives the server prefixes (``cuts``), or None if there is no such formula.
 
-    ``factors`` holds one factor per field, from ``_factors``. ``six`` is True for IPv6. Each group of the formula (one byte in
-    IPv4, 16 bits in IPv6) is a sum of fields.
+    ``factors`` holds one factor per field, from ``_factors``. ``six`` is True for IPv6. ``length`` is the prefix length. Each group of
+    the formula (one byte in IPv4, 16 bits in IPv6) is a sum of fields.
     """
     width, groups = (16, 8) if six else (8, 4)
     used: list[list[str]] = [[] for _ in range(groups)]

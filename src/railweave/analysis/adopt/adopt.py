@@ -144,7 +144,10 @@ def score(
 
 
 def nothing_of(name: str, read: DeviceConfig, trees: Mapping[str, ConfigTree] | None = None) -> Score:
-    """Return the score of a switch that is missing from the design: every statement of the switch counts as lost."""
+    """Return the score of a switch that is missing from the design: every statement of its saved configuration counts as lost.
+
+    ``read`` is the saved configuration, and ``trees`` its statements by file. Default: trees are made from ``read``.
+    """
     return Score(name, 0, 0, (), tuple(_all(trees if trees is not None else system(read.nos).trees(read))))
 
 
@@ -221,7 +224,7 @@ def _lines(nodes: Iterable[Node], above: str) -> Iterator[str]:
 
 
 def _renames(read: DeviceConfig, designed: DeviceConfig) -> dict[str, str]:
-    """Return a map from names in the saved configuration to the names in the design for the same objects.
+    """Return a map from names in the saved configuration (``read``) to the names in the design for the same objects.
 
     The objects are VLANs, BGP groups, policies, policy terms, prefix lists, AS lists and communities.
     """

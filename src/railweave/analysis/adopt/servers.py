@@ -124,6 +124,7 @@ class FabricServers:
     - ``draft``: the fabric's part of the reconstructed fabric file.
     - ``nics``: (NIC names on this fabric, NIC speed in Gb/s), by server.
     - ``stripes``: the stripe of each server.
+    - ``leaves_per_stripe``: the number of leaves of the largest stripe.
     """
 
     draft: Draft

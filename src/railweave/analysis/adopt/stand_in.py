@@ -174,7 +174,10 @@ def _nic_port(name: str) -> Interface:
 
 
 def _stand_in(config: DeviceConfig, ports: int, speed: int) -> str:
-    """Return the smallest model that runs the switch's system and has at least ``ports`` ports, preferably of ``speed`` Gb/s."""
+    """Return the smallest model that runs the switch's system and has at least ``ports`` ports, preferably of ``speed`` Gb/s.
+
+    Raises ``InputError`` if the catalog has no such model.
+    """
     enough = [
         (group.speed_gbps != speed, group.count, name)
         for name, switch_model in catalog().switches.items()

@@ -237,7 +237,10 @@ def qos(
 
 
 def _pausing(part: dict[str, Any], ports: str, config: DeviceConfig) -> dict[str, Any]:
-    """Return a switch's ``qos`` with ``pfc.ports`` set to ``ports`` if it has a lossless class. Otherwise return it unchanged."""
+    """Return a switch's ``qos`` (``part``) with ``pfc.ports`` set to ``ports`` if the switch has a lossless class.
+
+    Otherwise return it unchanged.
+    """
     lossless = config.qos is not None and any(traffic_class.lossless for traffic_class in config.qos.classes.values())
     return {**part, "pfc": {**part.get("pfc", {}), "ports": ports}} if lossless else part
 

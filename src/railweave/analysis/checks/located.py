@@ -143,7 +143,7 @@ _NOT_TEXT = re.compile(r"-?\d+(\.\d+)?([eE][-+]?\d+)?|true|false|null")
 
 @dataclass(frozen=True, slots=True)
 class LocatedValue:
-    """A value with its line. The value is a string, a list or a mapping; numbers, true and false are kept as strings."""
+    """A value (``data``) with its line. The value is a string, a list or a mapping; numbers, true and false are kept as strings."""
 
     data: Data
     line: int

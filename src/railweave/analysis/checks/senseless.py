@@ -330,7 +330,7 @@ SENSELESS_STATEMENT = Rule(
 
 @dataclass(frozen=True)
 class StatementBound:
-    """The smallest and the largest sensible number in a statement, and the reason.
+    """The smallest and the largest sensible number in a statement (``least``, ``most``), and the reason.
 
     ``pattern`` is searched in the statement, which is preceded by its parent statements and joined with ``/``. The group
     ``value`` of the pattern is the number. If the pattern also has the group ``keepalive``, ``value`` must be greater.

@@ -162,9 +162,10 @@ class _Side:
 
 
 def _classes(difference: FieldDifference, config: DeviceConfig) -> list[str]:
-    """Return the traffic classes that a difference affects: the class with the differing field, or all lossless classes for PFC and buffers.
+    """Return the traffic classes that a difference affects: the class with the differing field, or all lossless classes.
 
-    Return an empty list if the field is not about QoS. ``config`` is the designed configuration.
+    A difference in PFC or buffers affects all lossless classes. Return an empty list if the field is not about QoS. ``config`` is
+    the designed configuration.
     """
     if difference.place[0] != "qos" or config.qos is None:
         return []
@@ -266,9 +267,11 @@ SHOWN_DEVICES = 4
 class DifferentStatement:
     """A statement that differs from the design in the same way on several devices.
 
-    ``places`` holds (device, file, line) of each occurrence. ``designed`` and ``running`` are the statement in the design and
-    on the devices; empty if absent. Placeholders such as AS replace values that only one device has. ``what`` is the problem,
-    if the file cannot be read.
+    - ``system``: the operating system of the devices. ``id``: the ID of the finding. ``kind``: the kind of difference.
+    - ``designed`` and ``running``: the statement in the design and on the devices; empty if absent. Placeholders such as AS
+      replace values that only one device has.
+    - ``what``: the problem, if the file cannot be read.
+    - ``places``: (device, file, line) of each occurrence.
     """
 
     system: str

@@ -62,7 +62,10 @@ class Origins:
         return mask
 
     def live(self, config: DeviceConfig, down: frozenset[str]) -> Mask:
-        """Return a mask of the prefixes that a device originates in the underlay and in VRFs. ``down`` holds the links and devices that are down."""
+        """Return a mask of the prefixes that a device originates in the underlay and in VRFs.
+
+        ``down`` holds the links and devices that are down.
+        """
         if not down or down.isdisjoint(self.server_ports[config.name]):
             known = self._lives.get(config.name)
             if known is None:
@@ -285,7 +288,7 @@ class Candidates(NamedTuple):
 
 
 class InboundSessions:
-    """The sessions of a device as the receiver: for each session, the sending group of the neighbor and the receiving group of the device."""
+    """The sessions of a device as the receiver: the sending group of the neighbor and the receiving group of the device, for each session."""
 
     def __init__(self, peers: Sequence[Peer], memo: Memo) -> None:
         ends = tuple((peer.via, peer.far_as) for peer in peers)

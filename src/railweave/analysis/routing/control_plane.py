@@ -178,7 +178,11 @@ MAXIMUM_ROUNDS = 64
 
 
 class _State(NamedTuple):
-    """The converged state: the routes that each group advertises, by (device, group index), and the forwarding tables by device."""
+    """The converged state of a control plane.
+
+    - ``advertised``: the routes that each BGP group advertises, by (device, group index).
+    - ``fibs``: the forwarding table of each device.
+    """
 
     advertised: dict[tuple[str, int], Advertisements]
     fibs: dict[str, Fib]

@@ -117,8 +117,10 @@ class CommonRules(NamedTuple):
 class Rules(NamedTuple):
     """The rules for a device's decisions. They do not contain its name, its AS numbers or its neighbors.
 
-    If ``exports_connected`` is True, export policies apply to the device's own prefixes directly. Otherwise only the own
-    prefixes that the policy ``redistribute`` accepts enter BGP. ``advertise`` lists own prefixes with their path colors.
+    - ``common``: the rules for the prefixes of other devices.
+    - ``exports_connected``: True if export policies apply to the device's own prefixes directly. Otherwise only the own
+      prefixes that the policy ``redistribute`` accepts enter BGP.
+    - ``advertise``: own prefixes with their path colors.
     """
 
     common: CommonRules

@@ -45,7 +45,7 @@ class Groups:
         return group_id
 
     def of_choice(self, device: str, width: int, sets: Sets, rows: Rows, links: Sequence[str]) -> NDArray[np.int32]:
-        """Return an array with the next-hop group ID of each set of candidates. A group has at most ``width`` links.
+        """Return an array with the next-hop group ID of each set of candidates in ``sets``. A group has at most ``width`` links.
 
         ``rows`` holds the session indexes of each candidate; ``links`` holds the link of each session. The last two elements of the
         array are ``LOCAL`` and ``UNREACHABLE``. These are negative indexes, so each selects itself in the array.

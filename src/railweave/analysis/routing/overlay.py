@@ -173,8 +173,8 @@ class OverlayPlane:
     def _is_up(self, name: str, far: str, link: str, fibs: Mapping[str, Fib], down: frozenset[str]) -> bool:
         """Return True if the overlay session between ``name`` and ``far`` is up.
 
-        A session on a link needs the link to be up. A session between loopbacks (``link`` is "") needs a route at each end to the
-        other end.
+        A session on a link needs the link to be up (not in ``down``). A session between loopbacks (``link`` is "") needs a route at each
+        end to the other end. ``fibs`` holds the forwarding table of each device.
         """
         if far not in fibs:
             return False
@@ -210,7 +210,7 @@ class OverlayPlane:
         return overlay is not None and overlay.reflects
 
     def _with_tenants(self, fib: Fib, known: Mask, live: Mask) -> Fib:
-        """Return a device's forwarding table in which tenant prefixes have the next hops of their tunnel endpoints.
+        """Return a device's forwarding table (``fib``) in which tenant prefixes have the next hops of their tunnel endpoints.
 
         ``known`` is a mask of the prefixes that the device's VRFs hold. ``live`` is a mask of the device's own prefixes that are
         up.

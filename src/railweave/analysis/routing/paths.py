@@ -98,7 +98,7 @@ def plane_of(network: Network, nic: Nic) -> int:
 
 
 def port_pairs(network: Network, sources: tuple[Nic, ...], targets: tuple[Nic, ...]) -> list[tuple[Nic, Nic]]:
-    """Return the pairs of ports of two NICs between which packets are sent.
+    """Return the pairs of ports of two NICs between which packets are sent, as (source port, target port).
 
     The two ports of a pair are in the same plane. The pairs are in the order of ``sources``. If both NICs have a single port,
     the two ports are a pair even in different planes.

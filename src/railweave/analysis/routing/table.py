@@ -186,11 +186,13 @@ class Routes:
 
     - ``groups``: the links of each next-hop group, all of equal weight. Tables from one ``ControlPlane`` have equal IDs for
       equal groups.
-    - ``index``: the index of each prefix.
+    - ``index``: the index of each prefix in ``prefixes``.
     - ``down``: all links and devices that are down.
     - ``fibs``: the table of each device. Devices that the fabric file marks as absent have empty tables; other devices
       that are down have no table.
+    - ``received``: the prefixes that each session received, before import policy.
     - ``holds``: masks of the prefixes in each VRF, by (device, VRF).
+    - ``shared``: the prefixes that several leaves have, such as the subnets of layer-2 networks.
     """
 
     prefixes: list[str]
@@ -238,7 +240,7 @@ class Routes:
         return bool(self.shared.leaves(device, vrf, prefix)) if place is None else bool(mask[place])
 
     def of_vrf(self, device: str, vrf: str) -> tuple[str, ...]:
-        """Return all prefixes that a VRF of a device holds: first the prefixes of single leaves, then prefixes that several leaves share."""
+        """Return all prefixes that a VRF of a device holds: first prefixes of single leaves, then prefixes that several leaves share."""
         mask = self.holds.get((device, vrf))
         places = () if mask is None else np.flatnonzero(mask).tolist()
         several = [prefix for prefix in self.shared.exits.get((device, vrf), {}) if prefix not in self.index]

@@ -287,7 +287,7 @@ def _routed_bits(free: int) -> FieldBits:
 
 
 def _capped(*, stripe: int, rail: int, color: int, server: int = 0, tenant: int = 0) -> FieldBits:
-    """Return the bit fields with widths of at most 32 bits each.
+    """Return the bit fields with the given widths in bits, but at most 32 bits each.
 
     Excess bits, which occur in short IPv6 pools, are given to the other fields.
     """

@@ -28,7 +28,12 @@ PortKind = Literal["server_ports", "uplink_ports", "leaf_ports"]
 
 @dataclass(frozen=True, slots=True)
 class Port:
-    """A physical port of a device or, if the port is split, one channel of it."""
+    """A physical port of a device or, if the port is split, one channel of it.
+
+    - ``channel``: the channel, from 0; None if the port is not split.
+    - ``channels``: the number of channels into which the physical port is split.
+    - ``group``: the model's group of equal ports that the port belongs to.
+    """
 
     physical: int
     channel: int | None

@@ -38,7 +38,8 @@ class Headroom:
 
     - ``priorities``: the number of lossless priorities.
     - ``terms``: the need of each group of ports.
-    - ``partition_bytes``: the headroom partition of the switch's buffer, according to ``buffers``.
+    - ``partition_bytes`` and ``partition_percent``: the headroom partition of the switch's buffer, according to ``buffers``.
+    - ``shared_mb``: the buffer in MB that the partitions divide.
     - ``published_bytes``: the headroom partition after dedicated buffers are subtracted, by published figures; None if
       no figures are published.
     - ``taken_first``: a description of the buffer that the system reserves before it partitions the rest.

@@ -22,8 +22,9 @@ if TYPE_CHECKING:
 class Border:
     """A switch that connects its site to the other sites, before addresses are allocated.
 
-    ``number`` is unique over all sites and stays the same when switches are added. ``position`` counts the switches of
-    one site.
+    - ``site_slot``: the number of the site.
+    - ``position``: the number of the switch among these switches of its site.
+    - ``number``: the number of the switch among these switches of all sites. It stays the same when switches are added.
     """
 
     name: str

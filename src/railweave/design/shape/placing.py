@@ -131,7 +131,7 @@ def _fitting(
 ) -> list[str]:
     """Return the stripes that can take servers of a group: stripes at the group's site and, if possible, with NICs of the same speed.
 
-    ``members`` holds the servers that each stripe already has.
+    ``nics`` are the group's NICs on this fabric. ``members`` holds the servers that each stripe already has.
     """
     across = context.source.spec.fabrics[name].topology.interconnect
     here = [

@@ -122,8 +122,10 @@ def _note(context: Context, fabric: str, role: str, name: str, other: str) -> No
 class Leaf:
     """A leaf before addresses are allocated.
 
-    ``number`` counts the leaves of all stripes, in the order of stripe numbers in the lock, so it never changes. ``place`` counts
-    the leaves that share the same spines.
+    - ``stripe_slot``: the number of its stripe.
+    - ``position``: its number in the stripe.
+    - ``number``: its number among the leaves of all stripes, in the order of stripe numbers in the lock. So it never changes.
+    - ``place``: its number among the leaves that share the same spines.
     """
 
     name: str
@@ -149,7 +151,8 @@ class Leaf:
 class Spine:
     """A spine before addresses are allocated.
 
-    - ``position`` counts the spines to which a leaf connects; ``number`` counts all spines of the fabric.
+    - ``key``: the spine's name in the ``spines`` list of the fabric file.
+    - ``position``: its number among the spines to which a leaf connects. ``number``: its number in the fabric.
     - ``block``: the plane and pod of the leaves that the spine connects; empty if it connects all leaves.
     - ``group``: identifies the spines of all pods that the same super-spines connect; empty without super-spines.
     """
@@ -166,7 +169,10 @@ class Spine:
 
 @dataclass(frozen=True, slots=True)
 class SuperSpine:
-    """A super-spine before addresses are allocated. It connects the spines of ``group``, one in each pod."""
+    """A super-spine before addresses are allocated. It connects the spines of ``group``, one in each pod.
+
+    ``position`` is its number among the super-spines of the group, and ``number`` its number in the fabric.
+    """
 
     name: str
     plane: str

@@ -550,7 +550,7 @@ def _served_groups(context: Context, name: str, fabric: Fabric) -> list[tuple[in
 def _rails(context: Context, name: str, groups: list[tuple[int, ServerGroup, NicGroup]]) -> tuple[int, int]:
     """Return (number of rails, NIC speed of the first server group in Gb/s).
 
-    All servers must have the same number of rails.
+    Records a problem if server groups differ in their number of rails, or if the fabric has no servers.
     """
     if not groups and any(group.model not in context.catalog.servers for group in context.source.spec.servers):
         return 1, 400  # what NICs there are is not known until the models are right

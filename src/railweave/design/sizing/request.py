@@ -292,7 +292,7 @@ def _nothing_fits(
 ) -> Problem:
     """Return the problem to report if none of the requested shapes (kinds of topology) fits, with the reasons and a fix.
 
-    ``candidates`` are the results for all shapes, ``asked`` the results for the requested shapes.
+    ``wanted`` is the request. ``candidates`` are the results for all shapes, and ``asked`` the results for the requested shapes.
     """
     why = "; ".join(f"{name}: {candidate.why}" for name, candidate in asked.items() if not isinstance(candidate, Size))
     fix = "choose a larger switch, or fewer GPUs"

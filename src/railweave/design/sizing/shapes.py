@@ -252,6 +252,8 @@ class RelaidCables:
 class Step:
     """The cost of growth: switches, cables and optics to add (also for the new servers), and cables to move.
 
+    - ``before`` and ``size``: the sizes before and after growth. ``gpus`` is the number of GPUs after growth.
+    - ``cables``: the new cables between switches. ``modules``: the new optics.
     - ``laid``: the existing cables between switches that must move.
     - ``servers_laid``: the existing server cables that must move.
     """

@@ -148,11 +148,12 @@ class Ports:
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """The size of a fabric with one shape (kind of topology).
+    """The size of a fabric with one shape (kind of topology) for the request ``wanted``.
 
     - ``servers_per_stripe``: the number of servers in the fullest stripe.
-    - ``spines``: the number of spines to which each leaf connects.
-    - ``super_spines``: the number of super-spines to which each spine connects.
+    - ``spines``: the number of spines to which each leaf connects, with ``links_per_spine`` links to each.
+    - ``stripes_per_pod``: the number of stripes in a pod; 0 without super-spines.
+    - ``super_spines``: the number of super-spines to which each spine connects, with ``links_per_super_spine`` links to each.
     """
 
     shape: Shape

@@ -128,7 +128,7 @@ def _by_stripe(wiring: Wiring, rails: Mapping[str, list[int]], *, within: bool) 
     """Return (sender, receiver) of background traffic on the same rail, as indexes of NICs. ``rails`` has the NICs of each rail.
 
     With ``within``, a NIC sends to another NIC on its leaf, so traffic stays on this leaf. Otherwise it sends to the NIC in the same
-    position on the next leaf.
+    position on the next leaf. Raises ``InputError`` if a NIC has no other NIC to send to.
     """
     leaf_of = {int(a): int(b) for a, b in wiring.cables[:, :2].tolist() if a < len(wiring.nics)}
     pairs: list[tuple[int, int]] = []

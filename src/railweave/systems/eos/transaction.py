@@ -86,7 +86,7 @@ async def confirm(session: Session, label: str) -> None:
 
 
 async def revert(session: Session, label: str) -> None:
-    """Abort the session that waits for confirmation, which reverts its commit.
+    """Abort the session that waits for confirmation. EOS then reverts its commit.
 
     Raises ``RefusedError`` if the session ``label`` does not wait for confirmation.
     """

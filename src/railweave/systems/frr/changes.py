@@ -101,7 +101,10 @@ _LINES = LineRules(
     ),
 )
 RULES = with_disruptions(_LINES, tables("frr").values())
-"""The rules for changes of lines. They include which traffic a change disrupts, from the statement tables and from the list above."""
+"""The rules for changes of lines, including the traffic that a change disrupts.
+
+They are the rules in ``_LINES`` and the disruptions that the statement tables give for each statement.
+"""
 
 
 def config_tree(sections: Iterable[Section]) -> SectionTree:

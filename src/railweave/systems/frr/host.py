@@ -145,8 +145,8 @@ ROWS: Mapping[str, Row] = {
 }  # fmt: skip
 """For each KEY of a statement ``link NAME KEY VALUE``, the commands that set and remove it, in the order of execution.
 
-``alias`` is the description of a server's port; ``frr.conf`` has only those of ports between switches. From the alias, a plan
-finds the NIC that loses a port.
+``alias`` is the description of a server's port; ``frr.conf`` has only those of ports between switches. The plan of a change uses the
+alias to find the NIC that loses a port.
 """
 THEN_DAEMONS = "# then frr.conf"
 """The line that separates commands before the change of ``frr.conf`` from those after the change.
@@ -263,7 +263,7 @@ class HostTree:
         return [*first, THEN_DAEMONS, *last] if last else list(first)
 
     def refused(self, steps: Sequence[Step]) -> Sequence[Refusal]:
-        """Return an empty list: whether the kernel refuses a command is known only when the command runs."""
+        """Return an empty list, because the kernel refuses a command only when the command runs."""
         del steps
         return ()
 
@@ -323,7 +323,7 @@ def _ports(config: DeviceConfig) -> Iterator[tuple[str, str, str]]:
 
 
 def alias(port: Interface) -> str:
-    """Return the alias of the link of a server's port; empty for other ports. A plan finds the NIC at the other end by it."""
+    """Return the alias of the link of a server's port, which names the NIC at the other end. The result is empty for other ports."""
     return port.description if port.kind == "server" and not port.outside else ""
 
 

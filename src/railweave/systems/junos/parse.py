@@ -92,7 +92,8 @@ class _Curly:
     def _block(self, name: str = "", opened: int = 0, depth: int = 0) -> list[Statement]:
         """Return the statements up to the closing brace of the block ``name``, which was opened on line ``opened``.
 
-        If ``opened`` is 0, there is no block, and the statements end with the text.
+        If ``opened`` is 0, there is no block, and the statements end with the text. ``depth`` is the number of blocks around the
+        statements.
         """
         if depth > DEEPEST:
             raise RenderError(f"nested too deeply, in more than {DEEPEST} levels of braces", opened)
@@ -271,7 +272,7 @@ def _line(statement: Statement) -> tuple[str, ...]:
 
 
 def _one_line(into: list[Statement], statement: Statement) -> Statement | None:
-    """Return the one-line statement of ``into`` with the same name as ``statement``, which replaces it, or None."""
+    """Return the one-line statement in ``into`` that ``statement`` replaces, because both have the same name. Return None if there is none."""
     words = _line(statement)
     return next(
         (

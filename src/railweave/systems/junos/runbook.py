@@ -302,7 +302,7 @@ def _by_account(switch: Switch) -> bool:
 
 
 def _control_class(switch: Switch) -> str:
-    """Return the name of the traffic class whose queue the switch may use for its own BFD packets."""
+    """Return the name of the traffic class whose queue the switch may use for its own BFD packets, or ``no class`` if the queue has none."""
     queues = {row.queue: names.class_name(name) for name, row in reversed(switch.qos.classes.items())}
     return queues.get(_CONTROL_QUEUE, "no class")
 
@@ -333,7 +333,7 @@ def _classes(switch: Switch) -> Iterator[tuple[object, ...]]:
 
 
 def _pools(switch: Switch) -> tuple[str, ...]:
-    """Return the expected sizes of buffer pools: the share of each in the shared buffer, and the minimum headroom for the ports."""
+    """Return the expected sizes of buffer pools as sentences: the share of each pool in the shared buffer, and the minimum headroom."""
     model, buffers = catalog().switches[switch.config.model], switch.qos.buffers
     speeds = {port.name: port.speed_gbps for port in switch.config.interfaces}
     alike = Counter(

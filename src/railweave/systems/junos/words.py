@@ -236,7 +236,7 @@ def whole(text: str) -> int:
 
 
 def statements(top: Word) -> Iterator[tuple[Word, tuple[str, ...]]]:
-    """Yield every statement as (its last word, all of its words). Words are in quotation marks if they need them."""
+    """Yield every statement below ``top`` as (its last word, all of its words). Words are in quotation marks if they need them."""
     stack: list[tuple[Word, tuple[str, ...]]] = [(top, ())]
     while stack:
         word, path = stack.pop()

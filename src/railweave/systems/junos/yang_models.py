@@ -275,7 +275,7 @@ class _UnknownError(Exception):
 
 @dataclass(frozen=True, eq=False)
 class _Place:
-    """The XML element to which statements are added, with its schema node and the words that lead to it.
+    """The XML element to which statements are added, with its schema node and the words of its path.
 
     If ``entries_of`` is set, as within ``drop-profiles { … }``, each statement is an entry of that list.
     """
@@ -290,8 +290,10 @@ class _Place:
 class Conversion:
     """The conversion of a configuration to XML.
 
+    - ``root``: the schema node ``configuration``.
     - ``unknown``: the statements that are not in the schema. The XML does not contain them.
     - ``origins``: the (words, line in the printed configuration) of each XML element.
+    - ``key_counts``: the number of list keys in each XML element.
     """
 
     root: SchemaNode
@@ -409,7 +411,10 @@ class Conversion:
         return last
 
     def _element(self, parent: Element, node: SchemaNode, keys: tuple[str, ...], words: tuple[str, ...]) -> Element:
-        """Return the XML element with this name and these list keys inside ``parent``, and create it if it does not exist."""
+        """Return the XML element with this name and these list keys inside ``parent``, and create it if it does not exist.
+
+        ``words`` are the words that lead to the element. They are recorded in ``origins`` for a new element.
+        """
         element = self._entries.get((parent, node.tag, keys))
         if element is None:
             element = SubElement(parent, node.tag)

@@ -135,7 +135,7 @@ def _needed(switch: runbook.Switch) -> list[str]:
 
 
 def _mtu(switch: runbook.Switch) -> str:
-    """Return the MTUs of ports in bytes, as SONiC counts them: without the Ethernet header."""
+    """Return the MTUs of all ports in bytes, separated by commas, as SONiC counts them: without the Ethernet header."""
     routed = {gateway.port: gateway.mtu for gateway in switch.config.gateways if gateway.port}
     mtus = {routed.get(port.name, port.mtu - ETHERNET_HEADER) for port in switch.config.interfaces}
     return ", ".join(map(str, sorted(mtus)))

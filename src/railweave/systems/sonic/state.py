@@ -89,7 +89,8 @@ def _under(answer: Value, prefix: str) -> dict[str, Value]:
 def _objects(names: Value, kind: str, counters: Value, prefix: str = "COUNTERS") -> list[tuple[str, Value]]:
     """Return (name, counters) of each object of a kind, such as ``PORT``.
 
-    SONiC has one table that maps names to object ids (``names``), and another that maps ids to counters (``counters``).
+    SONiC has one table that maps names to object ids (``names``), and another that maps ids to counters (``counters``). The keys of the
+    second table begin with ``prefix``.
     """
     ids = _fields(names.get(f"COUNTERS_{kind}_NAME_MAP")).entries()
     rows = dict(counters.entries())
@@ -127,7 +128,7 @@ _GROUP_PEAK = Fields(
 
 
 def _queues(names: Value, counters: Value, watermarks: Value) -> dict[str, PortQueues]:
-    """Return the counters and peak lengths of queues and priority groups, by port.
+    """Return the counters and peak lengths of queues and priority groups, by port. ``names`` maps their names to object ids.
 
     A peak is the highest level since the operator cleared the watermarks.
     """

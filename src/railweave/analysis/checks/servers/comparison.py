@@ -264,9 +264,10 @@ _OWN = ("fabrics", "nics", "routes", "rules", "sysctl", "job")
 
 
 def read_host_document(text: str) -> list[entries.Entry]:
-    """Return the values of a server's ``host.json`` or ``tuner.json``, as one entry for each NIC, address, route, rule, table row and so on.
+    """Return the values of a server's ``host.json`` or ``tuner.json``, as entries (fields with their lines).
 
-    An entry has fields with their lines. Raises ``RenderError``, with the line, if the file cannot be read.
+    There is one entry for each NIC, address, route, rule, setting and table row. Raises ``RenderError``, with the line, if the
+    file cannot be read.
     """
     document = read_json(text)
     return list(_tuner(document) if "rows" in document.named() else _host(document))
@@ -362,7 +363,10 @@ def nccl_env(text: str) -> list[entries.Entry]:
 
 
 def grub(text: str) -> list[entries.Entry]:
-    """Return the variables of a configuration fragment that ``update-grub`` reads, as one entry each: the key is the name, the field the value."""
+    """Return the variables of a configuration fragment that ``update-grub`` reads, as one entry for each variable.
+
+    The key of an entry is the variable's name, and the field its value.
+    """
     return _variables(text, COMMAND_LINE)
 
 

@@ -208,7 +208,10 @@ def differences(designed: Sequence[Entry], actual: Sequence[Entry]) -> list[Diff
 
 
 def placed(made: Sequence[Difference], designed: str, actual: str) -> list[Difference]:
-    """Return the differences sorted by line. A missing entry gets the line in the actual text where the entry should be."""
+    """Return the differences (``made``) sorted by line. A missing entry gets the line in the actual text where the entry should be.
+
+    ``designed`` and ``actual`` are the two texts of the file.
+    """
     if not any(difference.gone for difference in made):
         return sorted(made, key=lambda difference: difference.line)
     old, new = designed.splitlines(), actual.splitlines()

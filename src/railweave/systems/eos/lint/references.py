@@ -57,7 +57,7 @@ REFERENCES: References = {
 }
 """By kind of name: (patterns of the lines that define such a name, patterns of the lines that use it).
 
-Lines that are in the statement tables are left out.
+Lines about BGP and policies are left out: the statement tables ``ROUTING`` and ``POLICIES`` show which names they define and use.
 """
 
 

@@ -1,1 +1,1 @@
-"""Conversion between a ``DeviceConfig`` and the objects that EOS's statement tables print and read (``statements``)."""
+"""Conversion between a ``DeviceConfig`` and the objects from which EOS's statements are written (``statements``)."""

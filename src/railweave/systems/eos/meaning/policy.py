@@ -43,7 +43,10 @@ def _filters(bgp: Bgp) -> dict[str, PeerFilter]:
 
 
 def _listed(policies: Entries, filters: dict[str, PeerFilter] | None = None) -> Policies:
-    """Return the same policies with one section for each prefix list. IPv4 lists come first. ``filters`` are the peer filters, by name."""
+    """Return policies with one section for each prefix list, instead of one line for each entry. IPv4 lists come first.
+
+    ``filters`` are the peer filters, by name.
+    """
     lists: dict[tuple[Family, str], list[ListEntry]] = {}
     for entry in sorted(policies.prefixes, key=lambda entry: FAMILIES.index(entry.family)):
         entries = lists.setdefault((entry.family, entry.name), [])
@@ -65,7 +68,10 @@ class Lists(frr.Lists):
         return {name for name in chain.from_iterable(names) if name}
 
     def listed(self, policies: Sequence[Policy], unused: Collection[str]) -> tuple[Community, ...]:
-        """Return the communities to which policies refer, and the communities of all other lists except the lists in ``unused``."""
+        """Return the communities of all community lists except the lists in ``unused``.
+
+        Communities to which ``policies`` refer are always included.
+        """
         named = self.named(policies)
         names = {community.name for community in named}
         kept = {name: value for name, value in self.communities.items() if name in names or name not in unused}

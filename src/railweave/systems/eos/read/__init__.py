@@ -41,9 +41,10 @@ _TEXT = re.compile(r"action bash|comment|code(?: unit \S+)?")
 
 
 def sections_of(text: str) -> list[Section]:
-    """Return the statements of a text, each with its line number. JSON other than the output of EOS has no statements.
+    """Return the statements of a running configuration, each with its line number.
 
-    Raises ``RenderError``, with the line number, if JSON is malformed or a banner does not end.
+    ``text`` has lines, or the JSON that EOS prints. Any other JSON has no statements. Raises ``RenderError``, with the line number, if
+    JSON is malformed or a banner does not end.
     """
     return _of_json(text) if text.lstrip()[:1] in {"{", "["} else _of_lines(text)
 
@@ -103,9 +104,9 @@ def _of_json(text: str) -> list[Section]:
 
 
 def _commands(document: object) -> dict[str, Any] | None:
-    """Return the ``cmds`` in the output of ``show running-config | json``, or None if it has none.
+    """Return the commands (``cmds``) in the output of ``show running-config | json``, or None if it has none.
 
-    The output may be that of the CLI or that of eAPI.
+    Each command maps to the commands below it. The output may be that of the CLI or of eAPI.
     """
     if isinstance(document, list):
         document = next(iter(cast("list[Any]", document)), None)

@@ -60,12 +60,12 @@ class Sessions(frr.Sessions):
         self._usual, self._keys, self._taking = usual, keys, reader
 
     def statements(self, reader: SectionReader, *forms: str) -> Iterator[SelectedLine]:
-        """Yield the lines that match these patterns and are directly below ``router bgp`` or below the VRF."""
+        """Yield the lines that match the patterns ``forms``. Only lines directly below ``router bgp``, or below the VRF, are searched."""
         above = [f"vrf {self.here.vrf}"] if self.here.vrf else []
         return select(reader.sections, "router bgp *", *above, *forms)
 
     def lines(self, *forms: str) -> Iterator[SelectedLine]:
-        """Yield the lines that match these patterns, below ``router bgp`` or the VRF, and in its address families."""
+        """Yield the lines that match the patterns ``forms``, below ``router bgp`` or the VRF, and in its address families."""
         for form in forms:
             yield from self.statements(self._taking, form)
             yield from self.statements(self._taking, "address-family *", form)
@@ -116,7 +116,10 @@ class Sessions(frr.Sessions):
 
 @dataclass
 class Process:
-    """The contents of ``router bgp``: its sessions, the sessions of each VRF, and the interfaces on which neighbors are discovered."""
+    """The contents of ``router bgp``: its sessions, the sessions of each VRF, and the interfaces on which neighbors are discovered.
+
+    ``found_on`` has the names of these interfaces.
+    """
 
     sessions: Sessions
     vrfs: dict[str, Sessions]
@@ -132,7 +135,10 @@ class Process:
 
 
 def process(reader: SectionReader, ports: Mapping[str, Port], lists: Lists, fallback: Address) -> Process | None:
-    """Return the contents of ``router bgp``, or None if the configuration does not have it. ``fallback`` is the router id that EOS uses if none is set."""
+    """Return the contents of ``router bgp``, or None if the configuration does not have it.
+
+    ``lists`` has the prefix lists, route maps and peer filters. ``fallback`` is the router id that EOS uses if none is set.
+    """
     stated = list(ROUTING.read(reader.sections, reader).routers.values())
     if not stated:
         return None
@@ -165,13 +171,16 @@ def process(reader: SectionReader, ports: Mapping[str, Port], lists: Lists, fall
 
 
 def _filters(here: Router) -> dict[str, str]:
-    """Return the name of the peer filter of each peer group that has one. The filter limits the AS numbers of discovered neighbors."""
+    """Return the name of the peer filter of each peer group of the instance ``here`` that has one.
+
+    The filter limits the AS numbers of discovered neighbors.
+    """
     discovering = [*here.listening, *here.neighbors.values()]
     return {each.group: each.peer_filter for each in reversed(discovering) if each.group and each.peer_filter}
 
 
 def _whole(stated: Router) -> Router:
-    """Return the main BGP instance with both unicast address families and with EOS's defaults.
+    """Return the main BGP instance with both unicast address families and with EOS's defaults. ``stated`` has only its statements.
 
     A family without its own statement, for example ``redistribute``, gets the setting of the instance.
     """
@@ -220,7 +229,7 @@ def _interfaces(peer: AnyPeer) -> tuple[str, ...]:
 
 
 def _discovered(reader: SectionReader, here: Router, ports: Mapping[str, Port], lists: Lists) -> Iterator[Peer]:
-    """Yield the neighbors whose address is in no line.
+    """Yield the neighbors of the instance ``here`` whose address is in no line.
 
     - A neighbor may be discovered on a link by router advertisements, if the switch routes IPv6.
     - A neighbor may open the session itself from an address in a ``bgp listen range``. If the prefix of the link has two
@@ -272,9 +281,9 @@ def _mark_undefined(sessions: Sessions, keys: Mapping[str, Authentication], read
 
 
 def bgp(reader: SectionReader, process: Process, lists: Lists, elsewhere: set[str]) -> Bgp:
-    """Return the BGP configuration of the default VRF. ``elsewhere`` has the names of route maps of the overlay and of VRFs.
+    """Return the BGP configuration of the default VRF. ``process`` has the contents of ``router bgp``, ``lists`` the route maps.
 
-    Names that the default VRF uses, too, are removed from ``elsewhere``.
+    ``elsewhere`` has the names of route maps of the overlay and of VRFs. Names that the default VRF uses, too, are removed from it.
     """
     here, sessions = process.here, process.sessions
     levels = [level for family in here.unicast.values() for level in family.peers.values()]
@@ -296,7 +305,7 @@ def bgp(reader: SectionReader, process: Process, lists: Lists, elsewhere: set[st
 
 
 def other_end(local: InterfaceAddress) -> Address | None:
-    """Return the other address of a link whose prefix has two addresses, or None if the prefix has more."""
+    """Return the other address of a link whose prefix has two addresses, or None if the prefix has more. ``local`` is the switch's address."""
     bits = 128 if local.family == "ipv6" else 32
     if local.length not in {bits - 1, bits - 2}:
         return None

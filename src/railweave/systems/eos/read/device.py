@@ -44,7 +44,10 @@ METRIC = 10
 
 
 def running(stanzas: Stanzas) -> tuple[set[str], set[str]]:
-    """Return (interfaces on which IS-IS has neighbors, passive interfaces, whose prefixes IS-IS advertises)."""
+    """Return (interfaces on which IS-IS looks for neighbors, passive interfaces). IS-IS advertises the prefixes of both.
+
+    ``stanzas`` are the lines of all ``interface`` sections.
+    """
     there = set(stanzas.word("isis enable <value>"))
     quiet = {name for name, is_set in stanzas.flag("isis passive").items() if is_set} & there
     return there - quiet, quiet
@@ -60,6 +63,7 @@ def isis(
 ) -> Isis | None:
     """Return the IS-IS configuration, or None if the device has none.
 
+    - ``stanzas``: the lines of all ``interface`` sections.
     - ``loopback``: the router id that EOS uses if none is set.
     - ``order``: the names of the ports, in the order of the result.
     - ``gateways``: the gateways for servers, by interface.
@@ -100,7 +104,10 @@ def isis(
 
 
 def _bfd(stanzas: Stanzas, there: set[str]) -> Bfd | None:
-    """Return the BFD settings of IS-IS, or None unless every interface in ``there`` uses BFD. ``there`` are the interfaces with neighbors."""
+    """Return the BFD settings of IS-IS, or None unless every interface in ``there`` uses BFD.
+
+    ``there`` are the interfaces with IS-IS neighbors. ``stanzas`` are the lines of all ``interface`` sections.
+    """
     listening = {name for name, is_set in stanzas.flag("isis bfd").items() if is_set}
     bfd = EOS_BFD
     for name, line in stanzas.each("bfd interval <interval> min-rx <receive> multiplier <times>"):
@@ -120,7 +127,7 @@ MOST_LSAS = 12_000
 def ospf(stanzas: Stanzas, ports: Mapping[str, Port], loopback: Address) -> tuple[Ospf | None, list[SelectedLine]]:
     """Return (the OSPF configuration or None, all lines about OSPF). OSPF on VLAN interfaces is marked as not understood.
 
-    ``loopback`` is the router id that EOS uses if none is set.
+    ``loopback`` is the router id that EOS uses if none is set. ``stanzas`` are the lines of all ``interface`` sections.
     """
     reader = stanzas.reader
     header = reader.last("router ospf <id>")
@@ -161,9 +168,11 @@ def ospf(stanzas: Stanzas, ports: Mapping[str, Port], loopback: Address) -> tupl
 def _areas(
     stanzas: Stanzas, ports: Mapping[str, Port], header: SelectedLine, lines: list[SelectedLine]
 ) -> dict[str, str]:
-    """Return the OSPF area of each interface, such as ``0.0.0.0``. The lines that set areas are appended to ``lines``.
+    """Return the OSPF area of each interface, such as ``0.0.0.0``.
 
-    ``header`` is the line ``router ospf``.
+    - ``stanzas``: the lines of all ``interface`` sections.
+    - ``header``: the line ``router ospf``.
+    - ``lines``: a list to which the lines that set areas are appended.
     """
     reader, areas = stanzas.reader, dict[str, str]()
     for line in reader.each("network <prefix> area <area>", below=header):
@@ -187,7 +196,10 @@ def _areas(
 def _quiet(stanzas: Stanzas, areas: Mapping[str, str], header: SelectedLine, lines: list[SelectedLine]) -> set[str]:
     """Return the interfaces on which OSPF does not look for neighbors: loopbacks and passive interfaces.
 
-    ``areas`` has the area of each OSPF interface. The lines that were read are appended to ``lines``.
+    - ``stanzas``: the lines of all ``interface`` sections.
+    - ``areas``: the area of each OSPF interface.
+    - ``header``: the line ``router ospf``.
+    - ``lines``: a list to which the lines that were read are appended.
     """
     reader = stanzas.reader
     everywhere = reader.last("passive-interface default", below=header)
@@ -335,7 +347,10 @@ def _enabled(reader: SectionReader, tenants: set[str]) -> dict[str, set[Family]]
 
 
 def _silent(stanzas: Stanzas, routing: Process | None) -> None:
-    """Mark lines as not understood if they disable router advertisements on an interface where BGP discovers neighbors."""
+    """Mark lines as not understood if they disable router advertisements on an interface where BGP discovers neighbors.
+
+    ``stanzas`` are the lines of all ``interface`` sections.
+    """
     names = routing.found_on if routing else set[str]()
     for form in ("ipv6 nd ra disabled", "ipv6 nd ra disabled all"):
         for name, line in stanzas.each(form):
@@ -372,9 +387,9 @@ _MARKS = re.compile(r"\b(?:tag|name|metric) \S+")
 def _management_port(reader: SectionReader, interfaces: Mapping[str, Port]) -> tuple[Port | None, Address]:
     """Return (the management port or None, its gateway).
 
-    In the default VRF, the gateway is the next hop of a default route through this port. All other static routes are marked
-    as not understood. If the management port has no address, the gateway is that of a VRF with a usual name, such as
-    ``MGMT``, and without interfaces.
+    The gateway is the next hop of a default route in the VRF of the port. In the default VRF, this next hop must be in a prefix of the
+    port. If no management port has an address, a VRF with a usual name, such as ``MGMT``, counts if it has no interfaces. All other
+    static routes are marked as not understood.
     """
     port = next((port for port in interfaces.values() if port.name.startswith("Management") and port.addresses), None)
     used = {each.vrf for each in interfaces.values()}
@@ -394,7 +409,7 @@ def _management_port(reader: SectionReader, interfaces: Mapping[str, Port]) -> t
 
 
 def _of_vrf(words: list[str]) -> tuple[str, list[str]]:
-    """Return (the VRF of a static route, the words after the VRF). The words are at least two; missing ones are empty."""
+    """Return (the VRF of a static route, the words after the VRF). The list of words is filled with empty words up to two."""
     vrf, rest = (words[1], words[2:]) if words[0] == "vrf" and len(words) > 1 else ("", words)
     return vrf, [*rest, "", ""] if len(rest) < 2 else rest
 
@@ -421,7 +436,10 @@ def _pair(reader: SectionReader, interfaces: dict[str, Port]) -> None:
 
 
 def _fabric(stanzas: Stanzas, interfaces: Mapping[str, Port], speaker: Process | None) -> set[str]:
-    """Return the interfaces to other switches: those on which IS-IS or BGP of the underlay runs. ``speaker`` is the BGP configuration."""
+    """Return the interfaces to other switches: those on which IS-IS or BGP of the underlay runs.
+
+    ``stanzas`` are the lines of all ``interface`` sections. ``speaker`` is the BGP configuration.
+    """
     names = {name for name in running(stanzas)[0] if name in interfaces}
     return names | speaker.found_on | {*speaker.sessions.fabric_ports()} if speaker else names
 
@@ -436,6 +454,7 @@ def _gateways(
 ) -> dict[str, Gateway]:
     """Return the gateways for servers, by interface.
 
+    - ``stanzas``: the lines of all ``interface`` sections.
     - ``fabric``: the interfaces to other switches.
     - ``outside``: the external router at each interface that leads to one.
     - ``names``: the name of each VLAN.

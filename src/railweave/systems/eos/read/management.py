@@ -39,9 +39,10 @@ _FLOODS = ("broadcast", "multicast", "unknown-unicast")
 
 
 def security(reader: SectionReader, stanzas: Stanzas, *, protected: bool) -> Security | None:
-    """Return the settings of logins and the protection of server ports, or None if nothing of this is configured.
+    """Return the settings of logins and of the protection of server ports, or None if neither is configured.
 
-    ``protected`` is True if the control plane has rules; the result is then never None.
+    ``protected`` is True if the control plane has rules; the result is then never None. ``stanzas`` are the lines of all ``interface``
+    sections.
     """
     settings = Security(_login(reader), _aaa(reader), _edge_ports(reader, stanzas))
     return settings if protected or settings != Security() else None
@@ -99,7 +100,8 @@ def _servers(reader: SectionReader, word: str, port_word: str) -> Iterator[Login
 def _edge_ports(reader: SectionReader, stanzas: Stanzas) -> EdgePorts | None:
     """Return the protection of server ports, or None if no port has any.
 
-    ``DeviceConfig`` has only one storm-control limit. A line with a second limit for the same port is marked as not understood.
+    ``DeviceConfig`` has only one storm-control limit. A line with a second limit for the same port is marked as not understood. ``stanzas``
+    are the lines of all ``interface`` sections.
     """
     guarded = any(stanzas.flag("spanning-tree bpduguard enable").values())
     stanzas.flag("spanning-tree portfast")
@@ -175,7 +177,8 @@ def control_plane(
 ) -> ControlPlane | None:
     """Return the control-plane rules, or None if no access list is applied to the control plane.
 
-    ``management`` is the VRF of the management port. ``links`` are the names of ports that do not lead to servers.
+    ``management`` is the VRF of the management port. ``links`` are the names of ports that do not lead to servers. ``stanzas`` are the
+    lines of all ``interface`` sections.
     """
     network, managed = _bound(reader, management)
     dropped: dict[str, Family] = {}
@@ -201,7 +204,7 @@ def control_plane(
 
 
 def _passes(reader: SectionReader, word: str, name: str) -> bool:
-    """Return True if the last line of an access list permits all packets. ``word`` is ``ip`` or ``ipv6``."""
+    """Return True if the last line of the access list ``name`` permits all packets. ``word`` is ``ip`` or ``ipv6``."""
     header = reader.last(f"{word} access-list {name}")
     lines = list(reader.each("<number> permit|deny <words...>", below=header)) if header else []
     last = max(lines, key=_number_of, default=None)
@@ -358,7 +361,10 @@ _GNMI = 6030
 
 
 def management(reader: SectionReader, stanzas: Stanzas, *, protected: bool) -> Management:
-    """Return the settings of the management plane. ``protected`` is True if the control plane has rules."""
+    """Return the settings of the management plane. ``protected`` is True if the control plane has rules.
+
+    ``stanzas`` are the lines of all ``interface`` sections.
+    """
     return Management(
         domain=_one(reader, "dns domain <value>", "ip domain-name <value>"),
         dns=tuple(_hosts(reader, "ip name-server **")),
@@ -380,7 +386,7 @@ def _one(reader: SectionReader, *forms: str) -> str:
 
 
 def _hosts(reader: SectionReader, form: str) -> Iterator[str]:
-    """Yield the servers in the lines that match this pattern, as addresses or names. The VRF in the line is left out."""
+    """Yield the servers in the lines that match the pattern ``form``, as addresses or names. The VRF in the line is left out."""
     for line in reader.each(form):
         words = line.line.split()[2:]
         words = words[2:] if words[:1] == ["vrf"] else words

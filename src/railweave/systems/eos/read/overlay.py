@@ -54,9 +54,9 @@ def vlans(reader: SectionReader) -> dict[int, str]:
 
 
 def advertisements(stanzas: Stanzas) -> Callable[[Port], RouterAdvertisements | None]:
-    """Read the lines about router advertisements, and return a function that gives those of an interface.
+    """Return a function that gives the router advertisements of an interface, or None if the interface sends none.
 
-    That function returns None if the interface has no IPv6 address or does not send router advertisements.
+    An interface without an IPv6 address sends none. ``stanzas`` are the lines of all ``interface`` sections.
     """
     reader = stanzas.reader
     off = stanzas.flag("ipv6 nd ra disabled") | {name: True for name, _ in stanzas.each("ipv6 nd ra disabled all")}
@@ -164,6 +164,7 @@ class Tunnels:
 
     - ``source``: the loopback from which tunnels start.
     - ``six``: True if tunnels use IPv6 addresses.
+    - ``dscp``: True if the outer header of a tunnel gets the DSCP of the packet.
     - ``vlans`` and ``vrfs``: the VNI of each VLAN and each VRF.
     """
 
@@ -175,7 +176,7 @@ class Tunnels:
 
 
 def tunnels(stanzas: Stanzas) -> Tunnels:
-    """Return the tunnel settings below ``interface Vxlan1``."""
+    """Return the settings of ``interface Vxlan1``. ``stanzas`` are the lines of all ``interface`` sections."""
     ends = Tunnels()
     shut = stanzas.flag("shutdown")
     for name, value in stanzas.word("vxlan source-interface <value>").items():
@@ -202,7 +203,10 @@ def tunnels(stanzas: Stanzas) -> Tunnels:
 def overlay(
     reader: SectionReader, process: Process, ports: Mapping[str, Port], ends: Tunnels, lists: Lists
 ) -> model.OverlayConfig | None:
-    """Return the EVPN sessions and the tunnel endpoints, or None if no session carries EVPN. ``ends`` is ``interface Vxlan1``."""
+    """Return the EVPN sessions and the tunnel endpoints, or None if no session carries EVPN.
+
+    ``process`` has the contents of ``router bgp``, ``ends`` the settings of ``interface Vxlan1``, and ``lists`` the route maps.
+    """
     sessions, here = process.sessions, process.here
     evpn = here.evpn or Evpn()
     peers = [peer for peer in sessions.peers if sessions.evpn(peer)]
@@ -256,7 +260,10 @@ def _on_link(sessions: Sessions, peer: AnyPeer) -> bool:
 def mark_family_unknown(
     reader: SectionReader, sessions: Sessions, peer: AnyPeer, families: Collection[str], *forms: str
 ) -> None:
-    """Mark lines as not understood if they match one of these patterns, are about a neighbor or its group, and are in one of the families."""
+    """Mark lines of a neighbor in address families as not understood, because ``DeviceConfig`` cannot represent them.
+
+    The lines match one of the patterns ``forms``, are about ``peer`` or its group, and are in one of ``families``.
+    """
     for line in sessions.lines(*forms):
         if line["name"] in {peer.name, peer.group} and line.chain[-2].line.removeprefix("address-family ") in families:
             reader.mark_unknown(line)
@@ -299,6 +306,8 @@ def mac_vrf(
 ) -> model.MacVrf | None:
     """Return the VLANs that EVPN extends, as one bridging instance, or None if there are none.
 
+    - ``process``: the contents of ``router bgp``.
+    - ``ends``: the settings of ``interface Vxlan1``.
     - ``names``: the name of each VLAN.
     - ``members``: (port, VLAN) for each VLAN of each port.
     """
@@ -329,7 +338,7 @@ def mac_vrf(
 
 
 def mark_forms_unknown(reader: SectionReader, *forms: str) -> None:
-    """Mark lines as not understood. ``forms`` is their path: a pattern for each section above the lines, then the pattern of the lines."""
+    """Mark lines as not understood. ``forms`` are patterns: one for each section around the lines, from the outside, and one for the lines."""
     for line in select(reader.sections, *forms):
         reader.mark_unknown(line)
 
@@ -339,7 +348,8 @@ def vrfs(
 ) -> tuple[tuple[model.Vrf, ...], set[str], dict[str, str]]:
     """Return (VRFs of tenants, names of route maps for external routers, name of the external router by interface).
 
-    The field ``prefixes`` of the VRFs is still empty.
+    The field ``prefixes`` of the VRFs is still empty. ``process`` has the contents of ``router bgp``, ``ends`` the settings of
+    ``interface Vxlan1``.
     """
     tenants: list[model.Vrf] = []
     maps: set[str] = set()
@@ -378,7 +388,8 @@ def advertised_prefixes(
 ) -> tuple[Prefix, ...]:
     """Return the members of ``prefixes`` that a VRF advertises: those that the route maps of ``redistribute connected`` accept.
 
-    If the result of a route map cannot be computed, the lines that use it are marked as not understood.
+    ``process`` has the contents of ``router bgp``. If the result of a route map cannot be computed, the lines that use it are marked as
+    not understood.
     """
     here = process.vrfs[vrf].here
     for family in FAMILIES:

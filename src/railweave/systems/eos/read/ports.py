@@ -37,11 +37,15 @@ _NUMBERS = {"mtu <value>": ("mtu", 68, 65535), "encapsulation dot1q vlan <value>
 class Port:
     """The settings of an interface.
 
+    - ``access``: the VLAN of a port without tags.
+    - ``native``: the untagged VLAN of a trunk.
     - ``virtual``: True if the addresses are shared with other switches.
     - ``bridged``: True if the port is switched, not routed.
     - ``six``: True if IPv6 is enabled.
     - ``tag``: the VLAN tag of a subinterface.
+    - ``profile``: the name of the QoS profile.
     - ``group``: the number of the link aggregation.
+    - ``used``: True if a setting, such as a description or an address, shows that the port is in use.
     """
 
     name: str
@@ -85,7 +89,7 @@ class Port:
 
 
 def ports(stanzas: Stanzas) -> dict[str, Port]:
-    """Return all interfaces, by name."""
+    """Return all interfaces, by name. ``stanzas`` are the lines of all ``interface`` sections."""
     reader = stanzas.reader
     interfaces = {name: Port(name) for name in stanzas.names}
     for name, line in stanzas.each("description <text...>"):
@@ -128,7 +132,10 @@ def vrfs(reader: SectionReader) -> set[str]:
 
 
 def _mark_unrepresented(stanzas: Stanzas, interfaces: Mapping[str, Port]) -> None:
-    """Mark as not understood: VLAN tags on ports that are not subinterfaces, and references to undefined VRFs."""
+    """Mark as not understood: VLAN tags on ports that are not subinterfaces, and references to undefined VRFs.
+
+    ``stanzas`` are the lines of all ``interface`` sections.
+    """
     defined = vrfs(stanzas.reader)
     for _, line in stanzas.each("vrf <name>"):
         if line["name"] not in defined:
@@ -162,7 +169,10 @@ def _speed(port: Port, text: str) -> bool:
 
 
 def _error_correction(stanzas: Stanzas, interfaces: dict[str, Port]) -> None:
-    """Read forward error correction (FEC). A port that allows several kinds negotiates one of them, so these lines are marked as not understood."""
+    """Read the forward error correction (FEC) of each port. ``stanzas`` are the lines of all ``interface`` sections.
+
+    If a port allows several kinds, it negotiates one of them. Its lines are then marked as not understood.
+    """
     lines: dict[str, list[SelectedLine]] = {}
     for form in ("error-correction encoding *", "no error-correction encoding **"):
         for name, line in stanzas.each(form):
@@ -178,7 +188,10 @@ def _error_correction(stanzas: Stanzas, interfaces: dict[str, Port]) -> None:
 
 
 def _addresses(stanzas: Stanzas, interfaces: dict[str, Port]) -> None:
-    """Read the addresses of interfaces in the order of the text. IPv4 and IPv6 addresses are in one list."""
+    """Read the addresses of interfaces in the order of the text. IPv4 and IPv6 addresses are in one list.
+
+    ``stanzas`` are the lines of all ``interface`` sections.
+    """
     for name, line in stanzas.each("ip|ipv6 address <words...>"):
         words = line["words"].split()
         virtual = words[0] == "virtual"

@@ -221,9 +221,9 @@ def _queues(reader: SectionReader) -> dict[int, int]:
 
 
 def _marked(reader: SectionReader, dscps: Mapping[int, tuple[int, ...]]) -> None:
-    """Read the lines that set the DSCP of tunnel headers by traffic class.
+    """Read the lines that set the DSCP of tunnel headers by traffic class. ``dscps`` has the DSCPs of each class.
 
-    A line is marked as not understood if it does not give a class that class's lowest DSCP. ``dscps`` has the DSCPs of each class.
+    A line is marked as not understood if it sets a DSCP other than the lowest DSCP of the class.
     """
     for line in reader.each("qos map traffic-class <groups...> to dscp <value>"):
         groups, value = numbers(",".join(line["groups"].split()), QUEUES), number(line["value"], 0, _DSCPS - 1)
@@ -316,7 +316,7 @@ class _Thresholds:
                     self._queues[queue] = value
 
     def mark_others_unknown(self, groups: Collection[int], queues: Collection[int]) -> None:
-        """Mark the thresholds of all other priority groups and queues as not understood. The parameters are those that classes use."""
+        """Mark the thresholds of all priority groups except ``groups``, and of all queues except ``queues``, as not understood."""
         for way, place, line in self._lines:
             if place not in (groups if way == "ingress" else queues):
                 self._taking.mark_unknown(line)
@@ -356,9 +356,9 @@ def _watchdog(reader: SectionReader) -> Watchdog | None:
 
 
 def balancing(reader: SectionReader, families: tuple[Family, ...]) -> BalancingConfig:
-    """Return the load balancing over next-hop groups. A table size without ``distribution dynamic`` does not enable dynamic load balancing.
+    """Return the load balancing over next-hop groups. ``families`` are the address families that the switch routes.
 
-    Source: AVD, description of ``flow_set_size``.
+    A table size without ``distribution dynamic`` does not enable dynamic load balancing (AVD, description of ``flow_set_size``).
     """
     distribution = "ip hardware fib load-balance distribution dynamic"
     dynamic = reader.last(distribution)

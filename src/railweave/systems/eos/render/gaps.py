@@ -231,7 +231,7 @@ def _qos(config: DeviceConfig) -> Iterator[Finding]:
 
 
 def _mru_in_table(config: DeviceConfig, qos: QosConfig) -> bool:
-    """Return True if the headroom comes from the platform's table, which is wrong if the port's MRU differs from its MTU, as here.
+    """Return True if the platform's table gives a wrong headroom: the headroom comes from the table, but the MRU of a port differs from its MTU.
 
     Only a port with the largest headroom is checked.
     """

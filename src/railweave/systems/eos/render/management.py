@@ -82,7 +82,10 @@ def community(snmp: Snmp) -> str:
 
 
 def edge_port(config: DeviceConfig, port: Interface) -> list[str]:
-    """Return the lines that protect a layer-2 server port: storm control, and BPDU guard, which shuts down the port if a bridge is detected."""
+    """Return the lines that protect a layer-2 server port: storm control and BPDU guard.
+
+    BPDU guard shuts down the port if a bridge is detected.
+    """
     if port not in config.edge_ports():
         return []
     percent = config.storm_control()

@@ -34,7 +34,10 @@ Source: arista.avd, schema of ``ethernet_interfaces``: ``error_correction_encodi
 """
 
 MOST_LANES = {100: 4, 200: 4}
-"""The largest number of lanes of a module at a speed in Gb/s, if it is smaller than the port's (AVD, ethernet_interfaces.speed)."""
+"""By speed in Gb/s: the number of lanes of a module, if it is smaller than the number of lanes of the port.
+
+Source: AVD, ethernet_interfaces.speed.
+"""
 
 
 class Loopback(NamedTuple):
@@ -110,7 +113,7 @@ def interfaces(config: DeviceConfig) -> Iterator[Section]:
 
 
 def secondary(addresses: Sequence[Addressed]) -> list[str]:
-    """Return the ending of the line of each address: ``" secondary"`` for every IPv4 address except the first, otherwise empty."""
+    """Return the last word of each address's line: ``" secondary"`` for every IPv4 address except the first, otherwise empty."""
     four = [address for address in addresses if address.family == "ipv4"]
     return [" secondary" if address in four[1:] else "" for address in addresses]
 

@@ -164,7 +164,12 @@ _SLOT = Fields(Optic, "vendor=mfgName part=modelName serial=serialNum")
 
 
 def _optics(answer: Value, slots: Value, thresholds: Value) -> dict[str, Optic]:
-    """Return the optics by port. If EOS lists each lane of a port under its own name, the result has all these names."""
+    """Return the optics by port. If EOS lists each lane of a port under its own name, the result has all these names.
+
+    - ``answer``: the light of each port.
+    - ``slots``: the inventory of modules.
+    - ``thresholds``: the limits of each module and, for a module with several lanes, the light of each lane.
+    """
     made: dict[str, Optic] = {}
     for row, (name,) in rows(answer, "interfaces/*"):
         levels = [row.get(key).number() for key in ("txPower", "rxPower", "txBias")]
@@ -187,7 +192,10 @@ def _optics(answer: Value, slots: Value, thresholds: Value) -> dict[str, Optic]:
 
 
 def _channels(limits: Value) -> tuple[Lane, ...]:
-    """Return the sent and received light of each lane; empty if the answer does not have values for each lane."""
+    """Return the sent and received light of each lane; empty if the answer does not have values for each lane.
+
+    ``limits`` is the port's part of the answer about thresholds, which also has the light of each lane.
+    """
     ways = [{key: element for element, (key,) in rows(limits, f"{way}/channels/*")} for way in ("txPower", "rxPower")]
     return tuple(
         Lane(int(channel), *(way[channel].number() if channel in way else None for way in ways))
@@ -237,7 +245,7 @@ def _queues(answer: Value, marks: Value) -> dict[str, PortQueues]:
 
 
 def _sum(traffic_class: Value, key: str) -> int | None:
-    """Return the sum of a counter over all drop precedences, or None if no precedence has the counter."""
+    """Return the sum of the counter ``key`` of a traffic class over all drop precedences, or None if no precedence has the counter."""
     points = [point.get(key).integer() for point, _ in rows(traffic_class, "dropPrecedences/*")]
     counts = [count for count in points if count is not None]
     return sum(counts) if counts else None
@@ -258,7 +266,10 @@ def _clock(answers: Answers) -> Clock | None:
 
 
 def _commit(open_sessions: Value) -> Commit:
-    """Return the state of commits: True in ``pending`` if a commit waits for confirmation. EOS does not show who made the last change."""
+    """Return the state of commits. Its field ``pending`` is True if a commit waits for confirmation.
+
+    EOS does not show who made the last change.
+    """
     waits = "pendingCommitTimer" in column("sessions/*/state")(open_sessions)
     return Commit(pending=open_sessions.get("commitTimerSessionName").there or waits)
 

@@ -206,7 +206,7 @@ def _drops(entry: Value) -> str | None:
 
 
 def not_forwarding(answers: Answers) -> dict[str, tuple[str, ...]] | None:
-    """Return, by address family, ``("all",)`` if an answer shows that routing is disabled, otherwise an empty tuple.
+    """Return the ports that forward no packets, by address family: ``("all",)`` if EOS reports that routing is disabled, otherwise none.
 
     Return None if no answer shows whether routing is disabled.
     """

@@ -186,7 +186,7 @@ def _ipv4(text: str) -> Address:
 
 
 def noted(form: str, source: str, reason: str, when: Callable[[Any], bool]) -> Row:
-    """Return the statement-table row of a constant statement that railweave writes but ignores when reading it.
+    """Return a row of a statement table, for a constant statement that railweave writes but ignores when reading it.
 
     - ``form``: the statement.
     - ``source``: the document that describes it.
@@ -255,7 +255,10 @@ PEER = (
 
 
 def _peers(*rows: Row) -> Iterator[Row]:
-    """Yield the statement-table rows of neighbors and groups in an address family. ``rows`` are further rows of each neighbor and group."""
+    """Yield the rows that describe the lines of neighbors and groups in an address family in a statement table.
+
+    ``rows`` are further rows for each neighbor and group.
+    """
     stated = (line("activate", MANUAL, sets={"active": True}), *rows)
     yield each("neighbor <name>", "peers", MANUAL, PeerFamily, stated, by="name", flat=True, name=WORD)
     yield each(
@@ -271,7 +274,7 @@ def _peers(*rows: Row) -> Iterator[Row]:
 
 
 def _targets() -> Iterator[Row]:
-    """Yield the statement-table rows of the route targets of a VRF."""
+    """Yield the rows that describe the route targets of a VRF in a statement table."""
     for word, names in (("import", "imports"), ("export", "exports"), ("both", "imports exports")):
         yield each(
             f"route-target {word} evpn <it>",
@@ -304,10 +307,11 @@ BRIDGE = (
 
 
 def _instance(neighbor: Codec, family: Sequence[Row], *rows: Row) -> Iterator[Row]:
-    """Yield the statement-table rows that the main instance and its VRFs share.
+    """Yield the rows of a statement table that describe lines both of the main BGP instance and of a VRF.
 
-    ``neighbor`` reads and writes the name of a neighbor, ``family`` has the rows of an address family, and ``rows`` come before the
-    families.
+    - ``neighbor``: reads and writes the name of a neighbor.
+    - ``family``: the rows for an address family.
+    - ``rows``: further rows. They come before the address families.
     """
     yield line("router-id <router_id>", MANUAL, router_id=replace(ADDRESS, read=_ipv4))
     yield line("no bgp default ipv4-unicast", MANUAL, sets={"activates": False})

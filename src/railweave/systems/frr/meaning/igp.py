@@ -72,7 +72,7 @@ def _watched(igp: Igp, ports: Mapping[str, Port]) -> set[str | None]:
 def mark_isis_unknown(igp: Igp, ports: Mapping[str, Port], reader: SectionReader) -> None:
     """Mark statements about IS-IS as not understood if ``DeviceConfig`` cannot represent them.
 
-    These put an interface into an undefined instance, or set BFD that differs between interfaces.
+    Such statements put an interface into an undefined instance, or set BFD that differs between interfaces.
     """
     for line in select(reader.sections, "interface **", "ip|ipv6 router isis <name>"):
         if line["name"] not in igp.isis:

@@ -29,7 +29,7 @@ USUAL_INTERVAL = 300
 
 
 def kind(value: str) -> Literal["large", "standard"]:
-    """Return the kind of a community: ``large`` if it has three numbers, otherwise ``standard``."""
+    """Return the kind of the community ``value``, such as ``65000:10``: ``large`` if it has three numbers, otherwise ``standard``."""
     return "large" if value.count(":") == 2 else "standard"
 
 
@@ -59,7 +59,10 @@ def fabric_policies(config: DeviceConfig, bgp: Bgp) -> Policies:
 
 
 def detection(profiles: dict[str, Bfd | None]) -> tuple[Detection, ...]:
-    """Return the ``bfd`` section with these profiles, or an empty tuple if no session uses BFD."""
+    """Return the ``bfd`` section with these BFD profiles, or an empty tuple if no session uses BFD.
+
+    ``profiles`` has the BFD timers by profile name; None means that the sessions of the profile do not use BFD.
+    """
     watched = {
         name: Profile(bfd.multiplier, bfd.minimum_interval, bfd.minimum_interval)
         for name, bfd in profiles.items()
@@ -103,7 +106,7 @@ def _matching(entry: MapEntry, name: str, value: str) -> MapEntry:
 
 
 def _marking(entry: MapEntry, values: Iterable[str], *, additive: bool) -> MapEntry:
-    """Return a route-map entry that sets these communities. If ``additive`` is True, a route keeps its other communities, too."""
+    """Return a route-map entry that sets the communities ``values``. If ``additive`` is True, a route keeps its other communities, too."""
     large = tuple(value for value in values if kind(value) == "large")
     return replace(
         entry,

@@ -120,7 +120,10 @@ def _policer(line: str) -> Policer | None:
 
 
 def _plane(rules: Iterable[tuple[ControlRule, Sources]], policers: Iterable[Policer]) -> ControlPlane:
-    """Return the control plane with these rules. The sources of packets are named after the first rule that uses them."""
+    """Return the control plane with these rules and rate limits (``policers``). Each rule comes with the prefixes of its packets' sources.
+
+    The sources are named after the first rule that uses them.
+    """
     named: dict[Sources, Sources] = {}
     made: list[ControlRule] = []
     for rule, sources in rules:

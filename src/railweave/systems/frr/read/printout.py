@@ -123,7 +123,7 @@ def _bfd(body: list[Section]) -> Iterable[Section]:
 
 
 def _bgp(body: list[Section]) -> Iterable[Section]:
-    """Yield the lines of a BGP instance as railweave writes them.
+    """Yield the lines of a BGP instance (``body``) as railweave writes them.
 
     FRR prints the AS number and the group of a neighbor on an interface in one line; the result has separate lines. FRR
     prints BFD twice for a neighbor with a profile; the line without the profile is left out.

@@ -91,9 +91,9 @@ def evpn_maps(router: Router) -> set[str]:
 
 
 def mac_vrf(here: Router) -> model.MacVrf | None:
-    """Return the bridging instance of the layer-2 VNIs, or None if there are no VNIs. Each VNI has its own route target.
+    """Return the bridging instance of the layer-2 VNIs of the BGP instance ``here``, or None if there are no VNIs.
 
-    In railweave's files, the route distinguisher of a VNI contains the VLAN.
+    Each VNI has its own route target. In railweave's files, the route distinguisher of a VNI contains the VLAN.
     """
     if here.evpn is None or not here.evpn.vnis:
         return None
@@ -126,7 +126,7 @@ def _target(text: str) -> str:
 
 
 def _automatic(here: Router, vni: int) -> str:
-    """Return FRR's default route target of a VNI: the lower 16 bits of the AS number, then the VNI (RFC 8365)."""
+    """Return FRR's default route target of a VNI: the lower 16 bits of the AS number of ``here``, then the VNI (RFC 8365)."""
     return f"{here.asn & _SHORT}:{vni}"
 
 
@@ -276,7 +276,7 @@ class Sessioned:
         return tuple(self._with_loopback(tenant) for tenant in tenants)
 
     def _held(self, vrf: str, here: Router, ways: int, prefixes: Sequence[Prefix]) -> Sequence[Prefix]:
-        """Return the members of ``prefixes`` (those of gateways) that the VRF advertises.
+        """Return the members of ``prefixes`` (those of gateways) that the BGP instance ``here`` of a VRF advertises.
 
         The route-maps of ``redistribute connected`` select them. These lines are marked as not understood:
 

@@ -113,7 +113,10 @@ def sections(text: str) -> list[Section]:
 
 
 def _close(stack: list[_Open], line: str, column: int) -> None:
-    """Close the section that the line ends. ``exit`` closes the innermost section whose header has the same indentation (``column``)."""
+    """Close the section that the line ends. ``exit`` closes the innermost section whose header has the same indentation (``column``).
+
+    ``stack`` has the open sections; the innermost is last.
+    """
     word = _CLOSED.get(line)
     for place in range(len(stack) - 1, -1, -1):
         if (stack[place].word == word) if word else (stack[place].column == column):
@@ -126,7 +129,10 @@ def _close(stack: list[_Open], line: str, column: int) -> None:
 
 
 def _leave(stack: list[_Open], line: str, column: int) -> None:
-    """Close those open sections to which a line cannot belong. ``column`` is the indentation of the line."""
+    """Close those open sections to which a line cannot belong. ``column`` is the indentation of the line.
+
+    ``stack`` has the open sections; the innermost is last.
+    """
     while stack and not stack[-1].word and column <= stack[-1].column:
         stack.pop()
     if not stack:
@@ -147,9 +153,9 @@ def _stands_alone(word: str, line: str) -> bool:
 
 
 def _ends(stack: list[_Open], line: str, column: int) -> bool:
-    """Return True if a line ends the innermost open section.
+    """Return True if a line ends the innermost open section, because it opens a similar section or belongs to the enclosing section.
 
-    The line opens a section of the same kind, or belongs to the enclosing section.
+    ``stack`` has the open sections; the innermost is last. ``column`` is the indentation of the line.
     """
     top = stack[-1]
     if top.word == "address-family" and column <= top.column:
@@ -162,7 +168,7 @@ def _ends(stack: list[_Open], line: str, column: int) -> bool:
 
 
 def _opens(stack: list[_Open], line: str) -> bool:
-    """Return True if a line opens a section inside the innermost open section."""
+    """Return True if a line opens a section inside the innermost open section, which is the last in ``stack``."""
     if not stack:
         return bool(_OPENS.match(line))
     word = stack[-1].word

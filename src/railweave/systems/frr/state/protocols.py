@@ -161,7 +161,7 @@ def routes(answers: Answers) -> tuple[protocols.Route, ...] | None:
 
 
 def route_counts(ipv6: Value, ipv4: Value) -> dict[str, dict[str, int]]:
-    """Return the number of BGP and IS-IS routes in the kernel, as a count by address family, for the default VRF only.
+    """Return the number of BGP and IS-IS routes in the kernel, by VRF (only the default VRF) and address family.
 
     The answers are those of ``show ipv6 route summary json`` and ``show ip route summary json``.
     """
@@ -192,7 +192,10 @@ _HOP = Fields(protocols.NextHop, "address=ip interface=interfaceName active=fib:
 
 
 def route(vrf: str, prefix: str, entries: Value, known: Value | None) -> protocols.Route:
-    """Return one route of ``show ipv6 route … json``. ``known`` has its paths from ``show bgp … json`` if these were requested."""
+    """Return one route of ``show ipv6 route … json``. ``entries`` are the items of the answer for this prefix.
+
+    ``known`` has the paths of the route from ``show bgp … json`` if these were requested.
+    """
     chosen = next((entry for entry in entries.each() if entry.get("selected").flag()), None)
     through = None if known is None else paths(known)
     if chosen is None:

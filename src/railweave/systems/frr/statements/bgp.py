@@ -259,7 +259,7 @@ PEER = (
 
 
 def _peers() -> Sequence[Row]:
-    """Return the statement-table rows of neighbors and groups in an address family."""
+    """Return the rows that describe the lines of neighbors and groups in an address family in a statement table."""
     stated = (
         line("activate", BGP, sets={"active": True}, disrupts=effects.ACTIVATED),
         line("soft-reconfiguration inbound", BGP, sets={"stored": True}, disrupts=effects.KEPT),
@@ -284,16 +284,19 @@ def _peers() -> Sequence[Row]:
 
 
 def redistribution(source: str) -> Iterator[Row]:
-    """Yield the statement-table rows for the redistribution of connected routes. ``source`` is the document that describes them."""
+    """Yield the rows that describe the redistribution of connected routes in a statement table.
+
+    ``source`` is the document about these lines.
+    """
     maps = refers("route-map")
     yield line("redistribute connected route-map <redistributes>", source, usual="", redistributes=maps)
     yield line("redistribute connected", source, sets={"redistributes": ""})
 
 
 def targets(source: str, distinguisher: Codec, target: Codec) -> Iterator[Row]:
-    """Yield the statement-table rows for a route distinguisher and route targets.
+    """Yield the rows that describe a route distinguisher and route targets in a statement table.
 
-    The codecs ``distinguisher`` and ``target`` convert their values to text and back.
+    ``source`` is the document about these lines. The codecs ``distinguisher`` and ``target`` convert the values to text and back.
     """
     yield line("rd <distinguisher>", source, usual="", distinguisher=distinguisher)
     yield each("route-target import <it>", "imports", source, it=target)
@@ -302,7 +305,10 @@ def targets(source: str, distinguisher: Codec, target: Codec) -> Iterator[Row]:
 
 
 def vnis(source: str, rows: Sequence[Row]) -> Iterator[Row]:
-    """Yield the statement-table rows for the EVPN address family. ``rows`` are valid both in the family and in a VNI."""
+    """Yield the rows that describe the EVPN address family and its VNIs in a statement table.
+
+    ``source`` is the document about these lines. ``rows`` are further rows, valid both in the family and in a VNI.
+    """
     yield line("advertise-all-vni", source, sets={"all_vnis": True})
     yield each("advertise <it> unicast", "advertises", source, it=UNICAST)
     yield from rows

@@ -56,7 +56,7 @@ UNDESCRIBED = Disruption(
     "no source is known",
     standards.ANY,
 )
-"""The effect, which is unknown, of statements about a neighbor that are in no statement table."""
+"""The unknown effect of a change of statements about a neighbor that are in no statement table."""
 SECURED = (
     Disruption("", "BGP session", "it resets", "FRRouting/frr bgpd/bgpd.c, peer_ttl_security_hops_set", standards.ANY),
 )
@@ -195,4 +195,4 @@ ISIS_UNDESCRIBED = Disruption(
     "no source is known",
     standards.ANY,
 )
-"""The effect, which is unknown, of statements about IS-IS that are in no statement table."""
+"""The unknown effect of a change of IS-IS statements that are in no statement table."""

@@ -56,8 +56,9 @@ class Network:
 class RouterOspf:
     """The OSPF instance of a device.
 
-    ``quiet`` is True for an interface on which OSPF does not look for neighbors; the key ``default`` applies to all other
-    interfaces.
+    - ``width``: the largest number of equal-cost paths.
+    - ``quiet``: True for an interface on which OSPF does not look for neighbors. The key ``default`` applies to all other
+      interfaces.
     """
 
     router_id: Address | None = None

@@ -143,7 +143,7 @@ def _several(value: str) -> Codec:
 
 VERDICT = choice({True: "permit", False: "deny"})
 COMMUNITIES = _several(r"(?!65535:)\d+:\d+")
-"""The codec that converts the communities that a route-map entry sets to text and back.
+"""The codec that converts the communities of a route-map entry to text and back.
 
 Well-known communities are excluded, because routers act on them without a policy (RFC 1997, RFC 8326).
 """
@@ -153,7 +153,10 @@ LARGE = _several(r"\d+:\d+:\d+")
 
 
 def detection(source: str, options: str) -> Row:
-    """Return the statement-table row of ``bfd`` sections. ``options`` is the document that describes the lines of a BFD profile."""
+    """Return the row that describes ``bfd`` sections in a statement table.
+
+    ``source`` is the document about the section, and ``options`` the document about the lines of a BFD profile.
+    """
     profile = (
         line("detect-multiplier <multiplier>", options, multiplier=number(2, 255)),
         line("receive-interval <receive>", options, receive=number(10, 60000)),
@@ -165,7 +168,10 @@ def detection(source: str, options: str) -> Row:
 
 
 def prefix_entries(source: str, prefix: Codec) -> Row:
-    """Return the statement-table row of entries of prefix lists. The codec ``prefix`` converts a prefix to text and back."""
+    """Return the row that describes the entries of prefix lists in a statement table.
+
+    ``source`` is the document about these lines. The codec ``prefix`` converts a prefix to text and back.
+    """
     return each(
         "<family> prefix-list <name> seq <sequence> <permits> <prefix>[ ge <ge>][ le <le>]",
         "prefixes",
@@ -183,7 +189,10 @@ def prefix_entries(source: str, prefix: Codec) -> Row:
 
 
 def map_entries(source: str, rows: Sequence[Row]) -> Row:
-    """Return the statement-table row of route-map entries. ``rows`` are the rows of the lines below their headers."""
+    """Return the row that describes route-map entries in a statement table.
+
+    ``source`` is the document about these entries. ``rows`` describe the lines below the header of an entry.
+    """
     name, place = defines("route-map"), number(1, 65535)
     return each(
         "route-map <name> <permits> <number>", "maps", source, MapEntry, rows, name=name, permits=VERDICT, number=place
@@ -191,7 +200,10 @@ def map_entries(source: str, rows: Sequence[Row]) -> Row:
 
 
 def matched(source: str) -> Iterator[Row]:
-    """Yield the statement-table rows of ``match`` lines that FRR and Enterprise SONiC share."""
+    """Yield the rows that describe ``match`` lines of FRR and Enterprise SONiC in a statement table.
+
+    ``source`` is the document about these lines.
+    """
     yield line("match ip address prefix-list <ipv4_list>", source, changed="replaced", ipv4_list=refers("prefix-list"))
     yield line(
         "match ipv6 address prefix-list <ipv6_list>", source, changed="replaced", ipv6_list=refers("prefix-list")
@@ -200,13 +212,19 @@ def matched(source: str) -> Iterator[Row]:
 
 
 def set_communities(source: str) -> Iterator[Row]:
-    """Yield the statement-table rows of lines that give standard communities to a route."""
+    """Yield the rows that describe lines with standard communities for a route in a statement table.
+
+    ``source`` is the document about these lines.
+    """
     for form, additive in (("set community <communities> additive", True), ("set community <communities>", False)):
         yield line(form, source, sets={"additive": additive}, usual=(), communities=COMMUNITIES)
 
 
 def steps(source: str, *lines: Row) -> Iterator[Row]:
-    """Yield the statement-table rows of a route-map entry that FRR and EOS share. ``lines`` are rows that only the caller's system has."""
+    """Yield the rows that describe the lines of a route-map entry in a statement table, for FRR and EOS.
+
+    ``source`` is the document about these lines. ``lines`` are rows that only the caller's system has.
+    """
     yield line("description <description>", source, description=TEXT)
     yield from matched(source)
     yield line("match large-community <large_community>", source, large_community=refers("community-list"))
@@ -237,7 +255,10 @@ ENTRY = tuple(
 
 
 def community_entries(form: str, source: str, *also: str) -> Row:
-    """Return the statement-table row of entries of community lists. ``form`` is the line; ``also`` are further spellings that are read."""
+    """Return the row that describes the entries of community lists in a statement table.
+
+    ``form`` is the line, ``source`` the document about it, and ``also`` are further spellings that are only read.
+    """
     return each(
         form,
         "communities",
@@ -253,7 +274,7 @@ def community_entries(form: str, source: str, *also: str) -> Row:
 
 
 def _everything() -> Iterator[Row]:
-    """Yield the statement-table rows of prefix-list entries with ``any``, which match every prefix of an address family."""
+    """Yield the rows that describe prefix-list entries with ``any`` in a statement table. ``any`` matches every prefix of an address family."""
     families: tuple[tuple[Family, str, str], ...] = (("ipv4", "ip", "0.0.0.0/0"), ("ipv6", "ipv6", "::/0"))
     for family, word, everywhere in families:
         yield each(

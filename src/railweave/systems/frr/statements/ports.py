@@ -53,7 +53,7 @@ class Advertised:
 
 @dataclass(frozen=True, slots=True)
 class Port:
-    """The settings of an interface."""
+    """The settings of an interface. ``assigned`` are its addresses as written, which may contain duplicates."""
 
     name: str
     vrf: str = ""
@@ -82,9 +82,10 @@ LOOPBACKS = ("lo", "dummy", "Loopback")
 
 
 def advertised(source: str, options: str, interval: Codec) -> Iterator[Row]:
-    """Yield the statement-table rows of router advertisements that FRR and Enterprise SONiC share.
+    """Yield the rows that describe router advertisements of FRR and Enterprise SONiC in a statement table.
 
-    ``options`` is the document that describes the line about the MTU.
+    ``source`` is the document about these lines, and ``options`` the document about the line with the MTU. The codec ``interval`` converts
+    the interval between advertisements to text and back.
     """
     yield line("no ipv6 nd suppress-ra", source, sets={"sends": True})
     yield line("ipv6 nd suppress-ra", "", sets={"sends": False})
@@ -99,7 +100,11 @@ def advertised(source: str, options: str, interval: Codec) -> Iterator[Row]:
 
 
 def advertised_prefix(source: str, also: str, prefix: Codec, seconds: Codec) -> Row:
-    """Return the statement-table row of a prefix in router advertisements. ``also`` is a spelling that is read, but never written."""
+    """Return the row that describes a prefix in router advertisements in a statement table.
+
+    ``source`` is the document about this line. ``also`` is a spelling that is read, but never written. The codecs ``prefix`` and
+    ``seconds`` convert the prefix and the lifetimes to text and back.
+    """
     return each(
         "ipv6 nd prefix <prefix> <valid> <preferred>[ <off_link>][ <no_autoconfig>]",
         "prefixes",

@@ -32,7 +32,7 @@ class Words:
         return at
 
     def at(self, *path: str) -> Words:
-        """Return the node at the end of a path; an empty node if the configuration does not have the path."""
+        """Return the node at the end of a path. If the configuration does not have the path, return an empty node."""
         words = self
         for word in path:
             if word not in words.below:

@@ -205,8 +205,8 @@ def _snmp(agent: Agent) -> Snmp:
 def gateway_of(system: System, top: Word, assigned: InterfaceAddress) -> Address:
     """Return the next hop of the management port's default route, or 0.0.0.0 if there is none. ``assigned`` is the address of this port.
 
-    A route in the main table counts only if its next hop is in the prefix of ``assigned``. Other static routes in that table
-    belong to the fabric, and are marked as not understood.
+    A route in the main table counts only if its next hop is in the prefix of ``assigned``. Other static routes in that table belong to the
+    fabric, and are marked as not understood. ``top`` is the root of the configuration.
     """
     if system.gateway is not None:
         return system.gateway
@@ -234,7 +234,10 @@ def _address(text: str) -> Address | None:
 
 
 def _edge_ports(top: Word, ports: Iterable[Port]) -> EdgePorts | None:
-    """Return the protection of layer-2 server ports: BPDU guard and storm control. Return None if neither is configured."""
+    """Return the protection of layer-2 server ports: BPDU guard and storm control. Return None if neither is configured.
+
+    ``top`` is the root of the configuration.
+    """
     guarded = top.at_path("protocols", "layer2-control", "bpdu-block") is not None
     profiles = {unit.storm for port in ports for unit in port.units.values() if unit.storm is not None}
     storm: int | None = None

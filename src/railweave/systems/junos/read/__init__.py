@@ -162,7 +162,7 @@ def _kinds(
 
 
 def _without(group: Group, owners: Owners, elsewhere: Collection[str]) -> Group:
-    """Return a BGP group without its sessions on ``elsewhere``, the interfaces of routing instances.
+    """Return a BGP group without its sessions on the interfaces ``elsewhere``, which are in routing instances.
 
     ``owners`` finds the interface of an address.
     """
@@ -194,7 +194,8 @@ def _loopback_addresses(named: Mapping[str, Port], elsewhere: Container[str]) ->
 def _leave_loopbacks(top: Word, elsewhere: Container[str], held: Collection[Prefix]) -> None:
     """Mark loopback addresses as not understood if ``DeviceConfig`` does not have them.
 
-    ``held`` are the addresses that ``DeviceConfig`` has. Addresses for use inside the switch (127.0.0.0/8, ::1) are exempt.
+    ``held`` are the addresses that ``DeviceConfig`` has, and ``elsewhere`` the loopback units in routing instances. ``top`` is the root of
+    the configuration. Addresses for use inside the switch (127.0.0.0/8, ::1) are exempt.
     """
     for unit in top.entries("interfaces", "lo0", "unit"):
         for family in unit.entries("family") if f"lo0.{unit.text}" not in elsewhere else ():
@@ -242,7 +243,10 @@ def read(texts: Mapping[str, str]) -> Reading:
 
 
 def _said(top: Word, files: list[str]) -> Iterator[ReadStatement]:
-    """Yield every statement of the files, marked as understood or not. A list on one line counts as one statement."""
+    """Yield every statement of the files, marked as understood or not. A list on one line counts as one statement.
+
+    ``top`` is the root of the configuration.
+    """
     irrelevant = catalog().systems["junos"].reads.irrelevant
     each: dict[int, list[tuple[int, str, str, bool]]] = {number: [] for number in range(len(files))}
     fixed: list[ReadStatement] = []
@@ -264,7 +268,7 @@ def _said(top: Word, files: list[str]) -> Iterator[ReadStatement]:
 
 
 def _beside(file: str, listing: Lines) -> Iterator[ReadStatement]:
-    """Yield the deactivated statements of a file, and its lines that are not statements."""
+    """Yield the deactivated statements of a file, and its lines that are not statements. ``listing`` has the statements of the file."""
     for path, at in listing.asleep:
         yield ReadStatement(file, at, _hierarchy(path), " ".join(map(quoted, path)), "irrelevant")
     for text, at, kind in listing.other:
@@ -274,7 +278,7 @@ def _beside(file: str, listing: Lines) -> Iterator[ReadStatement]:
 def _same(file: str, listing: Lines, ends: Mapping[tuple[str, ...], Word]) -> Iterator[ReadStatement]:
     """Yield the statements of a second file with the same configuration, marked as understood or not.
 
-    ``ends`` has the last word of each statement in the first file.
+    ``listing`` has the statements of the second file, ``ends`` the last word of each statement in the first file.
     """
     irrelevant = catalog().systems["junos"].reads.irrelevant
     each = [(at, _hierarchy(path), " ".join(map(quoted, path)), ends.get(path)) for path, at in listing.active]

@@ -20,7 +20,10 @@ _ETHER_TYPES: tuple[Family, ...] = ("ipv4", "ipv6")
 
 
 def balancing(top: Word, ports: Iterable[Port]) -> BalancingConfig:
-    """Return the load balancing of a device: the hash, dynamic load balancing and spraying."""
+    """Return the load balancing of a device: the hash, dynamic load balancing and spraying.
+
+    ``top`` is the root of the configuration.
+    """
     enhanced = (
         top.block("forwarding-options").block("enhanced-hash-key") if "forwarding-options" in top.below else Word("")
     )
@@ -56,17 +59,18 @@ def balancing(top: Word, ports: Iterable[Port]) -> BalancingConfig:
 
 
 def runs(top: Word) -> bool:
-    """Return True if a routing protocol is configured.
+    """Return True if a routing protocol is configured. ``top`` is the root of the configuration.
 
-    Otherwise, there are no next-hop groups, and statements about their repair have no effect.
+    Without a routing protocol, there are no next-hop groups, and statements about their repair have no effect.
     """
     return any(top.at_path("protocols", name) is not None for name in ("bgp", "isis", "ospf", "ospf3"))
 
 
 def _hash(top: Word, seed: int | None) -> Hash:
-    """Return the fields of the ECMP hash. Addresses or ports are in the hash only if every address family hashes them.
+    """Return the fields of the ECMP hash, and its seed ``seed`` (None if none is set).
 
-    Without statements about the hash, Junos hashes both.
+    Addresses or ports are in the hash only if every address family hashes them. Without statements about the hash, Junos hashes both.
+    ``top`` is the root of the configuration.
     """
     families = list(top.entries("forwarding-options", "hash-key", "family"))
     if not families:
@@ -126,7 +130,10 @@ def _terms(top: Word, policy: str) -> Iterator[Word]:
 
 
 def _sprayed(top: Word) -> bool:
-    """Return True if a policy of the forwarding table sprays packets at random, and mark the policy's statements as understood."""
+    """Return True if a policy of the forwarding table sprays packets at random, and mark the policy's statements as understood.
+
+    ``top`` is the root of the configuration.
+    """
     sprays = False
     for word in top.entries("routing-options", "forwarding-table", "export"):
         if top.at_path("policy-options", "policy-statement", word.text) is None:
@@ -147,7 +154,7 @@ def _sprayed(top: Word) -> bool:
 
 
 def _filters(top: Word) -> Iterator[tuple[str, Word]]:
-    """Yield the firewall filters as (address family, filter)."""
+    """Yield the firewall filters as (address family, filter). ``top`` is the root of the configuration."""
     for family in top.entries("firewall", "family"):
         word = family.at_path("filter")
         for direction in word.below.values() if word is not None else ():
@@ -155,7 +162,10 @@ def _filters(top: Word) -> Iterator[tuple[str, Word]]:
 
 
 def _opcodes(top: Word, ports: Iterable[Port]) -> tuple[tuple[int, ...], tuple[str, ...], str]:
-    """Return (RDMA opcodes, ports, forwarding instance) of a filter that puts packets with these opcodes into the instance."""
+    """Return (RDMA opcodes, ports with the filter, forwarding instance) of the filter that puts packets with these opcodes into the instance.
+
+    ``top`` is the root of the configuration.
+    """
     for _, word in _filters(top):
         for term in word.below.get("term", Word("")).below.values():
             payload = term.at_path("from", "first-byte-of-payload")
@@ -171,7 +181,7 @@ def _opcodes(top: Word, ports: Iterable[Port]) -> tuple[tuple[int, ...], tuple[s
 
 
 def _bound(ports: Iterable[Port], name: str) -> tuple[str, ...]:
-    """Return the names of the ports that apply a filter to incoming packets. These statements are marked as understood."""
+    """Return the names of the ports that apply the filter ``name`` to incoming packets, and mark these statements as understood."""
     names: list[str] = []
     for port in ports:
         for unit in port.units.values():
@@ -184,7 +194,7 @@ def _bound(ports: Iterable[Port], name: str) -> tuple[str, ...]:
 
 
 def bind(ports: Iterable[Port], names: Iterable[str]) -> None:
-    """Mark the statements as understood that apply these filters to ports."""
+    """Mark the statements that apply the filters ``names`` to ports as understood."""
     for name in names:
         _bound(ports, name)
 
@@ -208,7 +218,8 @@ def _spraying_instance(top: Word, name: str) -> None:
 def _selective(top: Word, ports: Iterable[Port]) -> Iterator[int]:
     """Yield the RDMA opcodes for which a filter enables dynamic load balancing.
 
-    The filter is marked as understood, and so is the statement that reserves space for it in the chip.
+    The filter is marked as understood, and so is the statement that reserves space for it in the chip. ``top`` is the root of the
+    configuration.
     """
     seen: dict[int, None] = {}
     for _, word in _filters(top):

@@ -32,7 +32,11 @@ _OF_NEIGHBOR = {"description": 1, "peer-as": 1, "local-address": 1}
 
 @dataclass
 class Neighbor:
-    """A neighbor with an address. Settings without a statement of the neighbor are taken from its group."""
+    """A neighbor with an address. Settings without a statement of the neighbor are taken from its group.
+
+    - ``word``: the neighbor's block of statements.
+    - ``peer``, ``local``: the addresses of the neighbor and of the device.
+    """
 
     word: Word
     peer: Address
@@ -43,9 +47,16 @@ class Neighbor:
 
 @dataclass
 class Group:
-    """A group of BGP sessions. ``found`` are the ports on which BGP discovers its neighbors.
+    """A group of BGP sessions.
 
-    ``widens`` is True if the group uses several paths (multipath). ``narrow`` is True if these must have the same AS path.
+    - ``word``: the group's block of statements.
+    - ``widens``: True if the group uses several paths (multipath).
+    - ``narrow``: True if these paths must have the same AS path.
+    - ``as_list``: the name of the list with the AS numbers that neighbors may have.
+    - ``color``: the path color of the group's sessions.
+    - ``cluster``: True if the device reflects routes to the group.
+    - ``keeps_next_hop``: True if the next hop of routes stays unchanged.
+    - ``found``: the ports on which BGP discovers its neighbors.
     """
 
     name: str
@@ -74,7 +85,7 @@ class Group:
 def groups(bgp: Word, top: Word) -> list[Group]:
     """Return the groups of ``protocols bgp``. Settings directly below ``protocols bgp`` apply to every group.
 
-    Neighbors whose settings differ from those of their group become a separate group, ``NAME 2``.
+    Neighbors whose settings differ from those of their group become a separate group, ``NAME 2``. ``top`` is the root of the configuration.
     """
     return [group for word in bgp.entries("group") for group in _groups(word, bgp, top)]
 
@@ -105,7 +116,7 @@ def _groups(word: Word, bgp: Word, top: Word) -> list[Group]:
 
 
 def liveness(word: Word) -> Bfd | None:
-    """Return the BFD settings of a group or an interface, or None if BFD has no interval."""
+    """Return the BFD settings of a group or an interface (``word``), or None if BFD has no interval."""
     detection = word.at_path("bfd-liveness-detection")
     if detection is None:
         return None
@@ -123,7 +134,10 @@ def liveness(word: Word) -> Bfd | None:
 
 
 def _session_group(places: Sequence[Word], top: Word) -> Group:
-    """Return the settings of a group. ``places`` are its levels, from the neighbor to ``protocols bgp``; the first that sets a value wins."""
+    """Return the settings of a group. ``top`` is the root of the configuration.
+
+    ``places`` are the levels that may have a setting, from the neighbor to ``protocols bgp``. The first level that has it wins.
+    """
     word = places[-2]
 
     def first(meaning: Callable[[Word], T]) -> T | None:
@@ -188,7 +202,7 @@ def _policy_names(word: Word, statement: str) -> tuple[str, ...]:
 
 
 def _families_of_group(word: Word) -> tuple[tuple[Family, ...], bool] | None:
-    """Return (address families, True if routes carry AIGP) as set at one level of a group, or None if it sets no family."""
+    """Return (address families, True if routes carry AIGP), or None if no family is set. ``word`` is one level of a group."""
     families: list[Family] = []
     aigp = False
     for name, family in FAMILIES.items():
@@ -229,7 +243,10 @@ def _discovered(group: Group) -> None:
 
 
 def _key(word: Word, top: Word) -> Authentication | None:
-    """Return the key of a group's sessions: a TCP MD5 key, or the first TCP-AO key of a key chain."""
+    """Return the key of a group's sessions: a TCP MD5 key, or the first TCP-AO key of a key chain.
+
+    ``top`` is the root of the configuration.
+    """
     key = word.read(reference, "authentication-key")
     if key is not None:
         return Authentication(key)
@@ -292,7 +309,10 @@ def underlay(
 ) -> Bgp | None:
     """Return the BGP configuration of the underlay, or None if there is none.
 
+    - ``top``: the root of the configuration.
     - ``groups``: the groups of the underlay.
+    - ``options``: the definitions in ``policy-options``.
+    - ``owners``: finds the interface of an address.
     - ``elsewhere``: the names of prefix lists and communities that other readers have already used.
     - ``keyed``: all groups that may have an authentication key.
     """
@@ -338,7 +358,10 @@ def underlay(
 
 
 def widest(top: Word, groups: list[Group]) -> int:
-    """Return the largest number of equal-cost next hops. It is 1 unless all groups and the forwarding table allow several."""
+    """Return the largest number of equal-cost next hops. It is 1 unless all groups and the forwarding table allow several.
+
+    ``top`` is the root of the configuration.
+    """
     wide = top.number("chassis", "maximum-ecmp")
     several = all(group.widens for group in groups) and shares(top)
     if not several:
@@ -347,7 +370,10 @@ def widest(top: Word, groups: list[Group]) -> int:
 
 
 def shares(top: Word) -> bool:
-    """Return True if the export policy of the forwarding table installs several next hops (``load-balance``)."""
+    """Return True if the export policy of the forwarding table installs several next hops (``load-balance``).
+
+    ``top`` is the root of the configuration.
+    """
     exported = top.at_path("routing-options", "forwarding-table", "export")
     return any(_balances(top, name) for name in (exported.below if exported is not None else ()))
 
@@ -419,7 +445,10 @@ def peer_of(ports: Mapping[str, Port], name: str) -> str:
 
 
 def _policies(options: PolicyOptions, groups: list[Group]) -> Iterator[Policy]:
-    """Yield the policies that groups use: single policies in the order of the text, then each chain of policies as one policy."""
+    """Yield the policies that groups use: single policies in the order of the text, then each chain of policies as one policy.
+
+    ``options`` has the definitions in ``policy-options``.
+    """
     chains = [names for group in groups for names in (group.imports, group.exports) if names]
     single = {names[0] for names in chains if len(names) == 1} | options.more.keys()
     for name in options.policies:

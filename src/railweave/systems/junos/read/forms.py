@@ -52,7 +52,7 @@ def printed(before: tuple[str, ...], name: str) -> bool:
 
 
 def _is_name(before: tuple[str, ...]) -> bool:
-    """Return True if the last word is a name that the operator chose, such as a group that is called ``vlans``."""
+    """Return True if the last word of ``before`` is a name that the operator chose, such as a group with the name ``vlans``."""
     return len(before) > 1 and before[-2] in {"groups", "group"}
 
 
@@ -103,7 +103,10 @@ class _JsonReader:
                 yield sign
 
     def value(self, sign: str | None = None, depth: int = 0) -> object:
-        """Return the value at the reader's position. ``sign`` is its first token if the caller has already read it."""
+        """Return the value at the reader's position. ``sign`` is its first token if the caller has already read it.
+
+        ``depth`` is the number of objects and lists around the value.
+        """
         if depth > DEEPEST:
             raise RenderError(f"more than {DEEPEST} levels", self.line)
         sign = sign or next(self.tokens)
@@ -160,7 +163,10 @@ class _Walk:
     def inside(self, words: tuple[str, ...], element: str, value: object, at: int, *, asleep: bool) -> None:
         """Add the statements inside an element.
 
-        ``words`` are the words of the ``set`` line up to and including the element. ``asleep`` is True if the element is deactivated.
+        - ``words``: the words of the ``set`` line up to and including the element.
+        - ``value``: the content of the element.
+        - ``at``: the line number.
+        - ``asleep``: True if the element is deactivated.
         """
         if isinstance(value, Values):
             for item in value or [Text("")]:
@@ -431,7 +437,7 @@ def _moved(here: tuple[str, ...], words: list[str]) -> tuple[str, ...]:
 
 
 def _words(line: str, number: int) -> tuple[list[str], list[str] | None]:
-    """Return (the words of a line, the values in brackets at its end or None)."""
+    """Return (the words of a line, the values in brackets at its end or None). ``number`` is the line number, for error messages."""
     if '"' not in line and "[" not in line and "#" not in line:
         words = line.split()
         if len(words) > DEEPEST:

@@ -30,7 +30,7 @@ class Instance:
 
 
 def instances(top: Word) -> dict[str, Instance]:
-    """Return the routing instances, by name."""
+    """Return the routing instances, by name. ``top`` is the root of the configuration."""
     by_name: dict[str, Instance] = {}
     for word in top.block("routing-instances").below.values():
         kind = word.value("instance-type") or ""
@@ -48,7 +48,10 @@ def instances(top: Word) -> dict[str, Instance]:
 def vrf(
     instance: Instance, options: PolicyOptions, gateways: Iterable[Gateway], ports: Mapping[str, Port], owners: Owners
 ) -> Vrf:
-    """Return the VRF of a routing instance, with its EVPN type-5 routes and its sessions with external routers."""
+    """Return the VRF of a routing instance, with its EVPN type-5 routes and its sessions with external routers.
+
+    ``options`` has the definitions in ``policy-options``. ``owners`` finds the interface of an address.
+    """
     word, name = instance.word, instance.word.text
     routes, exports_connected = word.block("protocols", "evpn", "ip-prefix-routes"), True
     if "protocols" in word.below:
@@ -81,7 +84,7 @@ def vrf(
 
 
 def with_loopback(tenant: Vrf, instance: Instance, ports: Mapping[str, Port]) -> Vrf:
-    """Return the VRF with the addresses of the ``lo0`` unit that is in its routing instance."""
+    """Return the VRF ``tenant`` with the addresses of the ``lo0`` unit that is in its routing instance."""
     loopback = ports.get("lo0")
     units = list(loopback.units.items()) if loopback else []
     loopbacks = [(number, unit) for number, unit in units if unit.name in instance.interfaces and unit.every_address()]
@@ -92,7 +95,10 @@ def with_loopback(tenant: Vrf, instance: Instance, ports: Mapping[str, Port]) ->
 
 
 def _of_tenant(options: PolicyOptions, name: str) -> None:
-    """Read a policy for type-5 routes, which may select routes only by their origin. Other policies are recorded in ``options.more``."""
+    """Read a policy for type-5 routes, which may select routes only by their origin.
+
+    A policy with other conditions is recorded in ``options.more``, the policies that ``DeviceConfig`` cannot represent.
+    """
     word = options.policies.get(name)
     if word is not None and not all(map(_is_plain, (word.at_path("term") or Word("")).below.values())):
         options.more[name] = None
@@ -195,7 +201,7 @@ def _external(
 def _listed(options: PolicyOptions, names: Iterable[str]) -> Iterator[Prefix]:
     """Yield the prefixes in policies that accept only listed prefixes and reject all others.
 
-    The names of policies with other conditions are recorded in ``options.more``.
+    Policies with other conditions are recorded in ``options.more``, the policies that ``DeviceConfig`` cannot represent.
     """
     for name in names:
         word = options.policies.get(name)

@@ -35,7 +35,10 @@ _LINK = 3
 
 
 def splits(top: Word, ports: Mapping[str, Port]) -> tuple[Split, ...]:
-    """Return the ports whose speed or number of channels is configured. In older releases, these statements are below ``chassis``."""
+    """Return the ports whose speed or number of channels is configured. In older releases, these statements are below ``chassis``.
+
+    ``top`` is the root of the configuration.
+    """
     by_port: dict[str, Split] = {}
     for port in ports.values():
         number = _NUMBER.match(port.name)
@@ -219,7 +222,7 @@ def _used(port: Port, kind: Kind) -> list[Unit | None]:
 
 
 def _carried(port: Port, unit: Unit, vlans: Mapping[str, int]) -> tuple[str | None, tuple[int, ...]]:
-    """Return (name of the port's VLAN or None, numbers of the tagged VLANs of a trunk)."""
+    """Return (name of the port's VLAN or None, numbers of the tagged VLANs of a trunk). ``vlans`` has the number of each VLAN."""
     if not unit.vlans:
         return None, ()
     if not unit.trunk:
@@ -255,7 +258,7 @@ def _numbers(member: str, vlans: Mapping[str, int]) -> tuple[int, ...]:
 
 
 def macsec(top: Word) -> dict[str, Macsec]:
-    """Return the MACsec settings by port, from ``security macsec``."""
+    """Return the MACsec settings by port, from ``security macsec``. ``top`` is the root of the configuration."""
     here = top.at_path("security", "macsec")
     if here is None:
         return {}

@@ -35,7 +35,7 @@ _FLAGS = {"managed": "managed-configuration", "other": "other-stateful-configura
 
 
 def _vlans(top: Word, instances: Mapping[str, Instance]) -> Iterator[Word]:
-    """Yield every VLAN, at the top level and in routing instances."""
+    """Yield every VLAN, at the top level and in routing instances. ``top`` is the root of the configuration."""
     for place in (
         top,
         *(instance.word for instance in instances.values() if instance.kind in {"mac-vrf", "virtual-switch"}),
@@ -46,13 +46,16 @@ def _vlans(top: Word, instances: Mapping[str, Instance]) -> Iterator[Word]:
 
 
 def vlan_numbers(top: Word, instances: Mapping[str, Instance]) -> dict[str, int]:
-    """Return the number of each VLAN, by name."""
+    """Return the number of each VLAN, by name. ``top`` is the root of the configuration."""
     every = ((vlan.text, vlan.mark().number("vlan-id")) for vlan in _vlans(top, instances))
     return {name: number for name, number in every if number is not None}
 
 
 def vlans(top: Word, instances: Mapping[str, Instance]) -> dict[str, tuple[str, int]]:
-    """Return (name, number) of each VLAN with a routed interface, by the name of this interface."""
+    """Return (name, number) of each VLAN with a routed interface, by the name of this interface.
+
+    ``top`` is the root of the configuration.
+    """
     named: dict[str, tuple[str, int]] = {}
     for vlan in _vlans(top, instances):
         number, routed = vlan.number("vlan-id"), vlan.value("l3-interface")
@@ -68,8 +71,8 @@ def gateways(
 ) -> tuple[Gateway, ...]:
     """Return the gateways for servers. ``routed`` are the ports to servers that have no VLAN.
 
-    Gateways with router advertisements come first, in the order of the statements about these. Then come the other gateways in
-    VRFs, and then all others.
+    First come the gateways with router advertisements, in the order of the statements ``router-advertisement``. Then come the other
+    gateways in VRFs, and then all others. ``top`` is the root of the configuration.
     """
     advertised = {
         interface.text: interface for interface in top.entries("protocols", "router-advertisement", "interface")
@@ -211,7 +214,9 @@ def overlay(
 ) -> OverlayConfig | None:
     """Return the overlay, or None if there are no EVPN sessions.
 
+    - ``top``: the root of the configuration.
     - ``every``: all BGP groups. Groups that also carry unicast routes are read with the underlay, except for EVPN.
+    - ``options``: the definitions in ``policy-options``.
     - ``owners``: finds the interface of an address.
     - ``tunnels``: True if the device has tunnel endpoints.
     """
@@ -324,7 +329,10 @@ def _is_address(text: str) -> bool:
 
 
 def mac_vrf(top: Word, instances: Mapping[str, Instance], ports: Iterable[Port]) -> MacVrf | None:
-    """Return the bridging instance: the ``mac-vrf`` instance or, if there is none, that of the top level. None if neither is configured."""
+    """Return the bridging instance: the ``mac-vrf`` instance or, if there is none, the top level. None if neither is configured.
+
+    ``top`` is the root of the configuration.
+    """
     for instance in instances.values():
         if instance.kind == "mac-vrf":
             word = instance.word

@@ -24,7 +24,7 @@ _COLOR = re.compile(r"color:\d+:\d+")
 _PROTOCOLS: dict[str, Literal["direct", "bgp"]] = {"direct": "direct", "bgp": "bgp", "evpn": "bgp"}
 """The origin of a route in ``DeviceConfig``, by Junos's protocol name. EVPN routes count as BGP routes."""
 AND = " && "
-"""The text between the names of policies all of which must accept a route."""
+"""The text between the names of policies if all of them must accept a route."""
 EVERY = {"inet": ("every IPv4 prefix", Prefix("0.0.0.0/0")), "inet6": ("every IPv6 prefix", Prefix("::/0"))}
 """By address family: (the name of the prefix list that stands for all prefixes of the family, its prefix)."""
 _DEEPEST = 8
@@ -35,9 +35,10 @@ _ENDS = {"accept": True, "reject": False}
 class PolicyOptions:
     """The definitions in ``policy-options``, by name.
 
+    - ``route_lists``: the lists of ``route-filter-list``.
     - ``own_lists``: the prefixes that terms list themselves (``route-filter``), by policy and term.
     - ``entry_lists``: the lists of ``own_lists`` whose filters match in different ways, as lists of separate entries.
-    - ``networks``: the prefixes of units.
+    - ``networks``: the prefixes of each unit (logical interface).
     - ``more``: the policies of VRFs and of the overlay that contain more than ``DeviceConfig`` can represent.
     """
 
@@ -60,7 +61,7 @@ class PolicyOptions:
 def policy_options(top: Word, networks: Mapping[str, tuple[Prefix, ...]]) -> PolicyOptions:
     """Return the definitions in ``policy-options``. ``networks`` are the prefixes of each unit.
 
-    A definition is marked as understood only when a reader reads a statement that refers to it.
+    A definition is marked as understood only when a reader reads a statement that refers to it. ``top`` is the root of the configuration.
     """
     here = top.at_path("policy-options") or Word("")
 
@@ -80,7 +81,7 @@ def policy_options(top: Word, networks: Mapping[str, tuple[Prefix, ...]]) -> Pol
 
 
 def prefix_list(word: Word) -> tuple[Prefix, ...]:
-    """Return the prefixes of a prefix list."""
+    """Return the prefixes of the prefix list ``word``, the list's name with the words below it."""
     prefixes: list[Prefix] = []
     word.mark()
     for entry in word.below.values():
@@ -93,7 +94,7 @@ def prefix_list(word: Word) -> tuple[Prefix, ...]:
 
 
 def community(word: Word) -> list[Community]:
-    """Return one community of ``DeviceConfig`` for each value of a Junos community. They are named ``NAME``, ``NAME 2`` and so on.
+    """Return one community of ``DeviceConfig`` for each value of the Junos community ``word``. They are named ``NAME``, ``NAME 2`` and so on.
 
     If any value is of an unknown kind, return an empty list; the community stays marked as not understood.
     """
@@ -124,7 +125,7 @@ def _numbered(name: str, at: int) -> str:
 
 
 def as_list(word: Word) -> tuple[tuple[int, int], ...]:
-    """Return the ranges (first, last) of AS numbers in a list. For a single number, first and last are equal.
+    """Return the ranges (first, last) of AS numbers in the list ``word``. For a single number, first and last are equal.
 
     Other members, such as patterns, are left out and count as not understood.
     """
@@ -196,7 +197,7 @@ def _unknown(word: Word, names: Collection[str]) -> tuple[str, ...]:
 
 
 def _term(options: PolicyOptions, policy_name: str, name: str, word: Word, depth: int) -> list[Term]:
-    """Return the terms of ``DeviceConfig`` that together have the effect of a Junos term; empty if it has none.
+    """Return the terms of ``DeviceConfig`` that together have the effect of the Junos term ``word``; empty if it has none.
 
     ``depth`` counts the policies that refer to each other (``from policy``).
     """
@@ -234,16 +235,17 @@ def _as_numbers(text: str) -> tuple[int, ...]:
 
 
 def _values(options: PolicyOptions, name: str) -> list[str]:
-    """Return the names in ``DeviceConfig`` of a Junos community: ``NAME``, ``NAME 2`` and so on, one for each of its values."""
+    """Return the names in ``DeviceConfig`` of the Junos community ``name``: ``NAME``, ``NAME 2`` and so on, one for each of its values."""
     word = options.communities.get(name)
     count = len(word.below["members"].below) if word is not None and "members" in word.below else 1
     return [_numbered(name, at) for at in range(count)]
 
 
 def _asked_of_others(options: PolicyOptions, name: str, asked: Word, action: Action, depth: int) -> Iterator[Term]:
-    """Yield the terms of the policies to which a term refers by ``from policy``. ``action`` is the action of the referring term.
+    """Yield the terms of the policies to which a term refers by ``from policy``. ``asked`` is the term's ``from`` block, ``action`` its action.
 
-    If such a policy accepts a route after a term that rejects, the decision is unknown.
+    If such a policy accepts a route after a term that rejects, the decision is unknown. ``depth`` counts the policies that refer to each
+    other.
     """
     for other in asked.entries("policy"):
         terms = _terms(options, other.text, depth=depth + 1)
@@ -262,9 +264,9 @@ _RANGE = re.compile(r"/([0-9]{1,3})(?:-/([0-9]{1,3}))?")
 
 
 def _matches(options: PolicyOptions, place: str, word: Word, strange: list[str]) -> Iterable[Match]:
-    """Return the conditions of a term, one for each protocol. A condition has one prefix list and one community; more are not understood.
+    """Return the conditions of a term (``word``), one for each protocol. Each has one prefix list and one community; more are not understood.
 
-    Conditions on lists or communities that are not understood are added to ``strange``.
+    ``place`` is the policy and term. Conditions on lists or communities that are not understood are added to ``strange``.
     """
     name, longer, taken = _listed(options, place, word, strange)
     tagged = word.holds("community")
@@ -285,7 +287,8 @@ def _matches(options: PolicyOptions, place: str, word: Word, strange: list[str])
 def _listed(options: PolicyOptions, place: str, word: Word, strange: list[str]) -> _Listed:
     """Return (name of the prefix list in a condition, True if longer prefixes match too, their lengths or None for any).
 
-    ``place`` is the policy and term, from which a list of ``route-filter`` statements gets its name.
+    ``word`` is the condition. ``place`` is the policy and term, from which a list of ``route-filter`` statements gets its name. Lists that
+    are not understood are added to ``strange``.
     """
     family = word.holds("family")
     every = EVERY.get(family.text) if family is not None else None
@@ -335,9 +338,10 @@ def _is_prefix(text: str) -> bool:
 
 
 def _own_list(options: PolicyOptions, place: str, word: Word) -> _Listed:
-    """Return the ``route-filter`` statements of a term as a prefix list named ``place``.
+    """Record the ``route-filter`` statements ``word`` of a term as a prefix list named ``place``, and return the condition on it.
 
-    If they match different lengths, each statement becomes a separate entry.
+    The condition is (name of the list or None, True if longer prefixes match too, their lengths or None for any). If the statements
+    match different lengths, each becomes a separate entry.
     """
     word.mark()
     filters: dict[Prefix, list[tuple[int, int]]] = {}
@@ -366,7 +370,7 @@ def _own_list(options: PolicyOptions, place: str, word: Word) -> _Listed:
 
 
 def _entries(place: str, filters: Mapping[Prefix, Sequence[tuple[int, int]]]) -> Iterator[EntryList]:
-    """Yield the ``route-filter`` statements of a term as a list of entries for each address family.
+    """Yield the ``route-filter`` statements of a term as a list of entries for each address family. ``place`` is the name of the lists.
 
     In Junos, only the longest prefix that contains a route decides. Therefore, a deny entry follows the entries of each
     prefix. ``filters`` has the (minimum, maximum) lengths of each prefix.
@@ -398,7 +402,10 @@ def _lengths(network: Prefix, how: Word) -> tuple[int, int] | None:
 
 
 def unused(options: PolicyOptions, top: Word) -> None:
-    """Mark policies, lists and communities as without effect if their name occurs nowhere else in the configuration."""
+    """Mark policies, lists and communities as without effect if their name occurs nowhere else in the configuration.
+
+    ``top`` is the root of the configuration.
+    """
     named = {word for text, statement in top.below.items() if text != "policy-options" for word in _words(statement)}
     inside = [definition for kind in options.word.below.values() for definition in kind.below.values()]
     words = {

@@ -117,7 +117,10 @@ class Owners:
 
 
 def ports(top: Word) -> dict[str, Port]:
-    """Return the front-panel ports, ``irb``, ``lo0`` and the management port, by name. Interfaces of other kinds are left out."""
+    """Return the front-panel ports, ``irb``, ``lo0`` and the management port, by name. Interfaces of other kinds are left out.
+
+    ``top`` is the root of the configuration.
+    """
     by_name: dict[str, Port] = {}
     for word in top.block("interfaces").below.values():
         if PORT.fullmatch(word.text) or MANAGEMENT.fullmatch(word.text) or word.text in {"irb", "lo0"}:
@@ -196,7 +199,11 @@ def _unit(port: str, word: Word) -> Unit:
 
 
 def _addresses(family: Word, unit: Unit, word: Word) -> tuple[InterfaceAddress, ...]:
-    """Return the addresses of an address family. A virtual gateway address replaces the switch's own address, because servers use it as their gateway."""
+    """Return the addresses of an address family (``family``) of a unit. ``word`` is the block of statements of the unit.
+
+    A virtual gateway address replaces the switch's own address, because servers use it as their gateway. Its MAC address is stored in
+    ``unit``.
+    """
     addresses: list[InterfaceAddress] = []
     for entry in family.entries("address"):
         try:

@@ -86,7 +86,8 @@ def protection(
 ) -> tuple[ControlPlane | None, frozenset[str]]:
     """Return (control-plane rules, names of the prefix lists in the rules). The rules are None if ``lo0`` has no filters.
 
-    ``served`` are the ports through which servers reach their gateways. Only these ports have filters for servers.
+    ``served`` are the ports through which servers reach their gateways. Only these ports have filters for servers. ``top`` is the root of
+    the configuration.
     """
     loopback_filters = list(_bound(top, ports, lambda name: name == "lo0"))
     if not loopback_filters:
@@ -122,7 +123,7 @@ def protection(
 
 
 def _filters(top: Word) -> Iterator[Word]:
-    """Yield the filters of the address families IPv4 and IPv6."""
+    """Yield the filters of the address families IPv4 and IPv6. ``top`` is the root of the configuration."""
     for family in FAMILIES:
         yield from (top.at_path("firewall", "family", family, "filter") or Word("")).below.values()
 
@@ -135,7 +136,7 @@ def _of_management(rule: ControlRule) -> bool:
 def _bound(top: Word, ports: Mapping[str, Port], wanted: Callable[[str], bool]) -> Iterator[tuple[Family, Word]]:
     """Yield (address family, filter) for the filters on incoming packets of ports. ``wanted`` returns True for these ports.
 
-    A filter on several ports is yielded once.
+    A filter on several ports is yielded once. ``top`` is the root of the configuration.
     """
     seen: set[tuple[str, str]] = set()
     for port in ports.values():
@@ -156,9 +157,10 @@ def _bound(top: Word, ports: Mapping[str, Port], wanted: Callable[[str], bool]) 
 def _rules(
     word: Word, family: Family, plane: Literal["network", "management"], filters: Filters
 ) -> Iterator[ControlRule]:
-    """Yield a rule for each term of a filter that accepts packets. The last term of the filter drops all other packets.
+    """Yield a rule for each term of a filter (``word``) that accepts packets. The last term of the filter drops all other packets.
 
-    ``plane`` says where the packets arrive: on the ports of the network, or on the management port.
+    ``plane`` says where the packets arrive: on the ports of the network, or on the management port. The prefix lists in the rules are
+    added to ``filters``.
     """
     word.mark()
     terms = list(word.entries("term"))

@@ -41,7 +41,8 @@ def profiles(
 ) -> tuple[tuple[PfcProfile, ...], Watchdog | None, int | None]:
     """Return (PFC profiles in the order of the text, the PFC watchdog or None, the XON offset or None).
 
-    The watchdog and the XON offset are those of the first profile. ``bound`` has the class-of-service settings of each port.
+    The watchdog and the XON offset are those of the first profile. ``bound`` has the class-of-service settings of each port. ``cos`` is the
+    block ``class-of-service``.
     """
     chosen = {port: interface.value("congestion-notification-profile") for port, interface in bound.items()}
     pfc_profiles: list[PfcProfile] = []
@@ -61,7 +62,10 @@ def profiles(
 
 
 def _leave_strange_units(top: Word, bound: Mapping[str, Word]) -> None:
-    """Mark class-of-service settings as not understood if their unit is not configured. ``bound`` has these settings for each port."""
+    """Mark class-of-service settings as not understood if their unit is not configured. ``bound`` has these settings for each port.
+
+    ``top`` is the root of the configuration.
+    """
     for name, port in bound.items():
         there = top.at_path("interfaces", name, "unit")
         for unit in port.entries("unit"):
@@ -70,7 +74,7 @@ def _leave_strange_units(top: Word, bound: Mapping[str, Word]) -> None:
 
 
 def _input(word: Word, wanted: set[int]) -> tuple[int | None, int | None]:
-    """Return (MRU in bytes, XON offset) of a PFC profile's input; a missing value is None.
+    """Return (MRU in bytes, XON offset) of a PFC profile's input (``word``); a missing value is None.
 
     ``wanted`` are the DSCPs of lossless classes. Other code points are marked as not understood.
     """
@@ -93,9 +97,9 @@ def _input(word: Word, wanted: set[int]) -> tuple[int | None, int | None]:
 
 
 def _output(word: Word, classes: dict[str, TrafficClass]) -> None:
-    """Mark the queues in the output of a PFC profile as understood, if each is the queue of the lossless class with that priority.
+    """Mark the queues in the output of a PFC profile (``word``) as understood, if each is the queue of the lossless class with that priority.
 
-    Any other queue stays marked as not understood.
+    Any other queue stays marked as not understood. ``classes`` has the traffic classes by name.
     """
     queues = {
         f"{traffic_class.pfc_priority:03b}": str(traffic_class.queue)
@@ -132,7 +136,10 @@ _DEFAULT_CLASSES = {"expedited-forwarding": 1, "assured-forwarding": 2, **BUILT_
 
 
 def qos(top: Word, order: Sequence[str]) -> QosConfig | None:
-    """Return the QoS of a device, or None if no port has class-of-service settings. ``order`` are the device's ports, in order."""
+    """Return the QoS of a device, or None if no port has class-of-service settings. ``order`` are the device's ports, in order.
+
+    ``top`` is the root of the configuration.
+    """
     cos = top.at_path("class-of-service")
     if cos is None:
         return None
@@ -166,7 +173,8 @@ def qos(top: Word, order: Sequence[str]) -> QosConfig | None:
 def _bound(cos: Word, order: Sequence[str]) -> dict[str, Word]:
     """Return the class-of-service settings of each port, in the order ``order``.
 
-    A name with ``*`` applies to every port that matches it, unless the port's settings come first in the text.
+    A name with ``*`` applies to every port that matches it, unless the port's settings come first in the text. ``cos`` is the block
+    ``class-of-service``.
     """
     place = {name: at for at, name in enumerate(order)}
     interfaces: dict[str, Word] = {}
@@ -190,7 +198,7 @@ def _default(classes: dict[str, TrafficClass]) -> str:
 def _classes(cos: Word, bound: dict[str, Word]) -> dict[str, TrafficClass]:
     """Return the traffic classes by name, in the order of the scheduler map that the ports use.
 
-    ``bound`` has the class-of-service settings of each port.
+    ``bound`` has the class-of-service settings of each port. ``cos`` is the block ``class-of-service``.
     """
     maps, classifiers = _names(bound, "scheduler-map"), _names_of_classifiers(bound)
     for port in bound.values():
@@ -244,7 +252,7 @@ def _leave_undefined(place: Word, defined: Word | None) -> None:
 
 
 def _names_of_classifiers(bound: dict[str, Word]) -> set[str]:
-    """Return the names of the classifiers on ports and their units."""
+    """Return the names of the classifiers on ports and their units. ``bound`` has the class-of-service settings of each port."""
     return {
         name
         for port in bound.values()
@@ -255,7 +263,7 @@ def _names_of_classifiers(bound: dict[str, Word]) -> set[str]:
 
 
 def _queues(cos: Word) -> dict[str, tuple[int, bool, int | None]]:
-    """Return (queue, True if lossless, PFC priority or None) of each class."""
+    """Return (queue, True if lossless, PFC priority or None) of each class. ``cos`` is the block ``class-of-service``."""
     profiles_found = cos.block("congestion-notification-profile").below.values()
     by_account = any(profile.at_path("input", "pfc-account") is not None for profile in profiles_found)
     queues: dict[str, tuple[int, bool, int | None]] = {
@@ -279,7 +287,8 @@ def _queues(cos: Word) -> dict[str, tuple[int, bool, int | None]]:
 def _dscps(cos: Word, names: set[str]) -> dict[str, tuple[int, ...]]:
     """Return the DSCPs of each class. ``names`` are the classifiers in use.
 
-    If IPv4 and IPv6 classifiers assign different DSCPs to a class, the second is marked as not understood.
+    If IPv4 and IPv6 classifiers assign different DSCPs to a class, the second is marked as not understood. ``cos`` is the block
+    ``class-of-service``.
     """
     dscps: dict[str, tuple[int, ...]] = {}
     families: list[tuple[Word, set[str]]] = []
@@ -353,9 +362,9 @@ def _scheduled(
 
 
 def _ecn(cos: Word, name: str) -> Ecn | None:
-    """Return the ECN marking of a drop profile with two fill levels, or None. ``name`` is the profile.
+    """Return the ECN marking of the drop profile ``name``, which must have two fill levels, the first with drop probability 0.
 
-    A profile with more than two fill levels is not understood.
+    Return None for any other profile; its fill levels stay marked as not understood. ``cos`` is the block ``class-of-service``.
     """
     word = cos.at_path("drop-profiles", name)
     if word is None:
@@ -374,7 +383,10 @@ def _ecn(cos: Word, name: str) -> Ecn | None:
 
 
 def _buffers(cos: Word) -> Buffers:
-    """Return the sizes of the shared buffer's partitions and of the dedicated buffers. Without statements, Junos's defaults apply."""
+    """Return the sizes of the shared buffer's partitions and of the dedicated buffers. Without statements, Junos's defaults apply.
+
+    ``cos`` is the block ``class-of-service``.
+    """
     plain = Buffers()
     if cos.at_path("shared-buffer") is not None and cos.at_path("shared-buffer", "egress") is None:
         plain = replace(plain, egress="system", **EGRESS_PARTITION)
@@ -403,9 +415,10 @@ def _buffers(cos: Word) -> Buffers:
 
 
 def _rewrites(cos: Word, classes: Mapping[str, TrafficClass]) -> None:
-    """Read the rewrite rules. A rule that writes the first DSCP of each class is understood, because ``overlay.tunnel_dscp`` represents it.
+    """Read the rewrite rules. ``cos`` is the block ``class-of-service``.
 
-    Other rewrite rules are marked as not understood.
+    A rule that writes the first DSCP of each class is understood, because ``overlay.tunnel_dscp`` represents it. All other rules are
+    marked as not understood.
     """
     first = {
         _printed(name, classes): traffic_class.dscp[0] for name, traffic_class in classes.items() if traffic_class.dscp

@@ -32,7 +32,7 @@ LOOPBACK = "lo0.0"
 
 
 def isis_links(top: Word) -> tuple[str, ...]:
-    """Return the ports on which IS-IS has neighbors."""
+    """Return the ports on which IS-IS has neighbors. ``top`` is the root of the configuration."""
     block = top.at_path("protocols", "isis", "interface")
     words = block.below.values() if block is not None else ()
     return tuple(
@@ -41,7 +41,7 @@ def isis_links(top: Word) -> tuple[str, ...]:
 
 
 def isis(top: Word, ports: Mapping[str, Port], router_id: Address) -> Isis | None:
-    """Return the IS-IS configuration, or None if there is none."""
+    """Return the IS-IS configuration, or None if there is none. ``top`` is the root of the configuration."""
     word = top.at_path("protocols", "isis")
     if word is None:
         return None
@@ -82,7 +82,10 @@ def isis(top: Word, ports: Mapping[str, Port], router_id: Address) -> Isis | Non
 
 
 def _is_there(ports: Mapping[str, Port], unit: str) -> bool:
-    """Return True if a unit such as ``et-0/0/1.0`` is configured. IS-IS and OSPF have no neighbor on a unit that is not."""
+    """Return False if the unit ``unit`` (such as ``et-0/0/1.0``) of a known port is not configured, otherwise True.
+
+    IS-IS and OSPF find no neighbors on a unit that is not configured.
+    """
     name, _, number = unit.rpartition(".")
     return name not in ports or number in ports[name].units
 
@@ -97,7 +100,10 @@ def _key(word: Word, level: str, statement: str) -> str | None:
 
 
 def _net(top: Word) -> str:
-    """Return the IS-IS network entity title, which is the address of ``family iso`` on the loopback."""
+    """Return the IS-IS network entity title, which is the address of ``family iso`` on the loopback.
+
+    ``top`` is the root of the configuration.
+    """
     return next(_nets(top), "")
 
 
@@ -107,7 +113,7 @@ def _nets(top: Word) -> Iterator[str]:
 
 
 def ospf_links(top: Word) -> tuple[str, ...]:
-    """Return the ports on which OSPF has neighbors."""
+    """Return the ports on which OSPF has neighbors. ``top`` is the root of the configuration."""
     areas = top.at_path("protocols", "ospf", "area")
     interfaces = (
         word
@@ -120,7 +126,7 @@ def ospf_links(top: Word) -> tuple[str, ...]:
 
 
 def ospf(top: Word, ports: Mapping[str, Port], router_id: Address) -> Ospf | None:
-    """Return the OSPF configuration, or None if there is none."""
+    """Return the OSPF configuration, or None if there is none. ``top`` is the root of the configuration."""
     word = top.at_path("protocols", "ospf")
     if word is None:
         return None
@@ -163,7 +169,10 @@ _RANGE = re.compile(r"(.*\D)(\d+)")
 
 
 def inherit(top: Word) -> None:
-    """Copy the statements of applied groups and of interface ranges to the hierarchies where they apply."""
+    """Copy the statements of applied groups and of interface ranges to the hierarchies where they apply.
+
+    ``top`` is the root of the configuration.
+    """
     groups = top.below.get("groups")
     if groups is not None:
         for group in groups.below.values():
@@ -221,7 +230,7 @@ class _Walk:
 
 
 def _lend(word: Word) -> None:
-    """Reset a word of a group from ``irrelevant`` (its default in a group) to ``unknown``, because the group is applied.
+    """Mark a word of a group as ``unknown`` (not yet read), because the group is applied. In a group, words are ``irrelevant`` by default.
 
     The reader then marks the copies of the word at the places where the group applies.
     """
@@ -260,7 +269,7 @@ def _matches(pattern: str, text: str) -> bool:
 
 
 def _ranges(top: Word) -> None:
-    """Copy the statements of each ``interface-range`` to all its members."""
+    """Copy the statements of each ``interface-range`` to all its members. ``top`` is the root of the configuration."""
     interfaces = top.below.get("interfaces")
     ranges = interfaces.below.get("interface-range") if interfaces is not None else None
     if interfaces is None or ranges is None:
@@ -368,7 +377,10 @@ def _line(statement: Statement, parent: str) -> None:
 
 
 def _on_one_line(parent: str, word: str) -> bool:
-    """Return True if a line's first word is enough to identify it, for example a syslog facility below ``host``."""
+    """Return True if a line's first word (``word``) is enough to identify it, for example a syslog facility below ``host``.
+
+    ``parent`` is the keyword of the surrounding block.
+    """
     if parent in {"host", "file"}:
         return word not in {
             "port",
@@ -424,9 +436,9 @@ def _below(word: Word, parent: str, *, names: bool = False) -> list[Statement]:
 
 
 def _has_value(word: Word, parent: str) -> bool:
-    """Return True if a keyword that may be followed by the name of a block is followed by a value here.
+    """Return True if the keyword ``word`` is followed by a value here. At other places, the name of a block may follow it.
 
-    This is so if no words are below the value, or if the keyword applies a filter.
+    A value follows if no words are below it, or if the keyword applies a filter. ``parent`` is the keyword of the surrounding block.
     """
     if parent in {"classifiers", "rewrite-rules"} or word.text == "connectivity-association":
         return not any(name.below for name in word.below.values())
@@ -434,7 +446,10 @@ def _has_value(word: Word, parent: str) -> bool:
 
 
 def _names_block(parent: str, word: str) -> bool:
-    """Return True if ``word`` is followed by the name of a block, and False if it is followed by a value."""
+    """Return True if ``word`` is followed by the name of a block, and False if it is followed by a value.
+
+    ``parent`` is the keyword of the surrounding block.
+    """
     if (parent, word) in _VALUES or word == "routing-instance":
         return False
     if (parent, word) in _BLOCKS_BY_NAME or word in _MORE_NAMED:

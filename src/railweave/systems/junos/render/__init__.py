@@ -162,7 +162,7 @@ _HOP_LIMIT: dict[Family, str] = {"ipv4": "ttl", "ipv6": "hop-limit"}
 
 
 def add_control_plane(config: DeviceConfig, statements: list[Statement]) -> None:
-    """Add control-plane filters to a device's statements, with the prefix lists and policers that they use and the lines that apply them."""
+    """Add control-plane filters to a device's statements, with their prefix lists, their policers, and the lines that apply the filters."""
     wanted = config.protection
     if wanted is None:
         return

@@ -151,7 +151,7 @@ def account(priority: int | None) -> str:
 
 
 def _pfc_accounts(profile: PfcProfile, lossless: list[TrafficClass]) -> Statement | None:
-    """Return the PFC accounts of PTX, one for each priority, with Junos's default thresholds.
+    """Return the PFC accounts of PTX, one for the priority of each class in ``lossless``, with Junos's default thresholds.
 
     The defaults are XOFF 5000 and XON 3750, in microseconds at the speed of the source port.
     Source: Juniper CLI reference, pfc-account; Juniper/yang, 23.4R1-EVO, junos-conf-class-of-service:
@@ -244,7 +244,7 @@ def _kind(config: DeviceConfig, kinds: tuple[str, ...]) -> str:
 def _rewrite_rule(kind: str, qos: QosConfig) -> Statement | None:
     """Return the rewrite rule for tunnel headers, which writes the first DSCP of the packet's class.
 
-    Spines then put the packet into the same class.
+    Spines then put the packet into the same class. ``kind`` is the kind of rule, such as ``dscp``.
     """
     return block(
         (kind, REWRITE_RULE),

@@ -222,9 +222,11 @@ _MODULE = Fields(Optic, "kind=description part=model-number|part-number serial=s
 
 
 def _optics(answer: Value, hardware: Value, extensive: Value) -> dict[str, Optic]:
-    """Return the optics by port. ``show chassis hardware`` lists all optical modules, so a port that is not in it has no optic.
+    """Return the optics by port.
 
-    The light is from ``show interfaces diagnostics optics``, the type and serial number from ``show chassis hardware``.
+    - ``answer``: the light (``show interfaces diagnostics optics``).
+    - ``hardware``: the type and serial number of every optical module (``show chassis hardware``).
+    - ``extensive``: the ports. A port without a module in ``hardware`` counts as empty.
     """
     modules = dict(_modules(hardware))
     made = {name: _OPTIC(port.get("optics-diagnostics"), present=True) for name, port in _ports(answer)}
@@ -266,10 +268,10 @@ def _cage(name: str) -> str:
 def _repeated(
     container: str, tags: tuple[str, ...], made: Callable[..., T]
 ) -> Callable[[Value], dict[str, dict[int, T]]]:
-    """Return a function that reads counters by port and by number (of a queue or a priority).
+    """Return a function that reads counters, by port and by number (of a queue or a priority).
 
-    It is for a ``container`` that lacks an element around each set of counters. Such a container repeats the elements
-    ``tags``: the number, then its counters. ``made`` builds a value from the counters.
+    In the answer, ``container`` has no element around each set of counters. It repeats the elements ``tags`` instead: the number, then
+    its counters. ``made`` builds a value from the counters.
     """
 
     def read(answer: Value) -> dict[str, dict[int, T]]:

@@ -213,7 +213,7 @@ _VRF = Fields(protocols.VrfState, "name!=context-name route_distinguisher=route-
 
 
 def _targets(instance: Value) -> tuple[str, ...] | None:
-    """Return the route targets of a routing instance, or None if the answer has none of this direction.
+    """Return the import or export route targets of a routing instance, or None if the answer has none.
 
     The answer lists them in brackets or one by one.
     """

@@ -129,7 +129,13 @@ class Agent:
 
 @dataclass(frozen=True, slots=True)
 class System:
-    """The management settings, as the statements have them. ``order`` is the order in which a login tries servers and local passwords."""
+    """The management settings, as the statements have them.
+
+    - ``attempts``: the number of wrong passwords before Junos disconnects.
+    - ``lockout``, ``idle``: the time in minutes for which a user is locked out, and after which an idle session ends.
+    - ``order``: the order in which a login tries servers and local passwords.
+    - ``certificate``: the name of the certificate of gRPC.
+    """
 
     name: str = ""
     release: str = ""

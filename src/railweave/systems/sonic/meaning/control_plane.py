@@ -110,9 +110,9 @@ _SOURCES = ("SRC_IP", "SRC_IPV6")
 
 
 def control_plane_of(tables: Rows, config: DeviceConfig) -> ControlPlane | None:
-    """Return the control-plane rules that correspond to the access lists in the tables, or None if there are no such lists.
+    """Return the control-plane rules of the access lists in the tables, or None if no access list allows SSH from a prefix.
 
-    If the access lists differ from railweave's, the result has no rules, only their sources.
+    If the access lists differ from railweave's, the result has no rules, only the names and prefixes of the allowed sources.
     """
     services = {row.key: row.words("services") for row in tables.rows("ACL_TABLE") if row.text("type") == "CTRLPLANE"}
     managers: dict[Prefix, None] = {}

@@ -124,10 +124,10 @@ def tunnels(vlans: Vlans) -> Tunnels:
 
 
 def designed_names(vlans: Vlans, vxlan: Tunnels, reader: TableReader) -> dict[str, str]:
-    """Return the names of VRFs in the design, by their names on the switch.
+    """Return the names of VRFs in the design, by their names on the switch. ``vxlan`` has the VLAN of each VRF's VNI.
 
-    The description that railweave gives to the VLAN of a VRF's VNI contains the designed name. If the operator has changed the
-    description, the result is the name on the switch without its prefix.
+    The description that railweave gives to such a VLAN contains the designed name. If the operator has changed the description, the
+    result is the name on the switch without its prefix.
     """
     for vlan, vrf in vxlan.transit.items():
         if vlans.gateways.get(vlan, Gateway()).vrf != vrf:
@@ -182,7 +182,7 @@ def mac_vrf(
 ) -> MacVrf | None:
     """Return the bridging instance with the VLANs that have a VNI, or None if no VLAN has a VNI.
 
-    ``from_frr`` is the same instance as read from FRR; it has the route targets of the VNIs.
+    ``vxlan`` has the VNIs. ``from_frr`` is the same instance as read from FRR; it has the route targets of the VNIs.
     """
     known = {vlan.vni: vlan for vlan in from_frr.vlans} if from_frr else {}
     if not known and not vxlan.bridged:

@@ -116,7 +116,7 @@ def _is_tables(file: str, text: str) -> bool:
 
 
 def _at(line: int, blocks: list[Section]) -> list[Section]:
-    """Set the line number of all these lines to ``line``, because they come from one JSON value on that line."""
+    """Set the line number of all lines in ``blocks`` to ``line``, because they come from one JSON value on that line."""
     left = list(blocks)
     while left:
         section = left.pop()

@@ -40,7 +40,7 @@ class Lines:
         return made
 
     def understood(self, reader: SectionReader) -> None:
-        """Mark the fields as understood for whose lines ``reader`` reports this."""
+        """Mark a field as understood if ``reader`` has understood the line that was made from the field."""
         known = {id(section) for section, _, understood in reader.lines() if understood}
         for section, row, fields in self.sources:
             if id(section) in known:
@@ -222,7 +222,10 @@ def _templates(tables: Rows, frr_lines: Lines, ports: dict[str, Port]) -> None:
 
 
 def _plain_neighbor(frr_lines: Lines, body: list[Section], row: Row, group: str, *, down: bool) -> None:
-    """Add a neighbor of bgpcfgd. ``down`` is True if neighbors without a status are shut down (``default_bgp_status``)."""
+    """Add the lines of a neighbor of bgpcfgd (``row``) to ``body``, the lines of the BGP instance. ``group`` is the neighbor's peer group.
+
+    ``down`` is True if neighbors without a status are shut down (``default_bgp_status``).
+    """
     name = row.parts()[-1]
     frr_lines.add(body, f"neighbor {name} remote-as {row.text('asn')}", row, "asn")
     row.mark_unknown("asn")
@@ -298,7 +301,7 @@ def _neighbor(frr_lines: Lines, body: list[Section], row: Row, *, group: bool) -
 
 
 def _families(tables: Rows, frr_lines: Lines, body: list[Section], vrf: str) -> None:
-    """Add the lines of a VRF's address families, including the settings of neighbors in each family."""
+    """Add the lines of a VRF's address families, with the settings of neighbors in each family, to ``body``, the lines of the BGP instance."""
     made: dict[str, list[Section]] = {}
 
     def family(word: str, row: Row) -> list[Section]:
@@ -355,7 +358,7 @@ _NEIGHBOR_FAMILY: dict[str, Form] = {
 
 
 def _vnis(tables: Rows, frr_lines: Lines, body: list[Section], vrf: str) -> None:
-    """Add the lines of VNIs that have their own route targets."""
+    """Add the lines of VNIs that have their own route targets to ``body``, the lines of the EVPN address family."""
     for row in tables.rows("BGP_GLOBALS_EVPN_VNI"):
         parts = row.parts()
         if parts[0] == vrf and len(parts) == 3:

@@ -31,7 +31,13 @@ SERVER_PORT = 9216
 
 @dataclass
 class Buffering:
-    """The settings in buffer tables. ``thresholds`` has the threshold of each queue that does not use the default."""
+    """The settings in buffer tables.
+
+    - ``profiles``: the ports with the same cable length, MRU and speed, with their headroom.
+    - ``xon_offset_cells``: the number of cells below XOFF at which a pause ends; None if no profile sets it.
+    - ``thresholds``: the threshold of each queue that does not use the default.
+    - ``lossless_queues``: the numbers of the queues with lossless buffers.
+    """
 
     buffers: Buffers
     profiles: tuple[PfcProfile, ...] = ()
@@ -94,7 +100,7 @@ def _threshold(row: Row) -> int | None:
 
 
 def _queue_thresholds(tables: Rows, buffers: Buffering) -> None:
-    """Read the threshold of each queue, and if the queue is lossless, from the buffer profile that most ports use for the queue."""
+    """Read the buffer profile that most ports use for each queue into ``buffers``: the threshold, and the list of lossless queues."""
     for queue, rows in _by_queue(tables, "BUFFER_QUEUE"):
         (most,) = _usual(rows, "profile")
         profile = tables.row("BUFFER_PROFILE", most)
@@ -179,10 +185,10 @@ def _groups(tables: Rows, interfaces: Sequence[Interface], model: SwitchModel | 
 
 
 def _mru(row: Row, port: Interface, length: int, interfaces: Sequence[Interface], model: SwitchModel | None) -> int:
-    """Return the MRU of a port whose buffer profile has no MRU in its name: the port's MTU, including the frame header.
+    """Return the MRU of a port whose buffer profile (``row``) has no MRU in its name: the port's MTU, including the frame header.
 
-    If the port itself is a gateway, the configuration has only the gateway's MTU. The MRU is then the MTU of other ports, or
-    the default MTU of server ports, whichever fits the sizes of the profile.
+    If the port itself is a gateway, the configuration has only the gateway's MTU. The MRU is then the MTU of other ports, or the default
+    MTU of server ports, whichever fits the sizes of the profile. ``length`` is the cable length in metres.
     """
     size, xoff = row.number("size"), row.number("xoff")
     if model is None or size is None or port.vlan is not None or port.kind != "server":
@@ -307,9 +313,9 @@ _PRIORITIES = frozenset(map(str, range(8)))
 
 
 def _priorities(bound: dict[str, Row], maps: dict[str, dict[int, int]], buffers: Buffering) -> dict[int, int]:
-    """Return the PFC priority of each lossless queue.
+    """Return the PFC priority of each lossless queue: a priority for which ports send PFC, or that of a queue with lossless buffers.
 
-    These are the priorities for which ports send PFC, and those of queues with lossless buffers.
+    ``bound`` has the row of ``PORT_QOS_MAP`` of each port, ``maps`` the QoS maps by table.
     """
     listed = {name: frozenset(row.words("pfc_enable")) for name, row in bound.items()}
     usual = max(
@@ -338,7 +344,8 @@ def _classes(
 ) -> tuple[dict[str, TrafficClass], dict[str, Marking]]:
     """Return (traffic classes by name, ECN marking by class name).
 
-    If each queue has its own scheduler, the name of a class is that of its scheduler.
+    If each queue has its own scheduler, the name of a class is that of its scheduler. ``maps`` has the QoS maps by table, ``priorities``
+    the PFC priority of each lossless queue.
     """
     shared = [queue.scheduler for queue in queues.values()]
     to_queue = maps["TC_TO_QUEUE_MAP"]
@@ -391,7 +398,10 @@ def _marking(row: Row) -> Marking | None:
 
 
 def _watchdog(tables: Rows, bound: dict[str, Row]) -> Watchdog | None:
-    """Return the watchdog settings of most ports with PFC. Different settings on other ports are marked as not understood."""
+    """Return the watchdog settings of most ports with PFC. Different settings on other ports are marked as not understood.
+
+    ``bound`` has the row of ``PORT_QOS_MAP`` of each port.
+    """
     poll = tables.row("PFC_WD", "GLOBAL").number("POLL_INTERVAL")
     rows = [row for row in tables.rows("PFC_WD") if row.key != "GLOBAL"]
     for row in bound.values():

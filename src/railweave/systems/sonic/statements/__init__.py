@@ -52,7 +52,11 @@ def row(
     - ``fields``: the fields with placeholders. One text can have several, separated by ``; ``. A field with an empty value is
       not printed.
     - ``codecs``, ``more``: the codecs of placeholders. A placeholder without a codec is one word.
-    - ``into``: the field whose elements each have a row, as in ``statements.each``. If it is empty, the value itself has one row.
+    - ``into``: the field whose elements each have a row. If it is empty, the object itself has one row.
+    - ``made``, ``by``: the class of these elements, and the placeholder that is their key.
+    - ``also``: further headers that are only read.
+    - ``when``: the row is printed if this function returns True.
+    - ``since``: the first SONiC branch that supports the row.
     """
 
     def of(*forms: str) -> dict[str, Codec]:

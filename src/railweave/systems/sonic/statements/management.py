@@ -54,7 +54,15 @@ class Server:
 
 @dataclass(frozen=True, slots=True)
 class System:
-    """The identity and management settings of a device, as the tables have them."""
+    """The identity and management settings of a device, as the tables have them.
+
+    - ``mode``: the mode of routing configuration, such as ``split-unified``.
+    - ``framework``: ``true`` if SONiC starts the FRRouting daemons of its management framework.
+    - ``features``, ``counters``: the state of each container and of each group of counters.
+    - ``marks``: True if SONiC counts ECN marks.
+    - ``asked``: the order of login methods, such as ``tacacs+,local``.
+    - ``console_idle``: the idle time of console sessions in minutes.
+    """
 
     name: str = ""
     role: str = ""

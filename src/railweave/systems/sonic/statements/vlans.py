@@ -57,7 +57,9 @@ class Mapped:
 class Vlans:
     """The VLANs of a device, its VRFs with their VNIs, and its tunnels with their source addresses.
 
-    ``mac`` is the MAC address that gateways have on every leaf.
+    - ``mac``: the MAC address that gateways have on every leaf.
+    - ``endpoints``: the tunnel of each EVPN endpoint (``VXLAN_EVPN_NVO``).
+    - ``mapped``: the mappings of VLANs to VNIs.
     """
 
     vlans: dict[str, Vlan] = field(default_factory=dict[str, Vlan])
