@@ -48,7 +48,7 @@ class Option:
     """An option of the command line (``--nccl``), or the command itself if a required option is missing.
 
     - ``value``: the given value, if the option may be repeated and the message does not contain the value.
-    - ``part``: the faulty part of the value, as keys and indexes: ``("host.mtu",)`` of ``--set``, ``("ports", 1)`` of
+    - ``part``: the faulty part of this value, as keys and indexes: ``("host.mtu",)`` of ``--set``, ``("ports", 1)`` of
       ``--background``. It is not printed. For a scenario file, it is the path of keys and indexes inside the
       file.
     """
@@ -137,7 +137,7 @@ class OutputError(RailweaveError):
 
 
 class UnsettledError(RailweaveError):
-    """The error for configurations whose routes never converge, because their policies contradict each other."""
+    """The error for configurations whose routes never converge, because the policies of devices contradict each other."""
 
 
 class UnknownPolicyError(UnsettledError):
@@ -151,7 +151,7 @@ class LabError(RailweaveError):
 class RenderError(RailweaveError):
     """The error for a statement in a device configuration that an operating system cannot read or express, and must not drop.
 
-    ``what`` is the message. ``line`` is the line of the text, counted from 1, or 0 if it is unknown.
+    ``what`` is the message. ``line`` is the line of the configuration, counted from 1, or 0 if it is unknown.
     """
 
     def __init__(self, message: str, line: int = 0) -> None:

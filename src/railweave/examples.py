@@ -33,7 +33,7 @@ def example_files(name: str) -> dict[str, bytes]:
 
 
 def check_new(target: Path) -> None:
-    """Raise ``InputError`` if a folder exists and is not empty, or if the path is not a folder."""
+    """Raise ``InputError`` if ``target`` is a folder that is not empty, or a path that is not a folder. A missing path is accepted."""
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
         raise InputError([Problem(FileLine(str(target)), "exists and is not an empty folder", "choose another")])
 

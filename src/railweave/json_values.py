@@ -91,7 +91,7 @@ def _object(value: object, keys: tuple[_Key, ...]) -> dict[str, Any]:
 
 @cache
 def _keys(kind: type) -> tuple[_Key, ...]:
-    """Return the JSON keys of a class: its declared keys, or else the fields of a data class or named tuple.
+    """Return the JSON keys of the class ``kind``: its declared keys, or else the fields of a data class or named tuple.
 
     Returns an empty tuple for any other class, and for a class with its own ``to_json`` method.
     """

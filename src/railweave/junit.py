@@ -25,7 +25,7 @@ def suite(name: str, cases: Iterable[ET.Element]) -> ET.Element:
 
 
 def suites(name: str, members: Iterable[ET.Element]) -> ET.Element:
-    """Return a ``testsuites`` element that holds several suites, with the sums of their counts."""
+    """Return a ``testsuites`` element that holds the suites ``members``, with the sums of their counts."""
     test_suites = ET.Element("testsuites", name=name)
     test_suites.extend(members)
     for count in ("tests", *_KINDS):
@@ -34,7 +34,7 @@ def suites(name: str, members: Iterable[ET.Element]) -> ET.Element:
 
 
 def document(top: ET.Element) -> str:
-    """Return the XML text of a report. Characters that XML does not allow become U+FFFD."""
+    """Return the XML text of a report with the root element ``top``. Characters that XML does not allow become U+FFFD."""
     for element in top.iter():
         element.text = _ILLEGAL.sub("\ufffd", element.text) if element.text else element.text
         for name, value in element.items():

@@ -44,7 +44,7 @@ def servers(catalog: Catalog) -> list[str]:
 
 
 def server_of(catalog: Catalog, word: str) -> Choice:
-    """Return the server model for a user's text: the name of a server, a NIC or a GPU, or part of it."""
+    """Return the server model that ``word`` names: a server, a NIC or a GPU, or a part of its name."""
     names = servers_named(catalog, word) if word.strip() else []
     if not names:
         return Choice("", problem="; ".join(unknown_server(catalog, word)))
@@ -53,14 +53,14 @@ def server_of(catalog: Catalog, word: str) -> Choice:
 
 
 def gpus_of(catalog: Catalog, word: str) -> int:
-    """Return the number of GPUs of the server model that the text names. Raises ``InputError`` for an unknown model."""
+    """Return the number of GPUs of the server model that ``word`` names. Raises ``InputError`` for an unknown model."""
     from railweave.design.sizing.request import asked_servers
 
     return catalog.servers[asked_servers(catalog, word)[0]].gpus
 
 
 def switch_of(catalog: Catalog, word: str) -> Choice:
-    """Return the switch model that a text names: a model, a vendor, part of a name, or an operating system (the result then has ``:NOS``)."""
+    """Return the switch model that ``word`` names: a model, a vendor, part of a name, or a system (the result then has ``:NOS``)."""
     from railweave.design.sizing.request import asked_switches
 
     try:

@@ -259,7 +259,10 @@ def _overlay(intent: OverlayIntent, tenants: tuple[Tenant, ...]) -> Overlay:
 
 
 def _overlay_prefixes(overlay: OverlayIntent, router_ids: str, *, colored: bool) -> tuple[str, ...]:
-    """Return the pools that the underlay routes for an overlay: loopbacks and, if ``colored``, the tunnel endpoints of path colors."""
+    """Return the pools that the underlay routes for an overlay: loopbacks and, if ``colored``, the tunnel endpoints of path colors.
+
+    ``router_ids`` is the pool of router IDs, which are also the IPv4 loopbacks.
+    """
     loopbacks = router_ids if overlay.vtep == "ipv4" else overlay.loopbacks
     return (loopbacks, overlay.endpoint_pool()) if colored else (loopbacks,)
 
@@ -299,7 +302,7 @@ def _intents(context: Context, layout: Layout, cables: Sequence[Cable]) -> dict[
 
 
 def _site(context: Context, group: ServerGroup, nics: Sequence[Nic]) -> str:
-    """Return the site of a server.
+    """Return the site of a server in ``group``.
 
     In a fabric that spans sites, this is the site of the server's stripe. Otherwise it is the site in the file, or ""
     if the file gives none. Raises ``DesignError`` if the file names a different site.

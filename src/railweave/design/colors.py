@@ -30,7 +30,8 @@ def color(context: Context, layout: Layout) -> tuple[tuple[Color, ...], dict[tup
 
     Both are empty without path colors. With one color per uplink, the color index is the uplink's number in the lock, so adding
     or removing a spine changes no other color. With fewer colors than uplinks, uplinks get the colors in rotation. A color
-    name keeps its number even if an earlier name is removed.
+    name keeps its number even if an earlier name is removed. Records a problem if two colors have the same name. Raises ``DesignError``
+    if the uplinks cannot be divided equally among the colors.
     """
     spec, name = layout.spec, layout.name
     if spec.load_balancing.mode != "rlb":
@@ -89,7 +90,7 @@ def color(context: Context, layout: Layout) -> tuple[tuple[Color, ...], dict[tup
 
 
 def _place_names(lock: Lock, pool: str, names: list[str], live: list[int]) -> dict[str, int]:
-    """Return the color index of each name: the index in the lock file, or else the first index of ``live`` that has no name.
+    """Return the color index of each name: the index in ``pool`` of the lock, or else the first index of ``live`` that has no name.
 
     ``live`` holds the color indexes in use. A name keeps its color if an earlier name is removed, and a renamed color
     keeps its uplinks.

@@ -35,14 +35,14 @@ class Context:
     def problem(self, location: Iterable[Key], message: str, fix: str) -> None:
         """Record a requirement that cannot be met as a problem. ``location`` is its key path in the fabric file.
 
-        The next call of ``check`` raises an error with all recorded problems.
+        ``fix`` tells the user what to change. The next call of ``check`` raises an error with all recorded problems.
         """
         problem = self.source.document.problem(location, message, fix)
         if problem not in self.problems:
             self.problems.append(problem)
 
     def inventory_problem(self, line: int, message: str, fix: str) -> None:
-        """Record a problem with an inventory line that contradicts the design.
+        """Record a problem with an inventory line that contradicts the design. ``fix`` tells the user what to change.
 
         The next call of ``check`` raises an error with all recorded problems.
         """
@@ -66,9 +66,10 @@ class Context:
         why: str | None = None,
         fix: str | None = None,
     ) -> None:
-        """Record a finding, which does not stop the design. For omitted arguments, the rule's defaults apply.
+        """Record a finding, which does not stop the design.
 
-        ``where`` names the affected device or fabric. ``location`` is the key path in the fabric file.
+        ``where`` names the affected device or fabric. ``location`` is the key path in the fabric file. Without ``severity``, ``why`` (the
+        reason) or ``fix`` (the remedy), the rule's default applies.
         """
         file, line = self.source.path.name, self.source.document.line(location)
         self.findings.append(rule.finding(where, message, file=file, line=line, severity=severity, why=why, fix=fix))

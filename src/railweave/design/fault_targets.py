@@ -95,7 +95,10 @@ def _target(network: Network, fault: Fault) -> FaultTarget:
 
 
 def _domain(network: Network, fault: Fault, name: str) -> FaultTarget:
-    """Return the target of a fault in an NVLink domain."""
+    """Return the target of a fault in the NVLink domain ``name``: its servers, and the number of its NVLink switch trays.
+
+    Raises ``_UnknownError`` if the domain or this number is unknown.
+    """
     domains = nvlink_domains(network)
     members = tuple(server for server, domain in domains.items() if domain == name)
     if not members:

@@ -84,10 +84,10 @@ def _heights(context: Context, layouts: Iterable[Layout]) -> dict[str, int]:
 
 
 def cable_length(spec: Racks, places: Mapping[str, Position], device: str, other: str) -> float | None:
-    """Return the length of a cable between two devices in metres, or None if either device has no rack position.
+    """Return the length of a cable from ``device`` to ``other`` in metres, or None if either device has no rack position.
 
-    In one rack, the cable runs from rack unit to rack unit. Between racks, the cable runs up to the top of both racks, and
-    along and across the rows.
+    ``places`` holds the rack positions. In one rack, the cable runs from rack unit to rack unit. Between racks, the cable runs up to the
+    top of both racks, and along and across the rows.
     """
     near, far = places.get(device), places.get(other)
     if near is None or far is None:
@@ -120,7 +120,7 @@ def check_inventory(
 ) -> None:
     """Check the inventory against the design, and record problems and findings.
 
-    These are rows of unknown devices or interfaces, and interface names that Linux rejects.
+    These are rows of unknown devices or interfaces, and interface names that Linux rejects. Raises ``DesignError`` if there is any problem.
     """
     if not context.source.inventory.items:
         return

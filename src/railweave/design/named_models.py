@@ -53,7 +53,7 @@ def used_hardware(
 
 
 def note_outside(context: Context, used: Hardware, places: Mapping[tuple[str, str], FileLine]) -> None:
-    """Report models that come from files other than the fabric file.
+    """Record a finding about models that come from files other than the fabric file.
 
     ``used`` are the models in use. ``places`` holds the file and line of each model by (section, name).
     """
@@ -150,7 +150,7 @@ def _with_system(role: Role, catalog: Catalog) -> Role:
 
 
 def note_words(context: Context, spec: FabricFile) -> None:
-    """Report the short names in a file that match several models."""
+    """Record a finding for each short name in a file that matches several models."""
     for at, word, means in _words(spec, context.catalog):
         if len(means) > 1:
             message = f"{word!r} means {', '.join(means)}: {means[0]} is used"

@@ -138,7 +138,8 @@ def _roles(fabric: Fabric) -> dict[RoleName, Role]:
 def _other(role: Role, target: Target) -> Role:
     """Return a role with the model and system that ``target`` requests.
 
-    The release is the catalog's default, unless the target gives a release or the system stays the same.
+    The release is the one that the target gives. Without one, the role keeps its release if its system stays the same; otherwise it gets
+    the catalog's default.
     """
     known = catalog()
     old = known.switches.get(role.device)

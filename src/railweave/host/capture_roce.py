@@ -251,7 +251,7 @@ def capture(asked: Namespace, machine: Machine, nic: Port, say: Callable[[str], 
 def _tcpdump(asked: Namespace, source: str) -> bool:
     """Run tcpdump on the interface ``source`` until it reaches a limit or a signal arrives. Return True if a signal ended it.
 
-    ``asked`` holds the command's arguments, with the limits. Raises HostError with tcpdump's message if tcpdump fails.
+    ``asked`` holds the command's arguments, with the limits (packets, seconds). Raises HostError with tcpdump's message if tcpdump fails.
     """
     words = ["tcpdump", "-i", source, "-n", "-U", "-w", str(asked.output)]
     words += [] if asked.whole else ["-s", str(_SNAPLEN)]
@@ -321,7 +321,7 @@ def _traffic(asked: Namespace) -> dict[str, Traffic]:
 
 
 def differences(content: packets.Summary, fabrics: dict[str, Traffic]) -> list[str]:
-    """Return a sentence for each difference of a capture's packets from the fabrics' QoS; empty without fabrics."""
+    """Return a sentence for each difference of a capture's packets (``content``) from the fabrics' QoS; empty without fabrics."""
     if not fabrics:
         return []
     known = {

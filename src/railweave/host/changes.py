@@ -48,7 +48,7 @@ def to_plan(
 ) -> Changes:
     """Return the changes from the present state to the plan, leaving out the network devices in ``skip``.
 
-    Entries are routes and rules.
+    Entries are routes and rules. ``kernel`` holds the present ones.
 
     - Entries that already have the planned effect stay, even if railweave did not make them.
     - Entries of railweave that are no longer planned are removed, and the entries replaced by them are restored.
@@ -113,7 +113,10 @@ def to_plan(
 
 
 def to_before(kernel: Kernel, journal: Journal) -> tuple[Command, ...]:
-    """Return the commands that restore the routes and rules from before the first ``apply``, which the journal records."""
+    """Return the commands that restore the routes and rules from before the first ``apply``, which the journal records.
+
+    ``kernel`` holds the present routes and rules.
+    """
     ours = _identities(journal.added)
     stale = [entry for entry in kernel.entries if entry.identity in ours]
     left = [entry for entry in kernel.entries if entry.identity not in ours]
@@ -143,7 +146,7 @@ def undone(plan: HostFile, kernel: Kernel, skip: Collection[str] = ()) -> list[E
 
 
 def _by_place(entries: Iterable[Entry]) -> defaultdict[Any, list[Any]]:
-    """Return entries (only routes or only rules) grouped by their ``place``: by the packets that they match, whatever their effect."""
+    """Return entries (only routes or only rules) grouped by ``place``: entries that match the same packets are in one group."""
     by_place: defaultdict[Any, list[Any]] = defaultdict(list)
     for entry in entries:
         by_place[entry.place].append(entry)
@@ -159,7 +162,10 @@ def _planned(entry: Entry, planned_at: defaultdict[Any, list[Any]]) -> bool:
 
 
 def _removals(entries: Iterable[Entry]) -> list[Command]:
-    """Return the commands that remove routes and rules. Rules are removed first, so that no rule points to a half-empty table."""
+    """Return the commands that remove ``entries`` (routes and rules).
+
+    Rules are removed first, so that no rule points to a half-empty table.
+    """
     return [("del", entry) for entry in sorted(entries, key=lambda entry: isinstance(entry, Route))]
 
 
@@ -178,7 +184,7 @@ def _returns(entries: Iterable[Entry], left: Iterable[Entry]) -> list[Command]:
 
 
 def _free_priorities(left: Iterable[Entry]) -> dict[int, int]:
-    """Return the priority of the second of the rules in ``left``, for each address family (4 or 6).
+    """Return the priority of the second of the rules in ``left``, for each address family (4 or 6); 0 if there are fewer than two.
 
     The kernel puts a new rule without a priority just before this rule (fib_default_rule_pref in the kernel's
     net/core/fib_rules.c). Railweave chooses the priority itself so that the journal can name the rule.

@@ -51,7 +51,10 @@ class RecordedMachine(FileMachine):
 
 
 def record(machine: Machine, folder: Path) -> None:
-    """Write every file and command output that the checks read to a new folder. Raises HostError if the folder cannot be written."""
+    """Write every file and command output that the checks have read through ``machine`` to a new folder.
+
+    Raises HostError if the folder cannot be written.
+    """
     root = folder / "root"
     for path, real in sorted(machine.reals.items()):  # links first: what is read lies behind them
         if real is not None:
@@ -305,7 +308,7 @@ def _earlier(file: Path) -> Counters:
 
 
 def document(looked: Server, results: list[Result]) -> dict[str, Any]:
-    """Return the server and the results of its checks as a JSON object."""
+    """Return the checked server (``looked``) and the results of its checks as a JSON object."""
     return {
         "schema": SCHEMA,
         "version": __version__,
@@ -347,7 +350,7 @@ def document(looked: Server, results: list[Result]) -> dict[str, Any]:
 def text(looked: Server, results: list[Result], *, everything: bool) -> str:
     """Return the results of checks as text: faults first, each with the required value and the fix.
 
-    Equal results of several NICs are shown once. ``everything`` is True to show passed checks too.
+    ``looked`` is the checked server. Equal results of several NICs are shown once. ``everything`` is True to show passed checks too.
     """
     count = running.counted(results)
     summary = ", ".join(f"{count[verdict]} {verdict}" for verdict in VERDICTS if count.get(verdict))
@@ -376,7 +379,10 @@ def text(looked: Server, results: list[Result], *, everything: bool) -> str:
 
 
 def _not_asked(looked: Server, results: list[Result]) -> list[str]:
-    """Return lines that name the checks that did not run, because they need counters of an earlier check or a design."""
+    """Return lines that name the checks that did not run, because they need counters of an earlier check or a design.
+
+    ``looked`` is the checked server, and ``results`` the results of the other checks.
+    """
     lines: list[str] = []
     growth = [name.partition("-")[2] for name in counters.KNOWN if any(result.check.id == name for result in results)]
     if looked.earlier is None and growth:

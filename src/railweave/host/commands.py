@@ -281,9 +281,9 @@ def _zipapp(asked: Namespace) -> int:
 
 
 def _known_device(name: str, machine: ThisMachine, plan: host_file.HostFile | None) -> None:
-    """Raise HostInputError for a device name that is neither planned nor present.
+    """Raise HostInputError if the device ``name`` is neither in the plan nor on the machine.
 
-    A planned device may be missing; ``--check`` reports that.
+    A device of the plan may be missing; ``--check`` reports that.
     """
     there = gids.devices(machine)
     if name not in {*there, *(nic.rdma for nic in (plan.nics if plan else ()))}:
@@ -292,9 +292,10 @@ def _known_device(name: str, machine: ThisMachine, plan: host_file.HostFile | No
 
 
 def _maybe_plan(asked: Namespace, *, needed: bool) -> host_file.HostFile | None:
-    """Return the plan, read from ``host.json``. If the default file does not exist, return None, unless the plan is ``needed``.
+    """Return the plan, read from ``host.json``. ``asked`` has the parsed options.
 
-    Some commands work without a plan, for example the list of GIDs.
+    If they name no file and the default file does not exist, return None, unless the plan is ``needed``. Some commands work without a plan,
+    for example the list of GIDs.
     """
     if not needed and asked.host_file == options.HOST_FILE and not asked.host_file.exists():
         return None

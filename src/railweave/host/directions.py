@@ -39,7 +39,7 @@ class LossyPair(NamedTuple):
 
 
 def directions(asked: Iterable[LossyPair], small: int) -> dict[LossyPair, str]:
-    """Return, for each pair of addresses, a sentence that begins ``lost on the way there``, ``lost on the way back`` or ``direction not seen``.
+    """Return, for each pair in ``asked``, a sentence that begins ``lost on the way there``, ``lost on the way back`` or ``direction not seen``.
 
     ``small`` is the size in bytes of packets that do arrive.
     """
@@ -64,7 +64,7 @@ def directions(asked: Iterable[LossyPair], small: int) -> dict[LossyPair, str]:
 
 
 def _reported(sizes: dict[LossyPair, int]) -> set[LossyPair]:
-    """Return the pairs whose target reports, by ICMP, that a packet reached a closed port. ``sizes`` has the packet size in bytes."""
+    """Return the pairs whose target reports, by ICMP, that a packet reached a closed port. ``sizes`` has the packet size in bytes for each pair."""
     reported: set[LossyPair] = set()
     for attempt in range(_TRIES):
         left = {pair: size for pair, size in sizes.items() if pair not in reported}

@@ -37,11 +37,12 @@ NUMA_BALANCING = {"kernel.numa_balancing": "0"}
 def discovered(machine: Machine, earlier: Counters | None = None) -> Server:
     """Return a server whose NICs and GPUs are taken from the machine itself.
 
-    Every RoCE port is a NIC, and every data center GPU on the PCI bus is a GPU.
+    ``earlier`` has the counters of an earlier run to compare with. Every RoCE port is a NIC, and every data center GPU on the PCI bus is a
+    GPU.
 
-    An InfiniBand port is a NIC only if other ports of the same model are Ethernet; its link type is then a fault. The
-    required speed and MTU of a NIC are those of most NICs of its kind on this server. A virtual function is left out if
-    its physical function is on the server too.
+    An InfiniBand port is a NIC only if other ports of the same model are Ethernet; its link type is then a fault. The required speed and
+    MTU of a NIC are those of most NICs of its kind on this server. A virtual function is left out if its physical function is on the server
+    too.
     """
     shown = [port for port in (_port(machine, *place) for place in gids.ports(machine)) if port is not None]
     ethernet = {port["model"] for port in shown if port["layer"] != "InfiniBand"}
@@ -116,7 +117,8 @@ def _nic(machine: Machine, port: dict[str, Any], ports: list[dict[str, Any]], gp
 def _kind(machine: Machine, port: dict[str, Any], ports: list[dict[str, Any]], gpus: list[str]) -> str:
     """Return the kind of a NIC: its model and its use. Only NICs of one kind are compared with each other.
 
-    A NIC is for GPUs if it shares a PCIe switch with a GPU. A NIC with a default route is for management.
+    ``port`` and ``ports`` are results of ``_port``. A NIC is for GPUs if it shares a PCIe switch with one of ``gpus`` (PCI addresses). A
+    NIC with a default route is for management.
     """
     beside = {other["netdev"] for other in ports if _gpu_beside(machine, other["netdev"], gpus) is not None}
     if port["netdev"] in _default_routes(machine):
@@ -138,7 +140,10 @@ def _most(values: Iterable[int]) -> int:
 
 
 def _gpu_beside(machine: Machine, netdev: str, gpus: list[str]) -> int | None:
-    """Return the index of the GPU that shares the most PCIe bridges with a NIC; None if no GPU shares a PCIe switch with it."""
+    """Return the index of the GPU in ``gpus`` (PCI addresses) that shares the most PCIe bridges with a NIC.
+
+    Return None if no GPU shares a PCIe switch with it.
+    """
     chain = outcome.pci_chain(machine, f"{_NET}/{netdev}/device")
     shared = [outcome.shared_bridges(chain, outcome.pci_chain(machine, f"{_PCI}/{gpu}")) for gpu in gpus]
     return shared.index(max(shared)) if shared and max(shared) > 1 else None

@@ -84,7 +84,7 @@ _PLAIN_RULE = {"priority", "src", "srclen", "dst", "dstlen", "table", "protocol"
 
 @lru_cache(maxsize=1 << 18)  # the kernel's tables are read before and after a change, and have the planned prefixes
 def network(text: str, family: int | None = None) -> str:
-    """Return a prefix in canonical form, with host bits cleared. ``default`` becomes the prefix of all addresses of the family.
+    """Return a prefix in canonical form, with host bits cleared. ``default`` becomes the prefix of all addresses of ``family`` (4 or 6).
 
     An address without a length gets the full length.
     """
@@ -204,12 +204,15 @@ Entry = Union[Route, Rule]
 
 
 def planned_route(family: int, table: int, to: str, dev: str, via: str) -> Route:
-    """Return a route as railweave creates it. ``to`` and ``via`` are in canonical form; ``to`` may be ``default``."""
+    """Return a route as railweave creates it. ``to`` and ``via`` are in canonical form; ``to`` may be ``default``.
+
+    ``family`` is 4 or 6, ``dev`` the interface, and ``via`` the next hop.
+    """
     return Route(family, table, network(to, family) if to == "default" else to, dev, via, _METRIC[family])
 
 
 def route_of(family: int, shown: dict[str, Any]) -> Route:
-    """Return the route that a row of ``ip -N -d -j route`` describes."""
+    """Return the route that ``shown`` describes, a row of ``ip -N -d -j route``. ``family`` is 4 or 6."""
     opaque = sorted(set(shown) - _PLAIN_ROUTE)
     rest: list[str] = []
     scope = str(shown.get("scope", "0"))
@@ -260,13 +263,13 @@ def _address(text: str) -> str:
 
 @lru_cache(maxsize=1 << 18)
 def _selected(end: str) -> str:
-    """Return a rule's source or destination in canonical form; empty if it matches every address, for example ``0.0.0.0/0``."""
+    """Return a rule's source or destination (``end``) in canonical form; empty if it matches every address, for example ``0.0.0.0/0``."""
     prefix = spelled(end) if end else ""
     return "" if prefix.endswith("/0") else prefix
 
 
 def rule_of(family: int, shown: dict[str, Any]) -> Rule:
-    """Return the rule that a row of ``ip -N -d -j rule`` describes."""
+    """Return the rule that ``shown`` describes, a row of ``ip -N -d -j rule``. ``family`` is 4 or 6."""
 
     def prefix(key: str, length: str) -> str:
         text = shown.get(key, "all")
@@ -287,7 +290,7 @@ def rule_of(family: int, shown: dict[str, Any]) -> Rule:
 def _more(shown: dict[str, Any]) -> list[str]:
     """Return a rule's selectors and actions beyond source, destination and table, as ``ip rule add`` accepts them.
 
-    Source: iproute2, ip/iprule.c.
+    ``shown`` is a row of ``ip -N -d -j rule``. Source: iproute2, ip/iprule.c.
     """
     words = ["not"] if "not" in shown else []
     for key in sorted(set(shown) - _PLAIN_RULE - {"not"}):

@@ -101,7 +101,10 @@ def write(file: Path, text: str | bytes | None, mode: int = 0o666) -> None:
 
 
 def _replace(file: Path, staged: Path, data: bytes, mode: int) -> None:
-    """Replace a file or a link atomically through the temporary file ``staged``. Raises OSError if that fails."""
+    """Replace a file or a link by ``data`` atomically, through the temporary file ``staged``.
+
+    ``mode`` has the permission bits. Raises OSError if the file cannot be replaced.
+    """
     try:
         handle = os.open(staged, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, mode)
         with os.fdopen(handle, "wb") as out:

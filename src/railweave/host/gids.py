@@ -20,7 +20,7 @@ V2 = "RoCE v2"
 class Gid:
     """An entry of a port's GID table.
 
-    - ``index``: the place in the table. ``type``: the RoCE version, as the kernel prints it.
+    - ``index``: the index in the table. ``type``: the RoCE version, as the kernel prints it.
     - ``netdev``: the interface that has the address.
     - ``path``: the path whose planned prefix contains the address; None if no path does.
     """
@@ -61,7 +61,10 @@ def ports(machine: Machine) -> list[tuple[str, int]]:
 
 
 def read(machine: Machine, plan: HostFile | None) -> list[Gid]:
-    """Return all nonzero GIDs, sorted by device, port and index; empty if there is no RDMA device."""
+    """Return all nonzero GIDs, sorted by device, port and index; empty if there is no RDMA device.
+
+    The GIDs get their paths from ``plan``; without a plan, they have no path.
+    """
     nics = {(nic.rdma, nic.rdma_port): nic for nic in (plan.nics if plan else ())}
     return [gid for port in ports(machine) for gid in of_port(machine, *port, nics.get(port))]
 
@@ -102,7 +105,7 @@ def _numbers(machine: Machine, folder: str) -> list[int]:
 
 
 def as_address(gid: str) -> Address | None:
-    """Return a GID as an IP address, or None for an empty slot. An IPv4-mapped GID becomes an IPv4 address."""
+    """Return a GID as an IP address, or None for an unused index of the GID table (all zeros). An IPv4-mapped GID becomes an IPv4 address."""
     try:
         address = ipaddress.IPv6Address(gid)
     except ValueError:

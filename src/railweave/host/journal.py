@@ -166,7 +166,7 @@ def boot() -> str:
 
 
 def _value(entry: Entry) -> dict[str, Any]:
-    """Return a route or rule as a JSON object, without the fields that have their default value."""
+    """Return the route or rule ``entry`` as a JSON object, without the fields that have their default value."""
     values = {
         name: getattr(entry, name)
         for name, default in _FIELDS[type(entry)]

@@ -229,7 +229,7 @@ class ThisMachine(FileMachine):
 
 
 def ran(words: tuple[str, ...], path: str, seconds: float) -> CommandOutput:
-    """Run a command that only reads, with a search path and a time limit, and return its output."""
+    """Run a command that only reads, with the search path ``path`` and a time limit of ``seconds``, and return its output."""
     try:
         done = subprocess.run(
             words,

@@ -20,6 +20,8 @@ def parse(argv: list[str] | None = None) -> Namespace:
     """Return the parsed options. Arguments after ``--`` are the command to run and are not parsed.
 
     Raises HostInputError if the command line is invalid.
+
+    ``argv`` are the arguments; None means those of the command line.
     """
     words = sys.argv[1:] if argv is None else argv
     if words[:1] == ["rdma-ping"]:
@@ -33,7 +35,7 @@ def parse(argv: list[str] | None = None) -> Namespace:
 
 
 def wants_json(argv: list[str] | None = None) -> bool:
-    """Return True if ``--json`` is among the arguments before ``--``."""
+    """Return True if ``--json`` is among the arguments before ``--``, except for ``rdma-ping``. ``argv`` None means the command line."""
     words = sys.argv[1:] if argv is None else argv
     return words[:1] != ["rdma-ping"] and "--json" in words[: words.index("--") if "--" in words else len(words)]
 

@@ -300,7 +300,7 @@ class Flow:
         return sum(count for opcode, count in self.operations.items() if _carries_data(opcode))
 
     def add(self, frame: Frame, packet: Roce) -> None:
-        """Count a packet in the totals of this flow."""
+        """Count a packet in the totals of this flow. ``frame`` is the captured frame that contains the packet."""
         self.first_ns = self.first_ns if self.packets else frame.time_ns
         self.last_ns = max(self.last_ns, frame.time_ns)
         self.packets += 1
@@ -384,7 +384,7 @@ def summary(file: Path) -> Summary:
 
 
 def document(read: Summary) -> dict[str, Any]:
-    """Return the content of a capture as data for JSON: totals, then ``flows`` with the largest number of bytes first."""
+    """Return the content ``read`` of a capture as data for JSON: totals, then ``flows`` with the largest number of bytes first."""
     return {
         "frames": read.frames,
         "roce": read.frames - read.other,

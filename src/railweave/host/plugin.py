@@ -48,7 +48,8 @@ class PathSums:
     - ``live``, ``suspect``: the queue pairs that carry data, and those without answers, which get no new data.
     - ``pieces``: the parts of messages that were posted. ``resent``: the pieces that other queue pairs delivered instead.
     - ``clear_to_sends``: the messages posted that allow the other end to send.
-    - ``deaths``, ``recoveries``, ``errors``: the numbers of such events.
+    - ``deaths``: the times that a queue pair was declared dead. ``recoveries``: the times that a dead one came back.
+    - ``errors``: the work requests that ended with an error.
     - ``p50_ns`` and the following: latencies in ns, from posting to completion.
     """
 
@@ -92,7 +93,7 @@ class Page:
 
 
 def _text(raw: bytes) -> str:
-    """Return a name from a page's fixed-length field. Characters that would end a line or a label in the output become ``?``."""
+    """Return the name in ``raw``, a fixed-length field of a page. Characters that would end a line or a label in the output become ``?``."""
     text = raw.split(b"\0", 1)[0].decode(errors="replace")
     return "".join(character if character.isprintable() and character not in '"\\' else "?" for character in text)
 
@@ -148,7 +149,10 @@ def read(folder: Path) -> list[Page]:
 
 
 def total(pages: list[Page]) -> list[PathSums]:
-    """Return the counters of each path over all processes. Counters are added; each latency is the largest of all processes."""
+    """Return the counters of each path over all processes; each process has one of ``pages``.
+
+    Counters are added; each latency is the largest of all processes.
+    """
     sums: dict[tuple[str, str, int, str], PathSums] = {}
     for page in pages:
         for path in page.paths:
@@ -167,7 +171,7 @@ def _add(a: PathSums, b: PathSums) -> PathSums:
 
 
 def rates(before: list[Page], after: list[Page]) -> dict[tuple[str, str, int, str], float]:
-    """Return the bytes per second of each path between two readings, by ``PathSums.key``.
+    """Return the bytes per second of each path between the readings ``before`` and ``after``, by ``PathSums.key``.
 
     A process that is missing from one of the readings is ignored.
     """
@@ -208,7 +212,7 @@ def table(paths: list[PathSums], speed: dict[tuple[str, str, int, str], float]) 
 def document(pages: list[Page], speed: dict[tuple[str, str, int, str], float]) -> dict[str, object]:
     """Return the counters and speed of each path over all processes as data for JSON.
 
-    ``speed`` has the bytes per second of each path, by ``PathSums.key``.
+    ``pages`` has the counters of one process each. ``speed`` has the bytes per second of each path, by ``PathSums.key``.
     """
     return {"pids": [page.pid for page in pages], "paths": [
         {**asdict(way), "bytes_per_s": round(speed.get(way.key, 0.0))} for way in total(pages)
@@ -363,7 +367,7 @@ def variables_of_nccl(variables: Mapping[str, str]) -> list[Verdict]:
 def tuner(variables: Mapping[str, str]) -> list[Verdict]:
     """Return a finding about the table from which the plugin chooses NCCL's algorithms, if the job uses that table.
 
-    All ranks must have the same table, because a rank without it would choose other algorithms.
+    ``variables`` is the job's environment. All ranks must have the same table, because a rank without it would choose other algorithms.
     """
     if variables.get("RAILWEAVE_NET_TUNER", "0") == "0":
         return []
@@ -382,5 +386,5 @@ def load_raw(file: Path) -> dict[str, Any]:
 
 
 def lines(verdicts: list[Verdict]) -> str:
-    """Return the findings as text, one per line."""
+    """Return the findings ``verdicts`` as text, one per line."""
     return "\n".join(f"{verdict.level:<8} {verdict.what:<11} {verdict.text}" for verdict in verdicts)

@@ -48,10 +48,10 @@ def announced(
 
 
 def by_names(ports: Mapping[Port, Sequence[str]]) -> dict[str, Port]:
-    """Return each port by its names. ``ports`` has the names of each port, the most reliable name first.
+    """Return the port by each of its names. ``ports`` has the names of each port, the most reliable name first.
 
-    A name that several ports have at the same position in their lists is not used at that position. If two ports have a name
-    at different positions, the earlier position takes precedence.
+    A name that several ports have at the same position in their lists is not used at that position. If two ports have a name at different
+    positions, the earlier position takes precedence.
     """
     by_name: dict[str, Port] = {}
     for rank in zip_longest(*ports.values(), fillvalue=""):

@@ -184,7 +184,7 @@ def probed(probes: list[_Probe]) -> str:
 def _tell_directions(probes: list[_Probe]) -> None:
     """Add the direction of the loss to each probe of which only small packets were answered.
 
-    Probes for which a router sent an error are skipped, because the error already names the place.
+    Probes for which a router sent an error are skipped, because the error already names the router that dropped the packet.
     """
     lost = {
         id(probe): LossyPair(probe.source, probe.target, probe.size)

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 def _module(bare: Bare, name: str) -> tuple[str, str]:
     """Return the file and the version of a kernel module. Both are empty if the module is not installed.
 
-    The version is also empty if the module does not state one.
+    The version is also empty if the module does not state one. ``bare`` is the server to set up.
     """
     if bare.image and not bare.kernel:
         raise CannotTellError("an image does not show its kernel: name it under hosts.versions.kernel")
@@ -53,7 +53,10 @@ def _from_vendor(file: str) -> bool:
 
 
 def module_state(bare: Bare, module: str, wanted: str) -> State:
-    """Return the state of a vendor's kernel module: ``done`` if the wanted version is installed and loaded, else ``to do``."""
+    """Return the state of a vendor's kernel module: ``done`` if the wanted version is installed and loaded, else ``to do``.
+
+    ``bare`` is the server to set up.
+    """
     file, version = _module(bare, module)
     if not _from_vendor(file) or not same_release(version or "unnumbered", wanted):
         seen = f"{version or 'the module of the kernel'} is" if file else "nothing is"
@@ -67,7 +70,8 @@ def module_state(bare: Bare, module: str, wanted: str) -> State:
 def had_module(*modules: str) -> Callable[[Bare], str]:
     """Return a function that lists, before a step, the vendor's kernel modules on the server with their versions.
 
-    The function returns an empty text if none of ``modules`` is the vendor's.
+    The vendor's modules are those in ``modules`` that are not part of the kernel's own modules. The function returns an empty
+    text if there are none.
     """
 
     def had(bare: Bare) -> str:
@@ -106,18 +110,18 @@ def left_if_had(had: Callable[[Bare], str], always: str = "") -> Callable[[Bare]
 
 
 def had_rocm(bare: Bare) -> str:
-    """Return the release of ROCm that the server has before the step; empty if it has none."""
+    """Return the release of ROCm that the server has before the step; empty if it has none. ``bare`` is the server to set up."""
     version = bare.machine.text("/opt/rocm/.info/version")
     return f"ROCm {version}" if version else ""
 
 
 def had_ofed(bare: Bare) -> str:
-    """Return the release of MLNX_OFED that the server has before the step; empty if it has none."""
+    """Return the release of MLNX_OFED that the server has before the step; empty if it has none. ``bare`` is the server to set up."""
     return bare.machine.run("ofed_info", "-s").out.strip(" :\n") if bare.machine.has("ofed_info") else ""
 
 
 def rocm_file(bare: Bare) -> str:
-    """Return the file name of the ROCm installer. In the name, release 7.1.0 is written as 70100."""
+    """Return the file name of the ROCm installer. In the name, release 7.1.0 is written as 70100. ``bare`` is the server to set up."""
     numbers = [part for part in bare.version("rocm").split(".") if part.isdigit()]
     if not numbers:
         return "rocm-installer_*.run"
@@ -127,29 +131,35 @@ def rocm_file(bare: Bare) -> str:
 
 
 def rocm_state(bare: Bare) -> State:
-    """Return the state of ROCm, taken from the version file that its installer writes."""
+    """Return the state of ROCm, taken from the version file that its installer writes. ``bare`` is the server to set up."""
     version = (bare.machine.text("/opt/rocm/.info/version") or "").partition("-")[0]
     return versioned(version, bare.version("rocm"), "ROCm")
 
 
 def nvidia_file(bare: Bare) -> str:
-    """Return the file name of NVIDIA's driver installer, with ``*`` for the release if the design requires none."""
+    """Return the file name of NVIDIA's driver installer, with ``*`` for the release if the design requires none.
+
+    ``bare`` is the server to set up.
+    """
     return f"NVIDIA-Linux-{platform.machine()}-{wanted_driver(bare) or '*'}.run"
 
 
 def nvidia_options(bare: Bare) -> tuple[str, ...]:
-    """Return the options of NVIDIA's driver installer. In an image, the kernel must be named."""
+    """Return the options of NVIDIA's driver installer. In an image, the kernel must be named. ``bare`` is the server to set up."""
     return ("--kernel-module-type=open", *((f"--kernel-name={bare.kernel}",) if bare.image else ()))
 
 
 def cuda_folder(bare: Bare) -> str:
-    """Return the folder of the CUDA release."""
+    """Return the folder of the CUDA release. ``bare`` is the server to set up."""
     number = ".".join(bare.version("cuda").split(".")[:2])
     return f"/usr/local/cuda-{number}" if number else "/usr/local/cuda"
 
 
 def cuda_state(bare: Bare) -> State:
-    """Return ``done`` if the folder of the CUDA release has the compiler, and its uninstaller or a package as its origin; else ``to do``."""
+    """Return ``done`` if the folder of the CUDA release has the compiler, and its uninstaller or a package as its origin; else ``to do``.
+
+    ``bare`` is the server to set up.
+    """
     compiler = f"{cuda_folder(bare)}/bin/nvcc"
     tools = bare.machine.names(f"{cuda_folder(bare)}/bin")
     there = {"nvcc", "cuda-uninstaller"} <= set(tools)
@@ -160,7 +170,7 @@ def cuda_state(bare: Bare) -> State:
 
 
 def nvswitch(bare: Bare) -> bool:
-    """Return True if an NVSwitch is on the PCI bus."""
+    """Return True if an NVSwitch is on the PCI bus. ``bare`` is the server to set up."""
     folder = "/sys/bus/pci/devices"
     return not bare.image and any(
         bare.machine.readable(f"{folder}/{address}/vendor") == "0x10de"
@@ -206,7 +216,10 @@ def _addresses(bare: Bare, driver: str) -> list[str]:
 
 
 def _firmware(bare: Bare, driver: str) -> list[str]:
-    """Return a sentence for each planned NIC of ``driver`` whose firmware is not the required one."""
+    """Return a sentence for each planned NIC of ``driver`` that has a different firmware version than required.
+
+    ``bare`` is the server to set up.
+    """
     required = bare.versions("nic_firmware")
     different: list[str] = []
     for nic in bare.plan.nics:
@@ -230,7 +243,8 @@ def _peer_memory_clients(machine: Machine) -> set[str]:
 def broadcom_state(bare: Bare) -> State:
     """Return the state of Broadcom's software: ``done``, or ``to do`` with the first of these parts that lacks or has a wrong version.
 
-    The parts are the two kernel modules, the module for peer memory (only with AMD GPUs), and the NICs' firmware.
+    The parts are the two kernel modules, the module for peer memory (only with AMD GPUs), and the NICs' firmware. ``bare`` is the server to
+    set up.
     """
     _addresses(bare, "bnxt_en")
     drivers = bare.versions("nic_driver")
@@ -248,7 +262,10 @@ def broadcom_state(bare: Bare) -> State:
 
 
 def _broadcom_folder(bare: Bare) -> str:
-    """Return the folder of the installer inside the unpacked release. Release 237 renamed it (Thor2 guide, section 2.2.1)."""
+    """Return the folder of the installer inside the unpacked release. Release 237 renamed it (Thor2 guide, section 2.2.1).
+
+    ``bare`` is the server to set up.
+    """
     name = Path(bare.file(broadcom_file(bare))).name
     release = re.match(r"bcm_(\d+)", name)
     tool = "linux_installer" if release and int(release[1]) < 237 else "nic_wizard"
@@ -256,14 +273,18 @@ def _broadcom_folder(bare: Bare) -> str:
 
 
 def broadcom_file(bare: Bare) -> str:
-    """Return the file name of Broadcom's release, with ``*`` for the number of the release if the design requires none."""
+    """Return the file name of Broadcom's release, with ``*`` for the number of the release if the design requires none.
+
+    ``bare`` is the server to set up.
+    """
     return f"bcm_{bare.version('broadcom-nic') or '*'}.tar.gz"
 
 
 def _broadcom_qos(bare: Bare) -> list[str]:
     """Return the installer's options for congestion control.
 
-    The result is empty if the fabrics of the NICs have different settings, because the installer accepts only one.
+    The result is empty if the fabrics of the NICs have different settings, because the installer accepts only one. ``bare`` is the server
+    to set up.
     """
     traffic = [nic.traffic for nic in bare.plan.nics if nic.driver == "bnxt_en" and nic.traffic]
     if not traffic or any(other != traffic[0] for other in traffic):
@@ -277,7 +298,7 @@ def _broadcom_qos(bare: Bare) -> list[str]:
 
 
 def broadcom_commands(bare: Bare) -> list[Command]:
-    """Return the commands that unpack Broadcom's release and run its installer for all planned NICs."""
+    """Return the commands that unpack Broadcom's release and run its installer for all planned NICs. ``bare`` is the server to set up."""
     devices = [word for address in _addresses(bare, "bnxt_en") for word in ("-i", address)]
     return [
         Command(("mkdir", "-p", f"{PREFIX}/vendor")),
@@ -287,25 +308,28 @@ def broadcom_commands(bare: Bare) -> list[Command]:
 
 
 def broadcom_inverse(bare: Bare) -> list[Command]:
-    """Return the command that uninstalls Broadcom's software."""
+    """Return the command that uninstalls Broadcom's software. ``bare`` is the server to set up."""
     devices = [word for address in _addresses(bare, "bnxt_en") for word in ("-i", address)]
     return [Command(("bash", "./install.sh", "-v", "-U", *devices), _broadcom_folder(bare))]
 
 
 def ofed_file(bare: Bare) -> str:
-    """Return a pattern of the file name of NVIDIA's OFED, with ``*`` for the release if the design requires none."""
+    """Return a pattern of the file name of NVIDIA's OFED, with ``*`` for the release if the design requires none.
+
+    ``bare`` is the server to set up.
+    """
     return f"MLNX_OFED_LINUX-{bare.version('mlnx-ofed') or '*'}-*.tgz"
 
 
 def ofed_state(bare: Bare) -> State:
-    """Return the state of NVIDIA's OFED, by ``ofed_info``."""
+    """Return the state of NVIDIA's OFED, by ``ofed_info``. ``bare`` is the server to set up."""
     answer = bare.machine.run("ofed_info", "-s") if bare.machine.has("ofed_info") else None
     match = re.search(r"(?:MLNX_OFED_LINUX|OFED-internal)-([\w.-]+?):?$", answer.out.strip()) if answer else None
     return versioned(match[1] if match else "", bare.version("mlnx-ofed"), "MLNX_OFED")
 
 
 def ofed_commands(bare: Bare) -> list[Command]:
-    """Return the commands that unpack NVIDIA's OFED and run its installer."""
+    """Return the commands that unpack NVIDIA's OFED and run its installer. ``bare`` is the server to set up."""
     folder = f"{PREFIX}/vendor/{Path(bare.file(ofed_file(bare))).name.replace('.tgz', '')}"
     more = ("--add-kernel-support",) if bare.family == "rpm" else ("--dkms",)
     return [
@@ -316,14 +340,17 @@ def ofed_commands(bare: Bare) -> list[Command]:
 
 
 def nvidia_firmware_state(bare: Bare) -> State:
-    """Return ``done`` if all NICs of NVIDIA have the required firmware, otherwise ``to do`` with the NICs that differ."""
+    """Return ``done`` if all NICs of NVIDIA have the required firmware, otherwise ``to do`` with the NICs that differ.
+
+    ``bare`` is the server to set up.
+    """
     _addresses(bare, "mlx5_core")
     different = _firmware(bare, "mlx5_core")
     return State(TO_DO, "; ".join(different)) if different else State(DONE, "firmware")
 
 
 def nvidia_images(bare: Bare) -> list[str]:
-    """Return the file names of the required firmware images of NVIDIA's NICs."""
+    """Return the file names of the required firmware images of NVIDIA's NICs. ``bare`` is the server to set up."""
     required = bare.versions("nic_firmware")
     models = {nic.model for nic in bare.plan.nics if nic.driver == "mlx5_core"}
     releases = sorted({required[model] for model in models if model in required})
@@ -331,18 +358,21 @@ def nvidia_images(bare: Bare) -> list[str]:
 
 
 def nvidia_firmware_commands(bare: Bare) -> list[Command]:
-    """Return a command for each NIC of NVIDIA that writes its firmware."""
+    """Return a command for each NIC of NVIDIA that writes its firmware. ``bare`` is the server to set up."""
     tool = ("mlxfwmanager", "-u", "-y", "-D", bare.packages or "DIR")
     return [Command((*tool, "-d", address)) for address in _addresses(bare, "mlx5_core")]
 
 
 def other_nics(bare: Bare) -> list[str]:
-    """Return the drivers of planned NICs for which `setup` has no installer."""
+    """Return the drivers of planned NICs for which `setup` has no installer. ``bare`` is the server to set up."""
     return sorted({nic.driver for nic in bare.plan.nics} - {"bnxt_en", "mlx5_core"})
 
 
 def other_state(bare: Bare) -> State:
-    """Return ``done`` if the drivers without an installer in `setup` are loaded, otherwise ``not seen``."""
+    """Return ``done`` if the drivers without an installer in `setup` are loaded, otherwise ``not seen``.
+
+    ``bare`` is the server to set up.
+    """
     drivers = other_nics(bare)
     absent = [driver for driver in drivers if not bare.machine.names(f"/sys/module/{driver}")]
     if not absent:
@@ -357,6 +387,7 @@ def _dkms_conflicts(bare: Bare) -> dict[str, list[str]]:
     """Return the DKMS modules that must not be installed together with netxtreme-peer-mem (Thor2 guide, section 2.2.2).
 
     Each key is a module and its version, such as ``bnxt_en/1.10``. Its value lists the kernels for which DKMS has installed the module.
+    ``bare`` is the server to set up.
     """
     if not bare.has_nic("bnxt_en") or not bare.machine.has("dkms"):
         return {}
@@ -372,13 +403,16 @@ def _dkms_conflicts(bare: Bare) -> dict[str, list[str]]:
 
 
 def _ofed_conflicts(bare: Bare) -> bool:
-    """Return True if NVIDIA's OFED is on a server with only Broadcom NICs (Thor2 guide, section 5.1, question 7)."""
+    """Return True if NVIDIA's OFED is on a server with only Broadcom NICs (Thor2 guide, section 5.1, question 7).
+
+    ``bare`` is the server to set up.
+    """
     only = bare.has_nic("bnxt_en") and not bare.has_nic("mlx5_core")
     return only and "ofed_uninstall.sh" in bare.machine.names("/usr/sbin")
 
 
 def conflict_state(bare: Bare) -> State:
-    """Return ``to do`` with the conflicts of driver packages, or ``done`` if there are none."""
+    """Return ``to do`` with the conflicts of driver packages, or ``done`` if there are none. ``bare`` is the server to set up."""
     conflicts = [f"DKMS has {name} beside netxtreme-peer-mem" for name in _dkms_conflicts(bare)]
     conflicts += (
         ["NVIDIA's OFED is installed, with which Broadcom's RDMA driver does not load"] if _ofed_conflicts(bare) else []
@@ -387,13 +421,13 @@ def conflict_state(bare: Bare) -> State:
 
 
 def conflict_commands(bare: Bare) -> list[Command]:
-    """Return the commands that remove conflicting driver packages."""
+    """Return the commands that remove conflicting driver packages. ``bare`` is the server to set up."""
     ofed = [Command(("/usr/sbin/ofed_uninstall.sh", "--force"))] if _ofed_conflicts(bare) else []
     return [*ofed, *(Command(("dkms", "remove", name, "--all")) for name in _dkms_conflicts(bare))]
 
 
 def conflict_inverse(bare: Bare) -> list[Command]:
-    """Return the commands that install the removed DKMS modules again."""
+    """Return the commands that install the removed DKMS modules again. ``bare`` is the server to set up."""
     words = [
         again
         for name, kernels in _dkms_conflicts(bare).items()
@@ -411,12 +445,15 @@ ACS_SCRIPT, ACS_UNIT = "/usr/local/sbin/acs-off.sh", "/etc/systemd/system/acs-of
 
 
 def peer_module(bare: Bare) -> str:
-    """Return the kernel module through which NICs access the memory of the planned GPUs."""
+    """Return the kernel module through which NICs access the memory of the planned GPUs. ``bare`` is the server to set up."""
     return "nvidia_peermem" if bare.gpu_vendor == "NVIDIA" else "ib_peer_mem"
 
 
 def peer_memory_state(bare: Bare) -> State:
-    """Return ``done`` if NICs can access GPU memory, through a loaded module, the kernel itself, or dma-buf; otherwise ``to do``."""
+    """Return ``done`` if NICs can access GPU memory, through a loaded module, the kernel itself, or dma-buf; otherwise ``to do``.
+
+    ``bare`` is the server to set up.
+    """
     module = peer_module(bare)
     if bare.machine.names(f"/sys/module/{module}"):
         return State(DONE, f"{module} is loaded")
@@ -438,7 +475,8 @@ def _grub_words(bare: Bare) -> str:
 def boot_state(bare: Bare) -> State:
     """Return the state of the planned kernel parameters: ``done`` if they are in effect, otherwise ``to do``.
 
-    If they are already set for the next start, only a restart is left to do. In an image, this counts as ``done``.
+    If they are already set for the next start, only a restart is left to do. In an image, this counts as ``done``. ``bare`` is the server
+    to set up.
     """
     wanted = bare.plan.command_line
     running = (bare.machine.text("/proc/cmdline") or "").split()
@@ -457,14 +495,17 @@ def boot_state(bare: Bare) -> State:
 
 
 def boot_commands(bare: Bare) -> list[Command]:
-    """Return the command that sets the planned kernel parameters for the next start."""
+    """Return the command that sets the planned kernel parameters for the next start. ``bare`` is the server to set up."""
     if bare.family == "apt":
         return [Command(("update-grub",))]
     return [Command(("grubby", "--update-kernel=ALL", f"--args={_grub_words(bare)}"))]
 
 
 def boot_inverse(bare: Bare) -> list[Command]:
-    """Return the commands that remove the kernel parameters that `setup` added, and restore the values that grubby replaced."""
+    """Return the commands that remove the kernel parameters that `setup` added, and restore the values that grubby replaced.
+
+    ``bare`` is the server to set up.
+    """
     if bare.family == "apt":
         return [Command(("update-grub",))]
     commands: list[Command] = []
@@ -479,7 +520,7 @@ def boot_inverse(bare: Bare) -> list[Command]:
 
 
 def _grubby_kernels(bare: Bare) -> dict[str, list[str]]:
-    """Return the parameters of each kernel that grubby lists, by the kernel's file."""
+    """Return the parameters of each kernel that grubby lists, by the kernel's file. ``bare`` is the server to set up."""
     kernels: dict[str, list[str]] = {}
     kernel = ""
     for line in bare.machine.output("grubby", "--info=ALL").splitlines():
@@ -492,7 +533,10 @@ def _grubby_kernels(bare: Bare) -> dict[str, list[str]]:
 
 
 def boot_writes(bare: Bare) -> Mapping[str, tuple[str, int]]:
-    """Return the GRUB file with the kernel parameters: text and mode by path. Empty on Red Hat, where grubby sets them."""
+    """Return the GRUB file with the kernel parameters: text and mode by path. Empty on Red Hat, where grubby sets them.
+
+    ``bare`` is the server to set up.
+    """
     if bare.family != "apt":
         return {}
     line = f'GRUB_CMDLINE_LINUX="${{GRUB_CMDLINE_LINUX:-}} {_grub_words(bare)}"\n'
@@ -504,7 +548,8 @@ def boot_writes(bare: Bare) -> Mapping[str, tuple[str, int]]:
 def acs_texts(bare: Bare) -> dict[str, tuple[str, int]]:
     """Return the script and the service that turn ACS off, as text and mode by path of installation.
 
-    They come from the folder of host.json or of ``--from``. The result is empty if neither folder has both files.
+    They come from the folder of host.json or of ``--from``. The result is empty if neither folder has both files. ``bare`` is the server to
+    set up.
     """
     folders = [bare.plan.plan.file.parent, *([Path(bare.packages)] if bare.packages else [])]
     for folder in folders:
@@ -518,7 +563,10 @@ def acs_texts(bare: Bare) -> dict[str, tuple[str, int]]:
 
 
 def acs_state(bare: Bare) -> State:
-    """Return ``done`` if the script and the service that turn ACS off are installed and the service is enabled, otherwise ``to do``."""
+    """Return ``done`` if the script and the service that turn ACS off are installed and the service is enabled, otherwise ``to do``.
+
+    ``bare`` is the server to set up.
+    """
     texts = acs_texts(bare)
     have = {path: bare.machine.text(path) for path in (ACS_SCRIPT, ACS_UNIT)}
     old = [path for path, text in have.items() if text is None or (texts and text != texts[path][0].strip())]
@@ -530,11 +578,17 @@ def acs_state(bare: Bare) -> State:
 
 
 def acs_inverse(bare: Bare) -> list[Command]:
-    """Return the command that disables the service, unless the server had it enabled before."""
+    """Return the command that disables the service that turns ACS off, unless the server had it enabled before.
+
+    ``bare`` is the server to set up.
+    """
     link = "acs-off.service"
     return [] if link in bare.machine.names(WANTS) else [Command(("rm", "-f", f"{WANTS}/{link}"))]
 
 
 def acs_files(bare: Bare) -> Sequence[str]:
-    """Return the names of the two files that turn ACS off, if they are missing (``acs_texts``); otherwise nothing."""
+    """Return the names of the two files that turn ACS off, if they are missing (``acs_texts``); otherwise nothing.
+
+    ``bare`` is the server to set up.
+    """
     return () if acs_texts(bare) else ("acs-off.sh", "acs-off.service")

@@ -38,7 +38,7 @@ Its arguments are ``add NAME/VERSION``, or ``install NAME/VERSION -k KERNEL``.
 
 @dataclass(frozen=True)
 class State:
-    """The state of a step: ``done``, ``to do`` or ``not seen``, with the reason.
+    """The state of a step: ``word`` is ``done``, ``to do`` or ``not seen``, and ``text`` the reason.
 
     ``restart`` is True if only a restart is left to do.
     """
@@ -202,7 +202,7 @@ class SetupStep:
 
 
 def state_of(step: SetupStep, bare: Bare) -> State:
-    """Return the state of a step; ``not seen`` with the reason if a file or a command cannot be read."""
+    """Return the state of a step; ``not seen`` with the reason if a file or a command cannot be read. ``bare`` is the server to set up."""
     try:
         return step.state(bare)
     except CannotTellError as error:
@@ -247,14 +247,14 @@ _RPM = (
 
 
 def tool_packages(bare: Bare) -> list[str]:
-    """Return the distribution's packages for builds, RDMA and checks, with the headers of the kernel."""
+    """Return the distribution's packages for builds, RDMA and checks, with the headers of the kernel. ``bare`` is the server to set up."""
     names: list[str] = [*(_APT if bare.family == "apt" else _RPM).split()]
     headers = f"{'linux-headers' if bare.family == 'apt' else 'kernel-devel'}-{bare.kernel}"
     return [*names, headers] if bare.kernel else names
 
 
 def kernel_packages(bare: Bare) -> list[str]:
-    """Return the packages of the wanted kernel, by the distribution's names."""
+    """Return the packages of the wanted kernel, by the distribution's names. ``bare`` is the server to set up."""
     if bare.family == "rpm":
         return [f"kernel-{bare.kernel}"]
     names: list[str] = [f"linux-image-{bare.kernel}"]
@@ -262,13 +262,19 @@ def kernel_packages(bare: Bare) -> list[str]:
 
 
 def _absent(bare: Bare, names: Sequence[str], version: str = "") -> list[str]:
-    """Return the packages that are not installed, or not in the wanted release (any release if ``version`` is empty)."""
+    """Return the packages that are not installed, or not in the wanted release (any release if ``version`` is empty).
+
+    ``bare`` is the server to set up.
+    """
     installed = _package_versions(bare, names)
     return [name for name in names if not same_release(installed.get(name, ""), version)]
 
 
 def _package_versions(bare: Bare, names: Sequence[str]) -> dict[str, str]:
-    """Return the version of each installed package. Packages that are only partly installed are left out."""
+    """Return the version of each installed package. Packages that are only partly installed are left out.
+
+    ``bare`` is the server to set up.
+    """
     if bare.family == "rpm":
         lines = bare.machine.run("rpm", "-q", *names).out.splitlines()  # one for each name, in their order
         versions = {name: line for name, line in zip(names, lines) if "is not installed" not in line}
@@ -279,7 +285,10 @@ def _package_versions(bare: Bare, names: Sequence[str]) -> dict[str, str]:
 
 
 def _package_file(bare: Bare, name: str, version: str = "") -> str:
-    """Return a pattern of the file name that a package has in its distribution. An empty ``version`` means any version."""
+    """Return a pattern of the file name of the distribution's package ``name``, such as ``libnccl2_2.27*.deb``.
+
+    An empty ``version`` means any version. ``bare`` is the server to set up.
+    """
     if bare.family == "apt":
         return f"{name}_{version}*.deb"
     return f"{name}-{version or '[0-9]'}*.rpm" if not name[-1].isdigit() and bare.kernel not in name else f"{name}*.rpm"
@@ -306,7 +315,7 @@ def _install(bare: Bare, names: Sequence[str], version: str = "") -> list[Comman
 
 
 def _repaired(bare: Bare) -> list[Command]:
-    """Return the command that completes an interrupted dpkg; without it, apt refuses to work."""
+    """Return the command that completes an interrupted dpkg; without it, apt refuses to work. ``bare`` is the server to set up."""
     if bare.family != "apt":
         return []
     half = bare.machine.run("dpkg", "--audit").out.strip() or bare.machine.names("/var/lib/dpkg/updates")
@@ -370,7 +379,7 @@ def package_step(
 
 
 def installed_state(bare: Bare, names: list[str]) -> State:
-    """Return ``done`` if all packages are installed, otherwise ``to do`` with the missing ones."""
+    """Return ``done`` if all packages are installed, otherwise ``to do`` with the missing ones. ``bare`` is the server to set up."""
     absent = _absent(bare, names)
     if absent:
         return State(TO_DO, f"{len(absent)} of {len(names)} packages are not installed: {', '.join(absent)}")
@@ -378,7 +387,10 @@ def installed_state(bare: Bare, names: list[str]) -> State:
 
 
 def kernel_state(bare: Bare, names: list[str]) -> State:
-    """Return ``done`` if the wanted kernel is installed and runs, otherwise ``to do``. In an image, an installed kernel need not run."""
+    """Return ``done`` if the wanted kernel is installed and runs, otherwise ``to do``. In an image, an installed kernel need not run.
+
+    ``bare`` is the server to set up.
+    """
     absent = _absent(bare, names)
     if absent:
         return State(TO_DO, f"not installed: {', '.join(absent)}")
@@ -389,17 +401,17 @@ def kernel_state(bare: Bare, names: list[str]) -> State:
 
 
 def wanted_library(bare: Bare) -> str:
-    """Return the version of NCCL or RCCL that the design requires; empty if none."""
+    """Return the version of NCCL or RCCL that the design requires; empty if none. ``bare`` is the server to set up."""
     return str(bare.plan.versions.get("collective_library") or "")
 
 
 def wanted_driver(bare: Bare) -> str:
-    """Return the version of the GPU driver that the design requires; empty if none."""
+    """Return the version of the GPU driver that the design requires; empty if none. ``bare`` is the server to set up."""
     return str(bare.plan.versions.get("gpu_driver") or "")
 
 
 def nccl_names(bare: Bare) -> list[str]:
-    """Return the names of NCCL's packages."""
+    """Return the names of NCCL's packages. ``bare`` is the server to set up."""
     return ["libnccl2", "libnccl-dev"] if bare.family == "apt" else ["libnccl", "libnccl-devel"]
 
 

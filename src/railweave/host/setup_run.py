@@ -65,8 +65,8 @@ def _in_root(root: Path, words: tuple[str, ...]) -> tuple[str, ...]:
 class Row:
     """A step with its state now, for output.
 
-    ``files`` has the names of required files; ``missing`` those that the folder of packages lacks. ``writes`` has the paths of
-    files that the step writes. The other fields are the results of the step's functions.
+    ``files`` has the names of required files; ``missing`` those that the folder of packages lacks. ``writes`` has the paths of files that
+    the step writes. ``state``, ``commands``, ``inverse`` and ``left`` are the results of the step's functions with these names.
     """
 
     step: SetupStep
@@ -80,7 +80,10 @@ class Row:
 
 
 def look(asked: Namespace) -> Bare:
-    """Return the server to set up and its plan. The states of the steps are not read. Raises HostInputError for a wrong file or folder."""
+    """Return the server to set up and its plan. The states of the steps are not read. Raises HostInputError for a wrong file or folder.
+
+    ``asked`` has the parsed options.
+    """
     image = asked.root is not None
     machine: Machine = Image(asked.root) if image else Installation()
     if image and not asked.root.is_dir():
@@ -114,7 +117,10 @@ def chosen(only: Iterable[str], skip: Iterable[str]) -> list[SetupStep]:
 
 
 def _state(step: SetupStep, bare: Bare, book: Journal) -> State:
-    """Return the state of a step, taking into account what the journal ``book`` shows: an interrupted attempt, or a due restart."""
+    """Return the state of a step, taking into account what the journal ``book`` shows: an interrupted attempt, or a due restart.
+
+    ``bare`` is the server to set up.
+    """
     record = _record(book, step.name)
     if record and not record.ended:
         return State(TO_DO, "an earlier run has not finished it: it starts again")
@@ -150,7 +156,7 @@ def rows(asked: Namespace) -> tuple[Bare, list[Row]]:
 def plan(asked: Namespace) -> int:
     """Print the steps with their states, commands and missing files.
 
-    Return exit code 1 if `apply` could not carry out all steps.
+    Return exit code 1 if `apply` could not carry out all steps. ``asked`` has the parsed options.
     """
     bare, steps = rows(asked)
     missing = _missing(steps, TO_DO, NOT_SEEN)
@@ -226,7 +232,7 @@ def _document(bare: Bare, steps: list[Row]) -> dict[str, Any]:
 def apply(asked: Namespace) -> int:
     """Carry out the steps that are to do, in order.
 
-    Restart if an option allows it and a step needs it. Then check the server.
+    Restart if an option allows it and a step needs it. Then check the server. ``asked`` has the parsed options.
     """
     say: Callable[[str], None] = (lambda _: None) if asked.json else (lambda line: print(line, flush=True))
     with journal.locked(asked.state_file) as lock:
@@ -275,7 +281,8 @@ def apply(asked: Namespace) -> int:
 def _carry_out(asked: Namespace, lock: int, steps: list[SetupStep], say: Callable[[str], None]) -> bool:
     """Carry out the steps that are to do. Return True if a restart must come before the next step.
 
-    ``lock`` is the descriptor of the locked file, which commands inherit. ``say`` prints a line of progress.
+    ``lock`` is the descriptor of the locked file, which commands inherit. ``say`` prints a line of progress. ``asked`` has the parsed
+    options.
     """
     with delayed_interrupts() as interrupted:
         for step in steps:
@@ -358,10 +365,12 @@ def _log(state_file: Path) -> Path:
 
 
 def run_command(state_file: Path, root: Path | None, lock: int, command: Command) -> None:
-    """Run a command, with its output in the log next to the journal. Raises HostError with the last lines if it fails.
+    """Run a command, with its output in the log next to the journal. ``state_file`` is the journal's path.
 
-    ``root`` is the root folder of an image; None for this server. The command inherits ``lock``, the descriptor of the locked
-    file. So if this program is killed, the command continues, and the next run waits for it.
+    Raises HostError with the last lines of output if the command fails.
+
+    ``root`` is the root folder of an image; None for this server. The command inherits ``lock``, the descriptor of the locked file. So if
+    this program is killed, the command continues, and the next run waits for it.
     """
     words = command.words
     folder = command.folder or None
@@ -400,7 +409,7 @@ def _checked(asked: Namespace) -> dict[str, Any]:
     """Run all checks of `railweave host check`, and return their result as data for JSON.
 
     The keys are ``exit_code``, ``counts`` (results by verdict), ``failed`` (ids of failed checks) and ``text`` (a summary). Checks whose
-    values could not be read do not count as failed.
+    values could not be read do not count as failed. ``asked`` has the parsed options.
     """
     looked = checking.looked_at(asked, None)
     results = running.run(looked, running.chosen(()))
@@ -473,7 +482,7 @@ def _changed_since(record: StepRecord, root: Path | None, path: str) -> bool:
 
 
 def undo_setup(asked: Namespace) -> int:
-    """Undo the steps of `setup`, or print the commands with --dry-run."""
+    """Undo the steps of `setup`, or print the commands with --dry-run. ``asked`` has the parsed options."""
     _state_in_root(asked)
     records = journal.load(asked.state_file).steps[::-1]
     if asked.dry_run or not records:
@@ -510,6 +519,6 @@ _VERBS = {"plan": plan, "apply": apply}
 
 
 def setup(asked: Namespace) -> int:
-    """Run the subcommand `setup plan` or `setup apply`, and return its exit code."""
+    """Run the subcommand `setup plan` or `setup apply`, and return its exit code. ``asked`` has the parsed options."""
     _state_in_root(asked)
     return _VERBS[asked.what](asked)

@@ -98,7 +98,10 @@ def _source_file(bare: Bare, name: str) -> str:
 
 
 def _source_release(bare: Bare, name: str) -> str:
-    """Return the release of a source archive: the one that the design requires, or else the one in the archive's file name."""
+    """Return the release of a source archive: the one that the design requires, or else the one in the archive's file name.
+
+    ``bare`` is the server to set up.
+    """
     if bare.version(name):
         return bare.version(name)
     file = Path(bare.file(_source_file(bare, name))).name
@@ -121,10 +124,10 @@ def _source_state(name: str, program: str) -> Callable[[Bare], State]:
 
 
 def _built(name: str, *build: Callable[[Bare], tuple[str, ...]]) -> Callable[[Bare], list[Command]]:
-    """Return a function that returns the commands of a build. Each function in ``build`` returns one command.
+    """Return a function that returns the commands of the build of the program ``name``. Each function in ``build`` returns one command.
 
-    The commands unpack and build the source, install it into a staging folder, and rename this folder into place. If a
-    build stops at any command, the final folder does not exist, so the next run starts the build again.
+    The commands unpack and build the source, install it into a staging folder, and rename this folder into place. If a build stops at any
+    command, the final folder does not exist, so the next run starts the build again.
     """
 
     def commands(bare: Bare) -> list[Command]:

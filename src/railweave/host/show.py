@@ -210,6 +210,8 @@ def commands(plan: HostFile, changes: Changes, names_file: object) -> str:
     """Return the planned commands as text, grouped by network device, then the file of table names if it changes.
 
     Commands that delete entries come first.
+
+    ``names_file`` is the path of the file of table names.
     """
     groups: dict[str, list[str]] = {"no longer planned, or in the way": []}
     dev_of = {(*entry.place, entry.table): dev for dev, entry in plan.entries}

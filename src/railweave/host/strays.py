@@ -157,7 +157,10 @@ def _within(address: str, prefix: str) -> bool:
 
 
 def _place(wanted: Rule, kernel: Sequence[Rule]) -> int:
-    """Return the index of a planned rule in the kernel's order of rules. If the kernel lacks the rule, return where it belongs."""
+    """Return the index of the planned rule ``wanted`` in ``kernel``, the kernel's rules in order.
+
+    If the kernel lacks the rule, return the index at which it belongs.
+    """
     for number, rule in enumerate(kernel):
         if rule.does(wanted):
             return number

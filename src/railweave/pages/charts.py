@@ -141,7 +141,7 @@ def shown(value: float) -> str:
 
 
 def drawing(label: str, parts: Sequence[str], height: float, width: float = WIDTH, css: str = "") -> str:
-    """Return an SVG drawing in a box that scrolls if the window is too narrow. ``parts`` are its markup, with sizes in pixels.
+    """Return an SVG drawing in a box that scrolls if the window is too narrow. ``parts`` are its markup. All sizes are in pixels.
 
     ``label`` is the description for screen readers. ``css`` is an additional CSS class.
     """
@@ -183,10 +183,10 @@ def lines(
     most: float | None = None,
     points: Sequence[Point] = (),
 ) -> str:
-    """Return a line chart with a legend below. ``unit`` is the unit of the values, and ``height`` is in pixels.
+    """Return a chart of the lines ``several`` with a legend below. ``unit`` is the unit of the values, and ``height`` is in pixels.
 
-    ``label`` is the description for screen readers. ``most`` is the top of the vertical axis; None means the largest value.
-    ``points`` are additional circles in the colors of their lines.
+    ``label`` is the description for screen readers. ``most`` is the top of the vertical axis; None means the largest value. ``points`` are
+    additional circles in the colors of their lines.
     """
     every = [value for line in several for value in line.values if value is not None]
     every += [pair[1] for line in several for pair in line.between if pair is not None]
@@ -234,10 +234,10 @@ def columns(axis: Axis, values: Sequence[float], unit: str, *, label: str, heigh
 
 
 def dots(axis: Axis, several: Sequence[Dot], unit: str, *, label: str, steps: Sequence[Dot] = ()) -> str:
-    """Return a chart with a circle for each single result. ``unit`` is the unit of the vertical axis.
+    """Return a chart with a circle for each single result, from ``several``. ``unit`` is the unit of the vertical axis.
 
-    ``steps`` are the corners of an additional stepped line, from left to right. The line ends at the right edge of the chart.
-    ``label`` is the description for screen readers.
+    ``steps`` are the corners of an additional stepped line, from left to right. The line ends at the right edge of the chart. ``label`` is
+    the description for screen readers.
     """
     height = 240.0
     scale = ticks(max((dot.y for dot in several), default=1.0))
@@ -304,7 +304,7 @@ def heatmap(
 
 
 def bars(several: Sequence[Bar], *, most: float | None = None) -> str:
-    """Return a bar chart as an HTML list. ``most`` is the value of a bar of full width; None means the largest value."""
+    """Return the bars ``several`` as an HTML list. ``most`` is the value of a bar of full width; None means the largest value."""
     high = max((bar.between[1] for bar in several if bar.between), default=0.0)
     full = most or max([high, *(bar.value for bar in several)], default=1.0) or 1.0
     return element("ul", *(_bar(bar, full) for bar in several), class_="bars")
@@ -350,7 +350,7 @@ def _short(name: str, left: float) -> str:
 def _frame(axis: Axis, scale: list[float], height: float) -> tuple[Callable[[float], float], Callable[[float], float]]:
     """Return two functions: one from an axis position to x, one from a value to y, both in pixels of the drawing.
 
-    ``scale`` has the values of the vertical axis's marks.
+    ``height`` is the height of the drawing, and ``scale`` has the values of the vertical axis's marks.
     """
 
     def across(x: float) -> float:

@@ -107,6 +107,7 @@ def html_page(
     """Return a complete HTML page. ``title`` and ``footer`` are plain text; all other arguments are markup or CSS.
 
     - ``styles`` follow the style that all pages share.
+    - ``header``, ``main`` are the markup of the page's head and of its body, part by part.
     - ``links`` are the entries of the navigation as (section ID or page path, title). Without links there is no navigation.
     - ``scripts`` are elements at the end of the page.
     - ``sheets`` are the addresses of all style sheets, for a page from a server. The server then sends the content security policy.

@@ -81,8 +81,8 @@ class Table:
     ) -> list[str]:
         """Return the lines for a terminal, or no lines if there are no rows. Two blanks separate columns.
 
-        Without ``head``, there is no header line. ``styled`` is a function from a cell's text and CSS class to the text with
-        terminal colors.
+        ``indent`` begins every line. Without ``head``, there is no header line. ``styled`` is a function from a cell's text and CSS class
+        to the text with terminal colors.
         """
         if not self.rows:
             return []
@@ -219,8 +219,8 @@ def html_table(
 ) -> str:
     """Return an HTML table from rows that are already markup. With ``scrolls``, a high table gets its own scroll bar.
 
-    ``css`` is a further class: ``stacks`` shows the cells of a row below each other in a window narrower than a desktop's; ``folds``
-    does so on a telephone only.
+    ``heads`` are the columns, and ``caption`` is the heading. ``css`` is a further class: ``stacks`` shows the cells of a row below each
+    other in a window narrower than a desktop's; ``folds`` does so on a telephone only.
     """
     top = element("thead", element("tr", *_titles(heads)))
     label = element("caption", text(caption)) if caption else ""

@@ -55,11 +55,17 @@ class Installation(Protocol):
         ...
 
     async def boot(self, session: Session) -> str:
-        """Return a value that changes at every restart of the device, for example the start time in Unix seconds or a boot identifier."""
+        """Return a value that changes at every restart of the device, for example the start time in Unix seconds or a boot identifier.
+
+        ``session`` is the connection to the device.
+        """
         ...
 
     async def install(self, session: Session, image: Image) -> None:
-        """Install the release, so that the device runs it after the next restart. A second call changes nothing."""
+        """Install the release, so that the device runs it after the next restart. A second call changes nothing.
+
+        ``session`` is the connection to the device.
+        """
         ...
 
     async def restart(self, session: Session) -> None:

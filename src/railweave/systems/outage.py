@@ -30,20 +30,26 @@ class Outage(Protocol):
     async def shut(self, session: Session, label: str, ports: Sequence[str], seconds: int) -> None:
         """Shut ports. A timer on the device brings the ports up again after ``seconds``. ``label`` names the outage for ``open``.
 
-        Call this function only if ``PORTS`` is True.
+        Call this function only if ``PORTS`` is True. ``session`` is the connection to the device.
         """
         ...
 
     async def open(self, session: Session, label: str) -> None:
-        """Bring up the ports that ``shut`` with the same ``label`` has shut. Does nothing if they are up already."""
+        """Bring up the ports that ``shut`` with the same ``label`` has shut. Does nothing if they are up already.
+
+        ``session`` is the connection to the device.
+        """
         ...
 
     async def reboot(self, session: Session) -> None:
-        """Restart the device now. The device starts with its saved configuration."""
+        """Restart the device now. The device starts with its saved configuration. ``session`` is the connection to the device."""
         ...
 
     async def end(self, session: Session, daemon: str) -> None:
-        """End the process ``daemon``, a key of ``DAEMONS``. The system starts the process again."""
+        """End the process ``daemon``, a key of ``DAEMONS``. The system starts the process again.
+
+        ``session`` is the connection to the device.
+        """
         ...
 
 
@@ -62,11 +68,14 @@ class Commands:
     PORTS: bool = False
 
     async def reboot(self, session: Session) -> None:
-        """Restart the device now."""
+        """Restart the device now. ``session`` is the connection to the device."""
         await self._enter(session, self.restart)
 
     async def end(self, session: Session, daemon: str) -> None:
-        """End the process ``daemon``, a key of ``DAEMONS``. The system starts the process again."""
+        """End the process ``daemon``, a key of ``DAEMONS``. The system starts the process again.
+
+        ``session`` is the connection to the device.
+        """
         await self._enter(session, self.stop.format(self.DAEMONS[daemon]))
 
     async def _enter(self, session: Session, command: str) -> None:

@@ -153,5 +153,5 @@ class FirstBoot(Protocol):
         ...
 
     def options(self, place: Place) -> Options:
-        """Return the DHCP options for the device."""
+        """Return the DHCP options for the device. ``place`` is the server from which the device downloads its files."""
         ...

@@ -106,38 +106,50 @@ class Transaction(Protocol):
     """
 
     async def running(self, session: Session) -> dict[str, str]:
-        """Return the texts of the running configuration, by the names of the files that railweave renders."""
+        """Return the texts of the running configuration, by the names of the files that railweave renders.
+
+        ``session`` is the connection to the device.
+        """
         ...
 
     async def rehearse(self, session: Session, given: ChangeRequest) -> str:
-        """Let the device check a change without applying it. Return the differences that the device reports."""
+        """Let the device check a change without applying it. Return the differences that the device reports.
+
+        ``session`` is the connection to the device, ``given`` the change.
+        """
         ...
 
     async def commit(self, session: Session, given: ChangeRequest, seconds: int) -> None:
-        """Start the rollback timer and apply a change. Unless the change is confirmed within ``seconds``, the device reverts it."""
+        """Start the rollback timer and apply a change. Unless the change is confirmed within ``seconds``, the device reverts it.
+
+        ``session`` is the connection to the device, ``given`` the change.
+        """
         ...
 
     async def pending(self, session: Session) -> Pending | None:
-        """Return the change that waits for confirmation, or None if no change does."""
+        """Return the change that waits for confirmation, or None if no change does. ``session`` is the connection to the device."""
         ...
 
     async def confirm(self, session: Session, label: str) -> None:
-        """Confirm the pending change, so that the device keeps it even after a restart. ``label`` is the name of the change."""
+        """Confirm the pending change, so that the device keeps it even after a restart. ``label`` is the name of the change.
+
+        ``session`` is the connection to the device.
+        """
         ...
 
     async def revert(self, session: Session, label: str) -> None:
-        """Revert the pending change now."""
+        """Revert the pending change now. ``session`` is the connection to the device, ``label`` the name of the change."""
         ...
 
     async def restore(self, session: Session, given: ChangeRequest) -> None:
         """Apply the configuration ``given.before``, whatever configuration the device runs now.
 
-        This repairs a change that was applied only in part.
+        This repairs a change that was applied only in part. ``session`` is the connection to the device.
         """
         ...
 
     async def clear(self, session: Session, label: str) -> None:
-        """Remove the candidates, sessions and files that a finished change left on the device."""
+        """Remove the candidates, sessions and files that a finished change left on the device. ``label`` is the name of the change."""
         ...
 
 
@@ -186,17 +198,23 @@ _PUT = 'mkdir -p "$folder" && cat > "$folder/$2"'
 async def script(session: Session, text: str, label: str = "-", *more: object, given: str = "") -> str:
     """Run a shell script as root, and return its output. The script's arguments are ``label`` and ``more``; ``given`` is its input.
 
-    Raises ``RefusedError`` if the script fails, and ``ReachError`` if the connection is lost.
+    Raises ``RefusedError`` if the script fails, and ``ReachError`` if the connection is lost. ``session`` is the connection to the device.
     """
     return await session.execute(shlex.join(["sh", "-c", ROOT, text, "railweave", label, *map(str, more)]), given)
 
 
 async def put(session: Session, start: str, label: str, name: str, text: str) -> None:
-    """Write ``text`` to the file ``name`` in the folder of a change on the device. ``start`` is shell code that contains ``FUNCTIONS``."""
+    """Write ``text`` to the file ``name`` in the folder of a change on the device. ``start`` is shell code that contains ``FUNCTIONS``.
+
+    ``session`` is the connection to the device, ``label`` the name of the change.
+    """
     await script(session, start + _PUT, label, name, given=text)
 
 
 async def pending(session: Session, start: str = FUNCTIONS) -> Pending | None:
-    """Return the change whose rollback timer is running, or None. ``start`` is shell code that contains ``FUNCTIONS``."""
+    """Return the change whose rollback timer is running, or None. ``start`` is shell code that contains ``FUNCTIONS``.
+
+    ``session`` is the connection to the device.
+    """
     words = (await script(session, start + _PENDING)).split()
     return Pending(words[0], int(words[1])) if len(words) > 1 else None

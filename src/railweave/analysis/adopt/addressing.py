@@ -53,9 +53,9 @@ def rule(
 ) -> dict[str, object] | None:
     """Return the ``addressing`` values of a fabric file that produce all the given prefixes, or None if no values produce them.
 
-    The result is a pool with bit fields if possible, otherwise a pool with a formula. ``cuts`` are the server prefixes.
-    ``pools`` are the prefixes that the leaves' policies accept; they are tried first as the pool. ``routed`` is True if
-    the links to servers are routed, and ``tenants`` is True if the fabric has tenants.
+    The values are a pool with bit fields (bits of a prefix that hold the numbers in ``FIELDS``) if possible, otherwise a pool with a
+    formula. ``cuts`` are the server prefixes with these numbers. ``pools`` are the prefixes that the leaves' policies accept; they are
+    tried first as the pool. ``routed`` is True if the links to servers are routed, and ``tenants`` is True if the fabric has tenants.
     """
     lengths = {cut.prefix.length for cut in cuts}
     if len(lengths) != 1:
@@ -109,9 +109,10 @@ def with_own_pools(cuts: Sequence[NumberedPrefix], tenants: Mapping[int, str], *
 
 
 def _own_pool(cuts: Sequence[NumberedPrefix], *, routed: bool) -> str:
-    """Return a pool that gives a tenant's prefixes (``cuts``) with default bit fields, or "" if no pool does.
+    """Return a pool from which the default bit fields give a tenant's prefixes (``cuts``), or "" if no pool does.
 
-    The bit fields contain no tenant number. ``routed`` is True if the links to servers are routed.
+    The bit fields contain no tenant number, because only this tenant uses the pool. ``routed`` is True if the links to servers are
+    routed.
     """
     lengths = {cut.prefix.length for cut in cuts}
     around = _common(cuts)
@@ -169,8 +170,9 @@ def _factors(cuts: Sequence[NumberedPrefix]) -> tuple[int, ...] | None:
 def _pairs(cuts: Sequence[NumberedPrefix], place: int, known: dict[int, int]) -> Iterator[int]:
     """Yield the factor of one field, once for each pair of prefixes from which the factor can be computed.
 
-    ``place`` is the index of the field in ``FIELDS``. ``known`` holds the factors found so far, by field index. The two
-    prefixes of a pair differ in this field; other fields may differ only if their factors are known.
+    ``cuts`` are the server prefixes with their numbers. ``place`` is the index of the field in ``FIELDS``. ``known`` holds the factors
+    found so far, by field index. The two prefixes of a pair differ in this field; other fields may differ only if their factors are
+    known.
     """
     seen: dict[tuple[int, ...], NumberedPrefix] = {}
     for cut in cuts:
@@ -191,9 +193,10 @@ def _start(cut: NumberedPrefix, factors: tuple[int, ...]) -> int:
 def _bits(
     factors: tuple[int, ...], length: int, pool: ipaddress.IPv4Network | ipaddress.IPv6Network
 ) -> FieldBits | None:
-    """Return the bit fields that correspond to the factors (see ``_factors``), or None if no bit fields do.
+    """Return the widths of the bit fields that correspond to the factors (see ``_factors``), or None if no bit fields do.
 
-    ``length`` is the prefix length. A field with factor 0 gets no bits.
+    ``length`` is the length of a server prefix. The bit fields begin where the prefix of ``pool`` ends. A field with factor 0 gets no
+    bits, except that the color gets bits that remain at the end.
     """
     unit = pool.max_prefixlen - length
     top = length - pool.prefixlen
@@ -328,7 +331,8 @@ def addressing(
 def _gateway_host(draft: Draft, part: dict[str, Any], gateways: Sequence[tuple[str, Gateway]], family: Family) -> None:
     """Write ``gateway_host``, the most common host number of the gateway addresses, if it differs from the default.
 
-    ``part`` is the section of the file to write to. ``gateways`` are (leaf name, gateway). Only addresses of ``family`` count.
+    ``part`` is the section of the file to write to. ``gateways`` are (leaf name, gateway). Only addresses of ``family`` count. If
+    gateways have different host numbers, ``draft`` gets a note.
     """
     hosts = Counter(
         int(ipaddress.ip_address(str(address.address))) - int(ipaddress.ip_network(str(address.prefix)).network_address)

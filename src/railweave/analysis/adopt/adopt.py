@@ -199,7 +199,7 @@ _TEXT = re.compile(r"(\bdescription\b)(.*)$")
 
 
 def _without_text(line: str) -> str:
-    """Return a statement without its free text, because descriptions have no effect."""
+    """Return a statement without the text of a description, because descriptions have no effect."""
     return _TEXT.sub(r"\1", line)
 
 
@@ -224,7 +224,7 @@ def _lines(nodes: Iterable[Node], above: str) -> Iterator[str]:
 
 
 def _renames(read: DeviceConfig, designed: DeviceConfig) -> dict[str, str]:
-    """Return a map from names in the saved configuration (``read``) to the names in the design for the same objects.
+    """Return a map from names in the saved configuration (``read``) to the names of the same objects in the design (``designed``).
 
     The objects are VLANs, BGP groups, policies, policy terms, prefix lists, AS lists and communities.
     """
@@ -265,7 +265,7 @@ def _sessions(group: BgpGroup) -> tuple[str, ...]:
 
 
 def secrets_alike(statement: str, other: str) -> bool:
-    """Return True if two statements are equal. A secret in plain text equals a reference to a secret."""
+    """Return True if two statements are equal. A secret in plain text counts as equal to a reference such as ``secret:NAME``."""
     return alike(statement, other) is not False
 
 
@@ -355,7 +355,7 @@ def extra(nos: str, read: Mapping[str, Mapping[str, ConfigTree]], designed: Mapp
 
 
 def _added(designed: ConfigTree, read: ConfigTree) -> list[Node]:
-    """Return the statements of ``read`` that the design lacks. Each is a tree with only the statement and its parents."""
+    """Return the statements of ``read`` that the design (``designed``) lacks. Each is a tree with only the statement and its parents."""
     return [alone(step.node, step.above, read.nodes) for step in compare(designed, read).steps if step.kind == "add"]
 
 
@@ -534,7 +534,7 @@ def _with_extra(
 
 
 def refuse_to_replace(out: Path) -> None:
-    """Raise ``InputError`` if a file that ``ImportedNetwork.write`` would write already exists.
+    """Raise ``InputError`` if ``out``, the path of a new fabric file, or its lock or inventory already exists.
 
     The operator may have corrected the existing file.
     """
@@ -555,9 +555,9 @@ def imported_folder(
 ) -> ImportedNetwork:
     """Create a fabric file from a folder of saved configurations. Unknown statements are left out and listed in ``notes`` of the result.
 
-    ``models`` holds switch models by role. For ``draft``, see ``imported``. Raises ``InputError`` if the folder has no saved
-    configurations, if a file cannot be read (with file and line), or if two devices have the same name. Also raises the errors
-    of ``imported``.
+    ``models`` holds switch models by role. If no network can be designed from the fabric file, the file is written to ``draft``. Raises
+    ``InputError`` if the folder has no saved configurations, if a file cannot be read (with file and line), or if two devices have the
+    same name. Also raises the errors of ``imported``.
     """
     progress(f"reading {folder}")
     capture = read_capture(folder)
@@ -595,7 +595,7 @@ def _design(fabric_files: Files) -> tuple[Network, Lock]:
 
 
 def _settled(fabric_files: Files, configs: Mapping[str, DeviceConfig]) -> tuple[Network, Lock, Files]:
-    """Return (design, lock, files) of a reconstructed fabric file.
+    """Design a reconstructed fabric file (``fabric_files``). Return (design, lock, fabric file as designed).
 
     If the defaults of ``maximum_ecmp`` or ``path_color`` contradict the configurations, the file first gets these two fields.
     """

@@ -121,7 +121,8 @@ def port_range(model: str, taken: Sequence[LinkPort], links: int) -> tuple[dict[
 def _candidates(model: str, taken: Sequence[LinkPort], links: int) -> Iterator[dict[str, object]]:
     """Yield port ranges, with the keys of the fabric file, that could contain at least one of the ``taken`` ports.
 
-    Ranges of the lowest ports come first. For each, ports filled without gaps come before ports spread over the range.
+    ``links`` is the number of parallel links to each neighbor. Ranges of the lowest ports come first. For each, ports filled without
+    gaps come before ports spread over the range.
     """
     hardware = catalog().switches[model]
     for taken_port in sorted(taken, key=lambda each: each.place.key)[:8]:
@@ -174,7 +175,7 @@ def cabling(
 ) -> None:
     """Write the port ranges into the draft (the reconstructed fabric file), and overrides for the cables that no range covers.
 
-    ``model`` is the model of each switch. Unusual cable lengths are added to ``lengths``, by (switch, port).
+    ``model`` is the model of each switch. Unusual cable lengths, in meters, are added to ``lengths``, by (switch, port).
     """
     wrong: dict[tuple[str, str, int], dict[str, str]] = defaultdict(dict)
     pairs: dict[tuple[str, str], list[tuple[str, str]]] = {}
@@ -245,8 +246,9 @@ def _ports(
 ) -> dict[tuple[str, str], list[tuple[str, str]]]:
     """Write the port ranges of the links between two tiers, and return the ports of each cable.
 
-    The result lists (lower port, upper port) by (lower switch, upper switch), in port order. Ports outside all ranges are
-    added to ``wrong``, as port by switch, under (lower switch, upper switch, link number).
+    The result lists (lower port, upper port) by (lower switch, upper switch), in port order. ``tier`` holds these links, and ``model``
+    the model of each switch. Each link with a port outside all ranges is added to ``wrong``: the key is (lower switch, upper switch,
+    link number), the value its ports by switch.
     """
     pairs: dict[tuple[str, str], list[tuple[str, str]]] = defaultdict(list)
     for end, there in tier.ends:

@@ -71,7 +71,10 @@ def given(value: object, default: BaseModel) -> dict[str, Any]:
 
 
 def plain(value: object) -> Any:  # noqa: ANN401 - YAML values
-    """Return a value as plain YAML data. Dataclass fields that have their default value are left out."""
+    """Return a value as plain YAML data: a dataclass becomes a dictionary by field name.
+
+    Fields that have their default value are left out.
+    """
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return {
             part_field.name: plain(mine)
@@ -163,7 +166,8 @@ class Draft:
     def note(self, text: str, part: str = "") -> None:
         """Add a note on a fact that the file cannot express.
 
-        If ``part`` names a configuration field, the note is shown only if the design differs in this field.
+        If ``part`` names a configuration field, the note is shown only if the design differs in this field. If ``part`` is empty, it is
+        always shown.
         """
         if Note(text, part) not in self.notes:
             self.notes.append(Note(text, part))

@@ -171,7 +171,7 @@ def models(configs: Mapping[str, DeviceConfig]) -> dict[str, str]:
 
 
 def _unlike(model: str, config: DeviceConfig) -> int:
-    """Return the number of a configuration's properties that contradict a model.
+    """Return the number of a configuration's settings that contradict a model, such as port speeds, the overlay and QoS.
 
     The model must have all ports of the configuration.
     """

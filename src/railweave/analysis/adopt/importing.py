@@ -89,9 +89,9 @@ def as_numbers(
 
 
 def _accepted(draft: Draft, asns: set[int], configs: Mapping[str, DeviceConfig]) -> list[tuple[int, int]]:
-    """Return the AS number ranges that switches accept from neighbors, as (first, last), the most common range first.
+    """Return the AS number ranges that a fabric's switches accept from neighbors, as (first, last), the most common range first.
 
-    Only ranges of several numbers that contain one of ``asns`` are returned.
+    ``draft`` names the switches. Only ranges of several numbers that contain one of ``asns`` are returned.
     """
     ranges = [
         asn_range
@@ -142,9 +142,9 @@ def apart_by_role(draft: Draft) -> None:
 def router_ids(drafts: Sequence[Draft], configs: Mapping[str, DeviceConfig], known: Iterable[str]) -> None:
     """Write the pool of router IDs (``pools: router_id``) into the file, and each switch's number in the pool into the lock file.
 
-    All fabrics share the pool. It is the first prefix of ``known`` that contains all router IDs, or else the default
-    pool. If none of these contains them all, the pool is the longest prefix that does, with room for growth. A switch whose
-    router ID does not fit into the pool gets an override.
+    All fabrics (``drafts``) share the pool. It is the first prefix of ``known``, the prefixes that switches accept, that contains all
+    router IDs, or else the default pool. If none of these contains them all, the pool is the longest prefix that does, with room for
+    growth. A switch whose router ID does not fit into the pool gets an override.
     """
     ids = {
         name: str(config.bgp.router_id if config.loopback == NO_LOOPBACK and config.bgp else config.loopback.address)
@@ -170,7 +170,7 @@ def router_ids(drafts: Sequence[Draft], configs: Mapping[str, DeviceConfig], kno
 
 
 def apart(drafts: Sequence[Draft]) -> None:
-    """Shorten each fabric's number pools so that they end before the pools of the next fabric.
+    """Shorten the number pools of each fabric (``drafts``) so that they end before the pools of the next fabric.
 
     If two fabrics had equal pools, the design would give each fabric one eighth of the pool.
     """
@@ -226,8 +226,8 @@ def management_addresses(draft: Draft, configs: Mapping[str, DeviceConfig]) -> s
 def _pool(values: Iterable[str], usual: str, known: Iterable[str], spare: int) -> str:
     """Return a prefix that contains all the addresses in ``values``.
 
-    It is the first suitable prefix of ``known`` and ``usual``, or else the longest one with ``spare`` times as many
-    addresses as ``values``.
+    It is the first suitable prefix of ``known`` (prefixes that switches accept), or else ``usual`` (the default pool) if suitable. If no
+    such prefix is suitable, it is the longest one with ``spare`` times as many addresses as ``values``.
     """
     addresses = [ipaddress.ip_address(value) for value in values]
     for text in (*known, usual):
@@ -343,7 +343,7 @@ class Files:
 def files(name: str, configs: Mapping[str, DeviceConfig], lldp: Lldp, given: Mapping[str, str] | None = None) -> Files:
     """Return the fabric file and lock of a network. ``given`` maps a role to its switch model, if the operator states the model.
 
-    Raises ``InputError`` if there is no switch, or if no model of the catalog has a switch's ports.
+    ``lldp`` holds the LLDP neighbors. Raises ``InputError`` if there is no switch, or if no model of the catalog has a switch's ports.
     """
     every = configs
     configs, apart_from = routed(configs)
@@ -417,8 +417,8 @@ def _fabric(
 ) -> FabricServers:
     """Write the section of one fabric into the draft (the reconstructed fabric file), and return the fabric's servers.
 
-    ``tiers`` holds the switches by role, and ``model`` each switch's model. Cable lengths are added to ``lengths``. ``local``
-    holds the prefixes that most of the fabric's switches accept.
+    ``network_wiring`` has the links of all fabrics. ``tiers`` holds the switches of this fabric by role, and ``model`` each switch's
+    model. Cable lengths are added to ``lengths``. ``local`` holds the prefixes that most of the fabric's switches accept.
     """
     _equipment(draft, tiers, configs, model)
     own_wiring = with_servers(draft.name, network_wiring, configs, tiers.get("leaf", []))

@@ -209,9 +209,8 @@ MOST_LETTERS = 63
 def with_servers(draft_name: str, wiring: Wiring, configs: Mapping[str, DeviceConfig], leaves: Sequence[str]) -> Wiring:
     """Return the wiring of a fabric, completed so that every server port has a server and a NIC.
 
-    Names are taken from gateway and port descriptions. Other servers and NICs get numbered names. A fabric without any known server gets
-    one server, because a design needs servers. ``draft_name`` is
-    the name of the fabric, and ``leaves`` are its leaves.
+    Names are taken from gateway and port descriptions. Other servers and NICs get numbered names. A fabric without any known server
+    gets one server, because a design needs servers. ``draft_name`` is the name of the fabric, and ``leaves`` are its leaves.
     """
     fabric_wiring = Wiring(
         wiring.links, {end: nic for end, nic in wiring.servers.items() if end.device in leaves}, wiring.notes
@@ -251,8 +250,8 @@ def _behind_gateways(wiring: Wiring, configs: Mapping[str, DeviceConfig], leaves
 def _with_names(draft_name: str, wiring: Wiring, configs: Mapping[str, DeviceConfig], leaves: Sequence[str]) -> Wiring:
     """Return the wiring with generated server and NIC names for server ports without a description.
 
-    If the number of leaves divides eight or is a multiple of eight, each such server has one NIC on each leaf.
-    Otherwise all its NICs are on one leaf. ``draft_name`` is the name of the fabric.
+    Such a server has one NIC on each leaf if the number of leaves divides eight or is a multiple of eight. Otherwise all its NICs are
+    on one leaf. ``draft_name`` is the name of the fabric.
     """
     nameless = [end for end, nic in wiring.servers.items() if not nic.device]
     if not nameless:

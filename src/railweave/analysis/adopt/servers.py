@@ -102,7 +102,7 @@ _ENDS_IN_NUMBER = re.compile(r"(.*?)(\d+)")
 def nics_of(draft: Draft, shape: Shape) -> dict[str, tuple[frozenset[str], int]]:
     """Return (NIC names, most common NIC speed in Gb/s) by server, in the order of stripes and of server numbers.
 
-    Also write the server numbers into the lock file.
+    Also write the server numbers into the lock of ``draft``.
     """
     names: dict[str, set[str]] = defaultdict(set)
     speeds: dict[str, Counter[int]] = defaultdict(Counter)
@@ -219,7 +219,7 @@ def _alike(
 def _oversubscription(on_fabric: FabricServers, rails: int) -> None:
     """Write ``oversubscription`` (server bandwidth divided by uplink bandwidth) of the worst stripe, if it is more than 1.
 
-    ``rails`` is the number of NICs per server.
+    ``on_fabric`` holds the fabric's servers and its section of the file. ``rails`` is the number of NICs per server.
     """
     down: Counter[str] = Counter()
     for name, (_, speed) in on_fabric.nics.items():

@@ -59,8 +59,8 @@ def across_sites(
 ) -> Interconnection | None:
     """Return the switches and links that connect the sites of a fabric. Return None unless every site is connected to every other site.
 
-    Sites are connected by ``routers`` above the spines of each pod, or by leaves if there are no spines. ``pods`` holds the
-    spines of each pod. ``places`` holds the position of each port on its switch, by (switch, port).
+    Sites are connected by ``routers`` above the spines of each pod, or by the leaves of ``stripes`` if there are no spines. ``pods`` holds
+    the spines of each pod. ``places`` holds the position of each port on its switch, by (switch, port).
     """
     sites: list[list[str]]
     if routers:

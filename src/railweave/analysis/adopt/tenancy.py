@@ -31,9 +31,9 @@ distinguisher divided by the divisor.
 
 
 def slots_of(numbers: Mapping[str, int], draft: Draft) -> dict[str, int]:
-    """Return the number of each tenant by VRF, derived from the numbers in the route distinguishers.
+    """Return the number of each tenant by VRF, derived from ``numbers``, the numbers in the route distinguishers by VRF.
 
-    If these are multiples of the tenant numbers, the formula is written to ``overlay``.
+    If these are multiples of the tenant numbers (see ``LEAST_STEP``), the formula is written to ``overlay`` of the draft.
     """
     step = gcd(*numbers.values()) if numbers else 1
     if step < LEAST_STEP:
@@ -47,7 +47,7 @@ def tenant_loopbacks(
 ) -> None:
     """Write the ``loopbacks`` formulas into the tenants' sections (``made``). A formula gives a leaf's address from the leaf's number.
 
-    A tenant whose loopbacks follow no formula gets a note instead.
+    ``leaves`` are in the order of their numbers, from 1. A tenant whose loopbacks follow no formula gets a note instead.
     """
     addresses: dict[tuple[str, str], dict[int, int]] = defaultdict(dict)
     for number, leaf in enumerate(leaves, 1):
@@ -156,7 +156,8 @@ def loopbacks(draft: Draft, configs: Mapping[str, DeviceConfig], local: Sequence
 def _pool(start: int, family: str, local: Sequence[str]) -> str:
     """Return the pool that starts at an address: a prefix of ``local`` with this start, or else a pool of the default length.
 
-    ``start`` is the address as an integer. The pool is smaller than the default if ``start`` is not aligned to that length.
+    ``start`` is the address as an integer, and ``family`` is ipv4 or ipv6. The pool is smaller than the default if ``start`` is not
+    aligned to that length.
     """
     address = ipaddress.IPv4Address(start) if family == "ipv4" else ipaddress.IPv6Address(start)
     for text in local:
@@ -262,7 +263,8 @@ def _targets(
 ) -> None:
     """Write the route target of each tenant if it cannot be derived from the VNI. Also write the tenant's ``leaks``.
 
-    Only VRFs that import their own routes are considered. ``made`` holds the tenants' sections, and ``vnis`` their VNIs.
+    Only VRFs of ``leaves`` that import their own routes are considered. ``made`` holds the tenants' sections by VRF, and ``vnis`` their
+    VNIs.
     """
     head = draft.at("overlay").get("route_target_as", USUAL.route_target_as)
     leaves = list(leaves)
@@ -352,9 +354,10 @@ def _vnis(draft: Draft, made: dict[str, dict[str, Any]], vnis: Mapping[str, int]
 
 
 def _network_vnis(draft: Draft, made: Mapping[str, dict[str, Any]], order: Mapping[str, int]) -> None:
-    """Write the numbers of networks into the lock file, and remove each VNI that the default pool gives for this number.
+    """Write the numbers of networks into the lock file. Then remove a network's VNI from its section if its number gives the same VNI.
 
-    ``made`` holds the tenants' sections. ``order`` holds the number of each network by name.
+    ``made`` holds the tenants' sections. ``order`` holds the number of each network by name. The default VNI pool gives network N its
+    Nth VNI.
     """
     if order:
         draft.slots("networks", per_fabric=True).update(order)

@@ -287,7 +287,7 @@ def _qos(config_qos: QosConfig, config: DeviceConfig, model: str) -> dict[str, A
 
 
 def _classes(config_qos: QosConfig, system: System) -> dict[str, Any]:
-    """Return the settings of each traffic class that differ from the fabric file's defaults, by class name.
+    """Return, by class name, the settings of each traffic class in ``config_qos`` that differ from the fabric file's defaults.
 
     A default class that the switch lacks is None.
     """

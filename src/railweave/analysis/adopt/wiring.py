@@ -77,7 +77,7 @@ class _Evidence:
 
 
 def wiring(configs: Mapping[str, DeviceConfig], lldp: Lldp) -> Wiring:
-    """Return the links and servers of a set of switches."""
+    """Return the links and servers of a set of switches, from their configurations and LLDP neighbors (``lldp``)."""
     ports = {
         name: {interface.name: interface for interface in config.interfaces if interface.kind != "external"}
         for name, config in configs.items()
@@ -155,7 +155,7 @@ def _by_description(ports: Mapping[str, Mapping[str, Interface]], evidence: _Evi
 
 
 def _any_of(names: Iterable[str]) -> Callable[[str], Iterator[str]]:
-    """Return a function that yields each of the ``names`` that occurs in a text, ignoring case.
+    """Return a function that takes a text, such as a port description, and yields each of the ``names`` that occurs in it, ignoring case.
 
     Only whole words match; longer names are preferred.
     """

@@ -140,7 +140,7 @@ def _differences(nic: _NicEnd, port: _PortEnd) -> Iterator[tuple[str, bool]]:
 def _others(qos: HostQos, port: QosConfig, *, pauses: bool) -> Iterator[tuple[str, bool]]:
     """Yield the differences in lossless classes other than RDMA data, as (description, True if only the bandwidth share differs).
 
-    ``pauses`` is True if PFC is on for the leaf port.
+    ``qos`` is the NIC's QoS, and ``port`` the leaf's. ``pauses`` is True if PFC is on for the leaf port.
     """
     for lossless in qos.other_lossless:
         for dscp in lossless.dscp[:1]:
@@ -174,7 +174,10 @@ def _others(qos: HostQos, port: QosConfig, *, pauses: bool) -> Iterator[tuple[st
 
 
 def _class_of(qos: QosConfig, dscp: int) -> TrafficClass | None:
-    """Return the class to which a leaf assigns a DSCP, or None if the DSCP is in no class and the default class is not defined."""
+    """Return the class to which a leaf with the QoS ``qos`` assigns a DSCP: the class that lists the DSCP, or else the default class.
+
+    Return None if no class lists the DSCP and the default class is not defined.
+    """
     named = next((traffic_class for traffic_class in qos.classes.values() if dscp in traffic_class.dscp), None)
     return named or qos.classes.get(qos.default_class)
 

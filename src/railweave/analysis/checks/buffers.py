@@ -71,11 +71,17 @@ def lossless_queue_full(subject: Subject) -> Iterator[FindingPlace]:
 
 
 def _paused_at(buffers: Buffers, model: SwitchModel, senders: int) -> float:
-    """Return the bytes of the ingress pool in use when ``senders`` ports have all reached their threshold and pause."""
+    """Return the bytes of the ingress pool in use when ``senders`` ports have all reached their threshold and pause.
+
+    ``buffers`` has the shares and thresholds that the switch is configured with.
+    """
     pool = model.buffer.shared_mb * 1e6 * buffers.lossless / 100
     return pool * held_share(buffers.ingress_dynamic_threshold, senders)
 
 
 def _queue_at(buffers: Buffers, model: SwitchModel, threshold: int) -> float:
-    """Return the bytes that one queue occupies when it reaches its dynamic threshold (``threshold``) in the egress pool."""
+    """Return the bytes that one queue occupies when it reaches its dynamic threshold (``threshold``) in the egress pool.
+
+    ``buffers`` has the pool's share of the packet buffer.
+    """
     return model.buffer.shared_mb * 1e6 * buffers.egress_lossless / 100 * held_share(threshold)

@@ -42,7 +42,7 @@ GUESSED = ("role", "model", "release")
 class Cause:
     """A statement that differs from the design, with its line and the fields that it changes.
 
-    - ``kind``: ``add``, ``remove`` or ``replace``.
+    - ``kind``: ``add``, ``remove``, ``replace`` or ``move``.
     - ``designed`` and ``found``: the text of the statement with its parents, in the design and on the device;
       empty if absent.
     - ``alone``: for an added statement, a tree with only the statement and its parents.
@@ -71,6 +71,7 @@ def causes(
 ) -> tuple[list[Cause], tuple[str, ...]]:
     """Return (the statements in which one file differs from the design, the statements in which only a secret's value differs).
 
+    - ``reader``: the reader of the device's operating system.
     - ``designed``: the designed files of the device, by name. ``actual``: the device's text of ``file``.
     - ``unsaid``: names of fields that the system does not print (``model.device.fields``).
     - ``by_itself``: patterns of statements that the system adds without being configured; these are left out.
@@ -141,7 +142,7 @@ def _unexplained(file: str, designed: str, actual: str, differing: Iterable[Fiel
 
 
 def _reading(reader: Reader, texts: Mapping[str, str]) -> Reading | None:
-    """Return the configuration read from a device's files, or None if the files contradict each other."""
+    """Return the configuration that ``reader`` reads from a device's files, or None if the files contradict each other."""
     try:
         return reader.read(texts)
     except RenderError:
@@ -186,7 +187,10 @@ def is_by_itself(step: Step, patterns: Collection[str]) -> bool:
 
 
 def _leaves(step: Step, node: Node) -> Iterator[str]:
-    """Yield the innermost statements below a node, each as one line that begins with its parent statements."""
+    """Yield the innermost statements below ``node``, each as one line that begins with its parent statements.
+
+    ``step`` is the change of the configuration that contains ``node``.
+    """
     if not node.children:
         yield statement(step, node)
     for child in node.children or ():
@@ -207,7 +211,7 @@ def _alike(removed: Step, added: Step) -> bool:
 
 
 def _without_vrf(node: Node) -> Name:
-    """Return a statement's name, without the VRF if it names an interface.
+    """Return the name of a statement (``node``), without the VRF if it names an interface.
 
     Systems remove the settings of an interface that moves to a different VRF, so these are compared without the VRF.
     """
@@ -217,7 +221,7 @@ def _without_vrf(node: Node) -> Name:
 
 
 def _line_of_vrf(node: Node) -> int:
-    """Return the line of the statement that puts an interface into a VRF. Return 0 if the interface has no such statement."""
+    """Return the line of the statement that puts an interface (``node``) into a VRF. Return 0 if the interface has no such statement."""
     inside = () if _without_vrf(node) == node.name else node.name[1:]
     return next((child.at for child in node.children or () if child.name[0] in inside), 0)
 
@@ -245,7 +249,7 @@ def _mentions(step: Step, difference: FieldDifference) -> bool:
 
 
 def statement(step: Step, node: Node) -> str:
-    """Return a statement preceded by its parent statements, in one line, without the values of secrets."""
+    """Return the statement ``node`` of a change (``step``) in one line, preceded by its parent statements. Secret values are left out."""
     above = [name[0] if len(name) == 1 else " ".join(filter(None, name)) for name in step.above]
     statement_name = " ".join(filter(None, node.name))
     values = " ".join(node.values)
@@ -258,8 +262,8 @@ def statement(step: Step, node: Node) -> str:
 def _distinct_texts(old: Step, new: Step, words: str) -> tuple[str, str]:
     """Return (old text, new text) for a statement whose own text is equal on both sides but whose children differ.
 
-    Each text is the first child that the other side lacks, preceded by its parent statements. If there is no such child, the
-    text is ``words``.
+    ``old`` and ``new`` are the statement in the design and on the device. Each text is the first child that the other side lacks,
+    preceded by its parent statements. If there is no such child, the text is ``words``.
     """
     was, now = (node.children or () for node in (old.old or old.node, new.node))
     above = (*new.above, _without_vrf(new.node))
@@ -271,9 +275,10 @@ def _distinct_texts(old: Step, new: Step, words: str) -> tuple[str, str]:
 
 
 def _line(step: Step, after: ConfigTree, actual: str) -> int:
-    """Return the line of a statement in the device's text. If the statement is missing, return the line of its innermost parent there.
+    """Return the line of a changed statement (``step``) in the device's text (``actual``).
 
-    A parent with empty braces counts as existing, although the tree ``after`` leaves it out.
+    If the statement is missing there, return the line of its innermost parent. ``after`` is the text as a tree. A parent with empty
+    braces counts as existing, although the tree leaves it out.
     """
     first = _first_line(step.node) if step.kind != "remove" else 0
     if first:

@@ -142,7 +142,7 @@ def _unreadable(device: str, path: str, error: RenderError) -> Finding:
 
 
 def _broken(reader: Reader, actual: Mapping[str, tuple[str, str]]) -> str:
-    """Return the path of the first file in ``actual`` that cannot be read, or the first path if each file can be read separately.
+    """Return the path of the first file in ``actual`` that ``reader`` cannot read, or the first path if each file can be read separately.
 
     ``actual`` maps a file name to (path, text).
     """
@@ -232,6 +232,7 @@ def saved(
 ) -> dict[str, DeviceCheck]:
     """Return the comparison of each switch that has saved files with its design, by switch. Files of other devices are ignored.
 
+    - ``captured``: the saved files of each device.
     - ``why``: False to leave out the statements that cause differences, which saves time.
     - ``rendered``: the designed files of devices (``System.files`` and ``System.beneath``), if the caller has them already.
 
@@ -298,7 +299,10 @@ def _matched(
 
 
 def _same(designed: str, actual: str) -> bool:
-    """Return True if a text equals the designed text. A secret's value and a reference to a secret count as equal."""
+    """Return True if the device's text (``actual``) equals the designed text.
+
+    A secret's value and a reference to a secret count as equal.
+    """
     if designed == actual:
         return True
     lines, other = designed.splitlines(), actual.splitlines()
@@ -309,7 +313,7 @@ def _same(designed: str, actual: str) -> bool:
 
 
 def _unlike(designed: str, actual: str) -> list[str]:
-    """Return the designed lines with a reference to a secret for which the device's text has the secret's value.
+    """Return the designed lines with a reference to a secret for which the device's text (``actual``) has the secret's value.
 
     The texts must be equal otherwise.
     """

@@ -40,7 +40,7 @@ KEYS = {
 def table_differences(name: str, designed: str, actual: str) -> list[Difference]:
     """Return the differences between a CSV file and the designed file. ``name`` is the file name, for example ``cabling.csv``.
 
-    Raises ``RenderError``, with the line, if the text is not a table.
+    ``actual`` is the text of the CSV file. Raises ``RenderError``, with the line, if the text is not a table.
     """
     columns, wanted, _ = _read(designed, KEYS[name])
     has_columns, has, odd = _read(actual, KEYS[name])
@@ -166,7 +166,7 @@ class LocatedValue:
         return "{" + ", ".join(f"{name}: {child.text}" for name, child in self.data.items()) + "}"
 
     def fields(self, without: Iterable[str] = ()) -> dict[str, str]:
-        """Return the values of a mapping as text, by key, except the keys in ``without``."""
+        """Return the values of a mapping by key, each as one line of text (see ``text``), except the keys in ``without``."""
         left = set(without)
         return {name: child.text for name, child in self.named().items() if name not in left}
 

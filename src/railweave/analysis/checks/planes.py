@@ -43,7 +43,7 @@ def no_common_plane(subject: Subject) -> Iterator[FindingPlace]:
 
 
 def _nics_by_planes(subject: Subject) -> dict[tuple[str, str], dict[frozenset[str], list[tuple[str, str]]]]:
-    """Return the multi-port NICs in service, by (fabric, tenant) and then by the set of planes of their ports.
+    """Return the multi-port NICs in service, by (fabric, tenant) and then by the set of planes to which a NIC's ports in service connect.
 
     Each NIC is given as (server, name of its first port).
     """

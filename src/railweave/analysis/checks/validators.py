@@ -79,7 +79,8 @@ class Tool:
 def find(root: Path | None) -> Tool | str:
     """Return the netplan generator, or the reason why no generator was found.
 
-    The generator is taken from ``root`` if given, otherwise from the system, otherwise from the checkout.
+    The generator is taken from ``root``, a folder with an unpacked netplan, if given. Otherwise it is taken from the system, or else
+    from the copy in railweave's source folder.
     """
     if root is not None:
         return _in_root(root)
@@ -103,7 +104,8 @@ def _in_root(root: Path) -> Tool | str:
 def validate(files: Files, root: Path | None = None, most: int | None = MOST_VALIDATED) -> ValidatorReport:
     """Validate the file ``netplan.yaml`` of all servers, or of at most ``most`` servers if that is not None.
 
-    Each line that netplan refuses is an error. For ``root``, see ``find``.
+    Each line that netplan refuses is an error. ``files`` holds the files by server and by file name. ``root`` is a folder with an
+    unpacked netplan (see ``find``).
     """
     texts = {host: named[FILE] for host, named in sorted(files.items()) if FILE in named}
     if not texts:

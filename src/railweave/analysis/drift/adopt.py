@@ -30,9 +30,9 @@ _KEYS = {"leaf": "leaf", "spine": "spine", "super-spine": "super_spine", "dci": 
 def adopt_into(file: Path, network: Network, drift: Drift) -> list[str]:
     """Write the statements that only switches have into the fabric file. Return messages on adopted and rejected statements.
 
-    Statements that all switches of a role have go under ``extra`` of the role, others under ``overrides.devices`` of
-    each switch. The design ignores the role's ``extra`` on a switch with its own ``extra``. If a switch would need
-    both, nothing is adopted for that switch.
+    ``drift`` holds the differences from the design. Statements that all switches of a role have go under ``extra`` of the role, others
+    under ``overrides.devices`` of each switch. The design ignores the role's ``extra`` on a switch with its own ``extra``. If a switch
+    would need both, nothing is adopted for that switch.
 
     The file keeps its comments and its order. Either all statements are written or none. Raises ``InputError`` if ``file`` is a
     build folder, or if the statements cannot be added under ``extra:``.
@@ -82,7 +82,7 @@ def adopt_into(file: Path, network: Network, drift: Drift) -> list[str]:
 
 
 def _lose_an_extra(network: Network, drift: Drift) -> set[str]:
-    """Return the switches that have an ``extra`` from their role and would lose it if adoption gave them their own ``extra``."""
+    """Return the switches that have an ``extra`` from their role and would lose it if adopting ``drift`` gave them their own ``extra``."""
     roles = {
         (switch.fabric, switch.role, switch.nos)
         for switch in network.switches

@@ -39,7 +39,7 @@ class Effects(JsonObject):
     - ``moved``: prefixes that switches send to other links than designed, each with these switches.
     - ``gained``: prefixes that switches reach but should not, each with these switches.
     - ``colors``: the path colors of the affected server prefixes.
-    - ``classes``: traffic classes that are treated differently, each with the affected switches.
+    - ``classes``: traffic classes whose settings or buffers differ, each with the affected switches.
     - ``tenants``: tenants whose VRFs differ, each with the affected switches.
     - ``unsettled``: the reason why routes were not computed; empty if they were computed.
     """
@@ -267,7 +267,8 @@ SHOWN_DEVICES = 4
 class DifferentStatement:
     """A statement that differs from the design in the same way on several devices.
 
-    - ``system``: the operating system of the devices. ``id``: the ID of the finding. ``kind``: the kind of difference.
+    - ``system``: the operating system of the devices. ``id``: the ID of the finding.
+    - ``kind``: ``add``, ``remove``, ``replace`` or ``move``: the difference from the design.
     - ``designed`` and ``running``: the statement in the design and on the devices; empty if absent. Placeholders such as AS
       replace values that only one device has.
     - ``what``: the problem, if the file cannot be read.

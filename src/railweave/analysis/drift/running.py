@@ -38,7 +38,8 @@ def running_states(
 ) -> dict[str, DeviceCheck]:
     """Return the comparison with the design of every switch that has captured files, without the causes of differences.
 
-    ``known`` holds the comparisons of switches that were compared before. Raises ``InputError`` if a configuration cannot be read.
+    ``designed`` holds the designed configurations, and ``captured`` the captured files by switch. ``known`` holds the comparisons of
+    switches that were compared before. Raises ``InputError`` if a configuration cannot be read.
     """
     before = {name: state for name, state in (known or {}).items() if name in captured}
     new = {name: texts for name, texts in captured.items() if name not in before}

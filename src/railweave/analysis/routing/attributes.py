@@ -84,12 +84,12 @@ class AttributeTable:
     def keys(self, ids: Ids) -> NDArray[np.int64]:
         """Return the decision key of each route, a number that ranks routes. The lowest key is the best route.
 
-        A missing route has the key ``NO_ROUTE``.
+        ``ids`` are the attribute IDs of the routes. A missing route has the key ``NO_ROUTE``.
         """
         return self._keys[ids]
 
     def having(self, ids: Ids, memo: Hashable, holds: Callable[[frozenset[str]], bool]) -> Mask:
-        """Return a mask of the routes whose communities satisfy the function ``holds``.
+        """Return a mask of the routes (given by their attribute IDs) whose communities satisfy the function ``holds``.
 
         ``memo`` is the cache key. It must identify ``holds`` and everything that the result of ``holds`` depends on.
         """

@@ -97,7 +97,7 @@ T = TypeVar("T")
 
 
 class Memo:
-    """A cache that extends an older cache (``known``).
+    """A cache that reads through to an older cache (``known``).
 
     A lookup reads both caches. New values are added only to the new cache, so they are discarded with it.
     """
@@ -137,9 +137,10 @@ class RouteColumn:
 
 
 class Loops:
-    """Sets of prefix indexes, each stored under a number (an AS number). A set is stored as the bytes of an index array.
+    """For each AS number, the set of prefixes whose AS path contains it, given by their indexes.
 
-    ``content`` has all sets one after another. The set of ``numbers[i]`` begins at ``starts[i]``.
+    A set is stored as the bytes of an index array. ``content`` has all sets one after another. The set of the AS number ``numbers[i]``
+    begins at ``starts[i]``.
     """
 
     def __init__(self, numbers: Sequence[int], starts: Sequence[int], content: NDArray[np.int32]) -> None:
@@ -288,7 +289,7 @@ class Candidates(NamedTuple):
 
 
 class InboundSessions:
-    """The sessions of a device as the receiver: the sending group of the neighbor and the receiving group of the device, for each session."""
+    """The sessions of a device as the receiver. Each session has the neighbor's group that sends, and the device's group that receives."""
 
     def __init__(self, peers: Sequence[Peer], memo: Memo) -> None:
         ends = tuple((peer.via, peer.far_as) for peer in peers)

@@ -156,7 +156,10 @@ class Outcome(NamedTuple):
 
 
 def rules_of(config: DeviceConfig, policies: PolicyEngine, memo: Memo) -> Rules:
-    """Return the rules of a device. Devices with equal rules get the same object."""
+    """Return the rules of a device. Devices with equal rules get the same object.
+
+    ``policies`` resolves the device's policies, and ``memo`` is the cache of rules.
+    """
     bgp = config.bgp
     if bgp is None:
         return memo("no rules", lambda: Rules(CommonRules((), compare_aigp=False), False, None, ()))
@@ -302,8 +305,9 @@ class Decisions:
     ) -> tuple[Ids, ...]:
         """Return, for each group, the routes that its export policy accepts. If the group has a color, routes of other colors are removed.
 
-        ``best`` holds the best route of each prefix at ``places``. ``local`` is a mask of the device's own prefixes there. ``rules`` is
-        None if there are no own prefixes.
+        ``common`` holds the policies and the color of each group. ``best`` holds the best route of each prefix at ``places``. ``local`` is
+        a
+        mask of the device's own prefixes there. ``rules`` is None if there are no own prefixes.
         """
         after = {
             export_policy: self._policies.apply(export_policy, best, local, places)
@@ -329,8 +333,8 @@ class Decisions:
     ) -> candidates.PathColumn:
         """Return the AS paths of the routes to advertise further.
 
-        A path is the path that the best candidate's neighbor sent, with that neighbor's AS number prepended. ``senders`` holds
-        (the neighbor's AS number, the AS paths that it sent) for each candidate.
+        A path is the path that the best candidate's neighbor sent, with that neighbor's AS number prepended. ``outcome`` holds the best
+        candidate of each prefix. ``senders`` holds (the neighbor's AS number, the AS paths that it sent) for each candidate.
         """
         paths = np.full(self._count, EMPTY, dtype=np.int32)
         at = outcome.learned
@@ -342,8 +346,8 @@ class Decisions:
     def _accepted(self, common: CommonRules, received: tuple[candidates.Candidate, ...], places: Places = ALL) -> Ids:
         """Return the received routes that a device accepts, one row for each candidate, over the prefixes at ``places``.
 
-        Loops and routes of other colors are removed first. Then the import policy applies. All prefixes that a candidate refuses
-        because of loops must be among ``places``.
+        Loops and routes of other colors are removed first. Then the import policy in ``common`` applies. All prefixes that a candidate
+        refuses because of loops must be among ``places``.
         """
         count = self._count if isinstance(places, slice) else len(places)
         rows = np.full((len(received), count), NONE, dtype=np.int32)

@@ -47,8 +47,9 @@ class Groups:
     def of_choice(self, device: str, width: int, sets: Sets, rows: Rows, links: Sequence[str]) -> NDArray[np.int32]:
         """Return an array with the next-hop group ID of each set of candidates in ``sets``. A group has at most ``width`` links.
 
-        ``rows`` holds the session indexes of each candidate; ``links`` holds the link of each session. The last two elements of the
-        array are ``LOCAL`` and ``UNREACHABLE``. These are negative indexes, so each selects itself in the array.
+        ``rows`` holds the session indexes of each candidate; ``links`` holds the link of each session. Results are cached, also by
+        ``device``. The last two elements of the array are ``LOCAL`` and ``UNREACHABLE``. These are negative indexes, so each selects itself
+        in the array.
         """
         key = (device, width, sets, rows)
         group_ids = self._of_choices.get(key)
@@ -134,9 +135,10 @@ def forwarding(name: str, device_pattern: Pattern, rows: Rows, links: Sequence[s
 
 
 def _sets(members: Mask) -> tuple[Sets, NDArray[np.int32]]:
-    """Return (the distinct non-empty columns as sets of row indexes, the index of each column's set, or ``UNREACHABLE`` if it is empty).
+    """Return (the distinct non-empty columns, each as the set of its True rows; for each column, the index of its set).
 
-    ``members`` has one row per candidate and one column per prefix. Equal columns are processed only once.
+    The index of an empty column is ``UNREACHABLE``. A row of ``members`` is a candidate; a column has the candidates to which packets
+    to one prefix go. Equal columns are processed only once.
     """
     if len(members) < _BITS:
         columns = (np.int64(1) << np.arange(len(members))) @ members

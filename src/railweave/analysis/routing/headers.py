@@ -210,8 +210,8 @@ def connection(
 ) -> Connection:
     """Return the paths between two NICs, with the packets on each path if ``headers`` is True.
 
-    ``ends`` are the names of the source and the destination NIC (``SERVER:NIC``). For ``qps`` and ``family``, see
-    ``queue_pair_paths``. ``configs`` are switch configurations that replace the designed ones.
+    ``ends`` are the names of the source and the destination NIC (``SERVER:NIC``). ``qps`` is the number of queue pairs, and ``family`` the
+    address family of the GIDs (see ``queue_pair_paths``). ``configs`` are switch configurations that replace the designed ones.
     """
     src, dst = ends
     paths = queue_pair_paths(network, routes, src, dst, qps, family)
@@ -224,9 +224,9 @@ def connection(
 
 
 def _reason_without_path(network: Network, routes: Routes, src: str, dst: str) -> str:
-    """Return a sentence with the reason why queue pairs between two NICs have no path.
+    """Return a sentence with the reason why queue pairs from NIC ``src`` to NIC ``dst`` (``SERVER:NIC``) have no path.
 
-    Return "" if only ``verify`` can find the reason.
+    If no simple reason applies, such as separate tenants or a leaf that is down, the sentence refers to `railweave verify`.
     """
     (source, sources), (target, targets) = find_ports(network, src), find_ports(network, dst)
     here, there = sources[0], targets[0]
@@ -270,7 +270,7 @@ def walk(
     dst: str,
     configs: Mapping[str, DeviceConfig] | None = None,
 ) -> Walk:
-    """Return the packets on a queue pair's path between two NICs (``SERVER:NIC``). ``path`` comes from ``queue_pair_paths``.
+    """Return the packets on a queue pair's path from NIC ``src`` to NIC ``dst`` (``SERVER:NIC``). ``path`` comes from ``queue_pair_paths``.
 
     If several links share the traffic, the first link is followed. ``configs`` are switch configurations that replace
     the designed ones.

@@ -92,7 +92,7 @@ def nic_number(network: Network, nic: Nic) -> tuple[str, int]:
 
 
 def plane_of(network: Network, nic: Nic) -> int:
-    """Return the index of a port on its NIC, from 0. The number of the port's plane is the same."""
+    """Return the index of a port on its NIC, from 0, which is also the number of the port's plane."""
     adapters = network.fabric(nic.fabric).adapters
     return (nic.rail - 1) // adapters if adapters else 0
 
@@ -277,7 +277,10 @@ def queue_pair_paths(
 
 
 def ports_without_path(network: Network, routes: Routes, src: str, dst: str, family: Family | None = None) -> list[str]:
-    """Return the ports of ``src`` (as ``SERVER:PORT``) that are absent or have no path to ``dst``, so that queue pairs use other ports."""
+    """Return the ports of ``src`` (as ``SERVER:PORT``) that are absent or have no path to ``dst``, so that queue pairs use other ports.
+
+    ``family`` is the address family of the GIDs; None is the family that jobs use.
+    """
     (source, sources), (target, targets) = find_ports(network, src), find_ports(network, dst)
     both = port_pairs(network, sources, targets)
     wanted = family or network.job_family(sources[0].fabric, sources[0].tenant)
@@ -332,7 +335,7 @@ def _link(server: str, nic: Nic) -> str:
 
 
 def _families(nic: Nic) -> str:
-    """Return the address families of a NIC in words, joined by "and"."""
+    """Return the address families of a NIC for messages, for example ``IPv4 and IPv6``."""
     return " and ".join(
         word for known, word in WORDS.items() if any(address.family == known for address in nic.addresses)
     )
@@ -356,9 +359,9 @@ def _second(network: Network, nic: Nic) -> str:
 def path_hops(
     network: Network, routes: Routes, source: tuple[str, Nic], target: tuple[str, Nic], address: str
 ) -> tuple[tuple[LinkShare, ...], ...]:
-    """Return the hops from a NIC to an address of another NIC, each as its possible links. The result is empty if there is no path.
+    """Return the hops from a NIC (``source``) to an address of another NIC (``target``), each hop as its possible links.
 
-    NICs are given as (server name, NIC).
+    The result is empty if there is no path. ``source`` and ``target`` are (server name, NIC).
     """
     there = next(nic_address for nic_address in target[1].addresses if nic_address.address == address)
     return _hops(network, routes, source, target, there)
@@ -407,10 +410,10 @@ def _start(
 ) -> dict[_State, float]:
     """Return the initial states of packets at the source's leaf, with the share of each state. Return {} if the leaf has no route.
 
-    A state is (device, prefixes that the packet must reach one after the other). A packet to a routed NIC must reach the NIC's
-    prefix. In a layer-2 network, it must reach the tunnel endpoint of the NIC's leaf. A leaf without that network first sends
-    the packet to any leaf that has it (type 5). Between tenants, the source's VRF may have a route because the fabric file
-    lets prefixes leak, or by mistake.
+    A state is (device, prefixes that the packet must reach one after the other). ``source`` and ``target`` are (server name, NIC), and
+    ``there`` is the destination address. A packet to a routed NIC must reach the NIC's prefix. In a layer-2 network, it must reach the
+    tunnel endpoint of the NIC's leaf. A leaf without that network first sends the packet to any leaf that has it (type 5). Between
+    tenants, the source's VRF may have a route because the fabric file lets prefixes leak, or by mistake.
     """
     leaf, nic = source[1].leaf, target[1]
     segment = network.segment_of(*target)

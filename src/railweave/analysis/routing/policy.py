@@ -77,9 +77,10 @@ class PolicyEngine:
         self._resolved: dict[tuple[tuple[ResolvedTerm, ...], bool], ResolvedPolicy] = {}
 
     def listed(self, entries: tuple[str, ...], *, orlonger: bool, lengths: tuple[int, int] | None = None) -> Mask:
-        """Return a mask of the prefixes that a prefix list matches: equal prefixes or, with ``orlonger``, also longer prefixes inside them.
+        """Return a mask of the prefixes that a prefix list (``entries``) matches.
 
-        ``lengths`` limits the length of matching prefixes (minimum, maximum).
+        These are equal prefixes or, with ``orlonger``, also longer prefixes inside them. ``lengths`` limits the length of matching prefixes
+        (minimum, maximum).
         """
         matched = self._lists.get((entries, orlonger, lengths))
         if matched is None:
@@ -92,7 +93,7 @@ class PolicyEngine:
         return matched
 
     def permitted(self, entries: tuple[PrefixEntry, ...]) -> Mask:
-        """Return a mask of the prefixes that an ordered prefix list permits: the first matching entry decides."""
+        """Return a mask of the prefixes that an ordered prefix list (``entries``) permits: the first matching entry decides."""
         matched = self._by_entry.get(entries)
         if matched is None:
             matched, left = np.zeros(self.count, dtype=np.bool_), np.ones(self.count, dtype=np.bool_)

@@ -265,7 +265,7 @@ class Routes:
         return prefix in self.index and int(self.fibs[device].group[self.index[prefix]]) == LOCAL
 
     def equal(self, other: Routes) -> bool:
-        """Return True if two sets of tables have the same next hops, backups and reasons for every prefix on every device."""
+        """Return True if ``other`` has the same next hops, backups and reasons for every prefix on every device."""
         return (
             self.prefixes == other.prefixes
             and self.fibs.keys() == other.fibs.keys()

@@ -47,7 +47,7 @@ class _Entry(NamedTuple):
 def switches(context: Context, layout: Layout) -> list[Switch]:
     """Return the switches of a fabric, leaves first, with their AS numbers, router IDs and management addresses.
 
-    Records a problem for each pool that is too small.
+    Records a problem for each pool that is too small. Raises ``DesignError`` if there is any problem.
     """
     spec, name = layout.spec, layout.name
     management = context.source.spec.management
@@ -150,8 +150,9 @@ def _beside_lists(slots: Mapping[str, int], owners: Mapping[int, str], device: s
     """Return the host number, in the router-ID pool, of a switch that is not in a list of router IDs.
 
     The number is the switch's number in the lock (``slots``). If a list gives this number to a different switch, the result is
-    the lock's number of that switch, and so on until no list uses the number. So all other switches keep their router IDs.
-    ``owners`` maps host numbers to the switches whose router ID comes from a list.
+    the lock's number of that switch, and so on until no list uses the number. For example, if a list gives number 5 to leaf2, the switch
+    with number 5 gets the number that the lock has for leaf2. So all other switches keep their router IDs. ``owners`` maps host numbers
+    to the switches whose router ID comes from a list.
     """
     host = slots[device]
     while host in owners:
@@ -170,8 +171,8 @@ def listed(
 ) -> str:
     """Return the address that a list in the fabric file gives to switch ``number`` of a role (from 1).
 
-    Return "" if there is no list for the role. ``part`` is the key path of the lists in the fabric's section. Records a problem
-    if the list is too short, or if the address is not in its pool.
+    Return "" if there is no list for the role. ``part`` is the key path of the lists in the fabric's section. ``device`` names the
+    switch in messages. Raises ``DesignError`` if the list is too short, or if the address is not in its pool.
     """
     addresses, at = lists.of(role), ("fabrics", layout.name, *part, role.replace("-", "_"))
     if not addresses:
@@ -200,7 +201,7 @@ def _loopbacks(layout: Layout) -> str:
 
 
 def _check_management(context: Context, pool: ipaddress.IPv4Network | ipaddress.IPv6Network) -> None:
-    """Record a problem for each management address in an override that is not in the management pool."""
+    """Record a problem for each management address in an override that is not in ``pool``, the management pool."""
     for device, override in context.source.spec.overrides.devices.items():
         address = override.management_address
         if address is not None and ipaddress.ip_address(address) not in pool:
@@ -229,8 +230,9 @@ def _host(
 def check_distinct(context: Context, all_switches: Sequence[Switch]) -> None:
     """Record a problem for each AS number, router ID or management address that two switches share.
 
-    Also record a problem for overrides of unknown switches. AS numbers must be distinct only within a fabric. Switches of the
-    top tier may share an AS number, because no path leads through two of them (RFC 7938, section 5.2.1).
+    Also record a problem for overrides of unknown switches. AS numbers must be distinct only within a fabric. Switches of the top tier may
+    share an AS number, because no path leads through two of them (RFC 7938, section 5.2.1). Then raise ``DesignError`` if there is any
+    problem.
     """
     middle = {(switch.fabric, "spine") for switch in all_switches if switch.role == "super-spine"}
     by_name = {switch.name: switch for switch in all_switches}
@@ -286,7 +288,7 @@ def _both_on_top(switch: Switch, other: Switch, middle: set[tuple[str, str]]) ->
 
 
 def check_management(context: Context, all_switches: Sequence[Switch], servers: Sequence[Server]) -> None:
-    """Record a problem for each switch whose management address is already taken.
+    """Record a finding for each switch whose management address is already taken.
 
     It may be taken by a gateway, a management server, or a NIC of a server.
     """

@@ -27,7 +27,8 @@ if TYPE_CHECKING:
 def edge_segments(context: Context, layout: Layout) -> list[Segment]:
     """Return a segment (a VLAN or link with its prefixes) for each edge port.
 
-    The leaf has the first address of the segment. Records a problem for each unknown leaf or tenant.
+    The leaf has the first address of the segment. Records a problem for each unknown leaf or tenant. Raises ``DesignError`` if there is any
+    problem.
     """
     leaves = {leaf.name: leaf for leaf in layout.leaves}
     overlay = layout.spec.evpn() is not None
@@ -65,12 +66,15 @@ def _subnet(prefix: str) -> Subnet:
 
 
 def edge_length(layout: Layout, intent: EdgePortIntent) -> float:
-    """Return the cable length of an edge port in metres: from the file, or else the planned length of server cables."""
+    """Return the cable length of an edge port (``intent``) in metres: from the file, or else the planned length of server cables."""
     return layout.spec.cabling.server.length if intent.length is None else intent.length
 
 
 def edge_ports(context: Context, layout: Layout, cables: Sequence[Cable]) -> tuple[EdgePort, ...]:
-    """Return the edge ports of a fabric. Records a problem for each port that is in use or does not exist."""
+    """Return the edge ports of a fabric. Records a problem for each port that is in use or does not exist.
+
+    Raises ``DesignError`` if there is any problem.
+    """
     if not layout.spec.edge_ports:
         return ()
     panels = panels_of(layout, cables)
@@ -105,8 +109,8 @@ def with_endpoints(
 ) -> list[Switch]:
     """Return the switches with their loopback addresses for overlay sessions. Leaves also get the addresses of their tunnel endpoints.
 
-    Without path colors, a leaf's only endpoint is its loopback. With path colors, a leaf also has one endpoint address
-    per color, so that a tunnel follows the path of its color. Records a problem for each pool that is too small.
+    Without path colors, a leaf's only endpoint is its loopback. With path colors, a leaf also has one endpoint address per color, so that a
+    tunnel follows the path of its color. Records a problem for each pool that is too small. Raises ``DesignError`` if there is any problem.
     """
     overlay = layout.spec.evpn()
     if overlay is None:
@@ -229,9 +233,9 @@ def _at(layout: Layout, key: str) -> Location:
 def _by_port(context: Context, layout: Layout, between: Sequence[_Numbered]) -> Callable[[_Numbered], Pair]:
     """Return a function that computes a cable's address pair from the number of its lower switch and the port there.
 
-    So a pair does not change when other cables are added or removed. If there is a tier above the spines, links between spines
-    and that tier use the second half of the pool. Links between routers of two sites use the last quarter of the pool. The
-    function raises ``DesignError`` if the pool is too small.
+    So a pair does not change when other cables are added or removed. ``between`` holds all cables between switches. If there is a tier
+    above the spines, links between spines and that tier use the second half of the pool. Links between routers of two sites use the last
+    quarter of the pool. The function raises ``DesignError`` if the pool is too small.
     """
     pool = ipaddress.ip_network(layout.spec.pools.fabric_links)
     half = pool.num_addresses // 2
@@ -279,9 +283,10 @@ def _room(layout: Layout, each: int) -> int:
 
 
 def _by_cable(context: Context, layout: Layout, between: Sequence[_Numbered]) -> Callable[[_Numbered], Pair]:
-    """Return a function that gives a cable its address pair. Pairs are allocated in cable order, and the lock keeps each pair.
+    """Return a function that gives a cable its address pair. Pairs are allocated in the order of ``between``, and the lock keeps each pair.
 
-    A cable with addresses from an override also has a reserved pair.
+    ``between`` holds all cables between switches. A cable with addresses from an override also has a reserved pair. Raises
+    ``DesignError`` if the pool is too small.
     """
     pool = ipaddress.ip_network(layout.spec.pools.fabric_links)
     slots = context.lock.allot(f"{layout.name}/links", [_label(numbered) for numbered in between])

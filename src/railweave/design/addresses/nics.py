@@ -45,7 +45,8 @@ RESERVED = range(253, 256)
 def check_host_tables(context: Context, fabrics: Sequence[Fabric], servers: Sequence[Server]) -> None:
     """Record a problem if the routing tables or rules of a server conflict.
 
-    Two tables must not have the same number or name, and the rules must be in the right order.
+    Two tables must not have the same number or name, and the rules must be in the right order. Then raise ``DesignError`` if there is any
+    problem.
     """
     for designed_fabric in fabrics:
         _check_priority(context, designed_fabric)
@@ -120,7 +121,10 @@ def _check_priority(context: Context, fabric: Fabric) -> None:
 
 
 def _names(context: Context, fabric: Fabric, server: Server) -> set[str]:
-    """Return the routing table names of a fabric's NICs on a server. Records a problem for each invalid or duplicate name."""
+    """Return the routing table names of a fabric's NICs on a server.
+
+    Records a problem for each name that is used twice. Raises ``DesignError`` for an invalid name.
+    """
     names: set[str] = set()
     for nic in server.nics:
         if nic.fabric != fabric.name:
@@ -223,7 +227,7 @@ def nics(
 ) -> dict[str, list[Nic]]:
     """Return the NICs of every server on a fabric, with their addresses, by server name.
 
-    ``owners`` gives the tenant of each NIC by ``server:nic``.
+    ``owners`` gives the tenant of each NIC by ``server:nic``. Records a finding for each server whose NICs have placeholder MAC addresses.
     """
     segment_of = {segment.key[1:]: segment for segment in segments}
     usual = layout.spec.addressing
@@ -383,9 +387,9 @@ def _length_at(layout: Layout, tenant: str, subnet: Subnet) -> Location:
 
 
 def _static(subnet: Subnet, number: int) -> str | None:
-    """Return address ``number`` (from 1) of a prefix that a NIC can have. The gateway's address is not counted.
+    """Return address ``number`` (from 1) of those addresses in a prefix (``subnet``) that a NIC can have. The gateway's is not counted.
 
-    Return None if there is no such address.
+    For example, in 10.0.0.0/24 with gateway 10.0.0.1, address 1 is 10.0.0.2. Return None if there is no such address.
     """
     network = ipaddress.ip_network(subnet.prefix)
     host = number - 1 if network.num_addresses == 2 else number
@@ -397,8 +401,8 @@ def _static(subnet: Subnet, number: int) -> str | None:
 def check_addresses(context: Context, servers: Sequence[Server]) -> None:
     """Record a problem for each address that two NICs share.
 
-    Only overrides can cause this. Other addresses are numbered or derived from MAC addresses, and are therefore
-    distinct.
+    Only overrides can cause this. Other addresses are numbered or derived from MAC addresses, and are therefore distinct. Then raise
+    ``DesignError`` if there is any problem.
     """
     overrides = context.source.spec.overrides.nics
     owners: dict[str, str] = {}

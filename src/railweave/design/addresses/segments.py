@@ -39,7 +39,7 @@ BLOCKS = 8
 def with_own_pools(context: Context) -> dict[str, FabricSpec]:
     """Return the fabrics by name, each with its own part of every pool that several fabrics use.
 
-    Records a problem for each pool that cannot be divided.
+    Records a problem for each pool that cannot be divided. Raises ``DesignError`` if there is any problem.
     """
     fabrics = dict(context.source.spec.fabrics)
     if len(fabrics) < 2 and "fabrics" not in context.lock.pools:
@@ -79,9 +79,9 @@ def with_own_pools(context: Context) -> dict[str, FabricSpec]:
 
 
 def _value(fabric: FabricSpec, part: str, key: str) -> tuple[int, int] | str | None:
-    """Return the pool of a fabric under the keys ``part`` and ``key``, as (first, last) for numbers or as a prefix for addresses.
+    """Return a fabric's pool at ``part`` and ``key``, such as ``pools`` and ``vlan``.
 
-    Return None if the fabric allocates nothing from the pool.
+    It is (first, last) for numbers, and a prefix for addresses. Return None if the fabric allocates nothing from the pool.
     """
     if part == "overlay":
         overlay = fabric.evpn()
@@ -126,7 +126,7 @@ def check_apart(
 ) -> None:
     """Record a problem if a prefix overlaps another prefix, or is allocated twice.
 
-    All fabrics and the management network are compared.
+    All fabrics and the management network are compared. Then raise ``DesignError`` if there is any problem.
     """
     held = sorted(
         _held(context, fabrics, switches, segments, cables),
@@ -193,7 +193,10 @@ def _held(
 
 
 def _of_tenants(fabrics: Sequence[Fabric]) -> Iterator[Held]:
-    """Yield the prefixes of tenants: layer-2 networks, VRF loopbacks, and links to external routers."""
+    """Yield (prefix, description, key path in the file) of each tenant prefix.
+
+    These are the prefixes of layer-2 networks, VRF loopbacks, and links to external routers.
+    """
     for fabric in fabrics:
         at: Location = ("fabrics", fabric.name)
         for tenant in fabric.tenants:
@@ -218,7 +221,7 @@ def _of_tenants(fabrics: Sequence[Fabric]) -> Iterator[Held]:
 def check_tagged(context: Context, layout: Layout, all_segments: Iterable[Segment]) -> None:
     """Record a problem for each tagged VLAN that is also the VLAN of a server segment.
 
-    Trunk ports would carry this VLAN both tagged and untagged.
+    Trunk ports would carry this VLAN both tagged and untagged. Then raise ``DesignError`` if there is any problem.
     """
     tagged = layout.spec.addressing.tagged_vlans
     if not tagged:
@@ -315,9 +318,9 @@ def segments(
 
 
 def _cutters(context: Context, layout: Layout, colors: Sequence[Color]) -> tuple[Cutters, dict[str, Cutters]]:
-    """Return (functions that return a segment's prefixes from the fabric's pools, such functions for the pools of each tenant).
+    """Return (functions for the fabric's pools, functions for the pools of each tenant with own pools, by tenant name).
 
-    The functions of tenants are listed by tenant name.
+    There is one function per pool. It returns the prefix of a segment from this pool.
     """
     of_fabric = tuple(
         server_prefixes.cutter(context, layout, colors, pool) for pool in server_prefixes.fabric_pools(layout)
@@ -336,7 +339,8 @@ def _cutters(context: Context, layout: Layout, colors: Sequence[Color]) -> tuple
 def _other_cutters(context: Context, layout: Layout, colors: Sequence[Color]) -> dict[str, Cutters]:
     """Return the functions that return the prefixes of servers with a different link type, by their name in ``other_links``.
 
-    Records a problem for each unknown server, and if a fabric has both such servers and tenants.
+    Records a problem for each unknown server, and if a fabric has both such servers and tenants. Raises ``DesignError`` if there is any
+    problem.
     """
     others = layout.spec.addressing.other_links
     at = ("fabrics", layout.name, "addressing", "other_links")
@@ -389,10 +393,10 @@ def _shared(fabric: str, leaf: Leaf, here: Sequence[PlacedServer], owners: Mappi
 
 
 def _vlan(context: Context, layout: Layout, leaf: Leaf, rail: int, owner: Tenant | None) -> int:
-    """Return the VLAN of a rail. VLANs differ between stripes or, with tenants (``owner`` is the tenant), between tenants.
+    """Return the VLAN of a rail on a leaf. VLANs differ between stripes or, with tenants, between tenants.
 
-    With tenants, all stripes have the same VLANs, which is possible because only routes connect stripes. Raises ``DesignError``
-    if the VLAN pool is too small.
+    ``owner`` is the tenant, or None. With tenants, all stripes have the same VLANs, which is possible because only routes connect
+    stripes. Raises ``DesignError`` if the VLAN pool is too small.
     """
     first, last = layout.spec.pools.vlan
     group = leaf.stripe_slot if owner is None else owner.slot
@@ -443,7 +447,7 @@ def _check_gateway(context: Context, layout: Layout, all_segments: Sequence[Segm
 def _check_pairs(context: Context, layout: Layout, all_segments: Sequence[Segment]) -> None:
     """Record a problem if a NIC would get the network or broadcast address of a pool with proxy ARP.
 
-    NICs treat such a pool as one subnet.
+    NICs treat such a pool as one subnet. Then raise ``DesignError`` if there is any problem.
     """
     addressing = layout.spec.addressing
     if addressing.server_link != "proxy-arp":
@@ -464,9 +468,10 @@ def _check_pairs(context: Context, layout: Layout, all_segments: Sequence[Segmen
 
 
 def _check_apart(context: Context, pool: server_prefixes.ServerPool, all_segments: Iterable[Segment]) -> None:
-    """Record a problem if two prefixes that the fabric file's formula forms overlap.
+    """Record a problem if two prefixes that the fabric file's formula forms from ``pool`` overlap.
 
-    This happens if the formula omits a number that distinguishes segments, such as the rail.
+    This happens if the formula omits a number that distinguishes segments, such as the rail. Then raise ``DesignError`` if there is
+    any problem.
     """
     version = pool.network.version
     nets = sorted(
@@ -495,7 +500,10 @@ def _check_apart(context: Context, pool: server_prefixes.ServerPool, all_segment
 
 
 def _check_local_prefixes(context: Context, layout: Layout, all_segments: Sequence[Segment]) -> None:
-    """Record a problem if a server prefix is outside the local prefixes. A leaf originates only local prefixes."""
+    """Record a problem if a server prefix is outside the local prefixes. A leaf originates only local prefixes.
+
+    Then raise ``DesignError`` if there is any problem.
+    """
     local = [ipaddress.ip_network(prefix) for prefix in layout.spec.addressing.local_prefixes]
     if layout.spec.evpn() is not None or not local:
         return  # tenants' prefixes go by EVPN, the underlay has loopbacks only

@@ -57,7 +57,7 @@ def fabric_pools(layout: Layout) -> tuple[ServerPool, ...]:
 
 
 def other_pools(layout: Layout) -> dict[str, tuple[ServerPool, ...]]:
-    """Return the pools of servers with a different link type, by the servers' key in ``other_links``."""
+    """Return the pools of servers whose link type differs from the fabric's ``server_link``, by the servers' key in ``other_links``."""
     base, pools = layout.spec.addressing, dict[str, tuple[ServerPool, ...]]()
     for name, other_link in base.other_links.items():
         at: Location = ("fabrics", layout.name, "addressing", "other_links", name)
@@ -98,7 +98,10 @@ def tenant_pools(layout: Layout, tenant: str) -> tuple[ServerPool, ...]:
 
 
 def check_slaac(context: Context, layout: Layout) -> None:
-    """Record a problem if SLAAC is requested but the pools have no IPv6 prefixes of length 64."""
+    """Record a problem if SLAAC is requested but the pools have no IPv6 prefixes of length 64.
+
+    Then raise ``DesignError`` if there is any problem.
+    """
     pools = fabric_pools(layout)
     if pools[0].addressing.server_mode != "slaac":
         return
@@ -118,7 +121,7 @@ def check_slaac(context: Context, layout: Layout) -> None:
 def check_own_pools(context: Context, layout: Layout) -> None:
     """Record a problem for each tenant pool that overlaps the fabric's pools or another tenant's pools.
 
-    Prefixes from overlapping pools could be equal.
+    Prefixes from overlapping pools could be equal. Then raise ``DesignError`` if there is any problem.
     """
     known = [(fabric_pool, "the fabric's server pool") for fabric_pool in fabric_pools(layout)]
     for pool in _own(layout):
@@ -131,7 +134,7 @@ def check_own_pools(context: Context, layout: Layout) -> None:
 
 
 def _own(layout: Layout) -> Iterator[ServerPool]:
-    """Yield the pools that tenants of a fabric have for themselves."""
+    """Yield the pools of the tenants of a fabric that do not use the fabric's pools."""
     for tenant in layout.spec.tenants:
         yield from (tenant_pool for tenant_pool in tenant_pools(layout, tenant) if tenant_pool.tenant)
 
@@ -149,7 +152,7 @@ MOST_BITS = 32
 def cutter(context: Context, layout: Layout, colors: Sequence[Color], pool: ServerPool) -> Callable[[Place], Subnet]:
     """Return a function that returns the prefix, from a pool, for given numbers of the stripe, rail, color and so on.
 
-    Records a problem if the pool is too small.
+    Raises ``DesignError`` if the pool is too small.
     """
     if pool.addressing.server_prefix:
         return _formula(context, pool)
@@ -176,7 +179,10 @@ def is_host(network: Prefix, host: int) -> bool:
 
 
 def _formula(context: Context, pool: ServerPool) -> Callable[[Place], Subnet]:
-    """Return a function that computes a prefix, from the numbers of the stripe, rail and so on, by the pool's formula in the fabric file."""
+    """Return a function that computes a prefix, from the numbers of the stripe, rail and so on, by the pool's formula in the fabric file.
+
+    The function raises ``DesignError`` if the formula gives no prefix, or a prefix outside the pool.
+    """
     addressing, at = pool.addressing, pool.at
     formula = addressing.server_prefix or ""
     where, whole = (*at, "server_prefix"), pool.network
@@ -217,7 +223,10 @@ def _formula(context: Context, pool: ServerPool) -> Callable[[Place], Subnet]:
 
 
 def _bits(context: Context, layout: Layout, colors: Sequence[Color], of: ServerPool) -> Callable[[Place], Subnet]:
-    """Return a function that computes a prefix: the pool's prefix, followed by bit fields with the stripe, rail and other numbers."""
+    """Return a function that computes a prefix: the pool's prefix, followed by bit fields with the stripe, rail and other numbers.
+
+    ``of`` is the pool. Raises ``DesignError`` if the pool is too small.
+    """
     addressing, pool = of.addressing, of.network
     length = addressing.prefix_length
     free = length - pool.prefixlen

@@ -57,7 +57,7 @@ def choose(
 
     - ``at``: the place in the fabric file to report.
     - ``cage``: the form factor of the port.
-    - ``channels``: the number of links that the port carries.
+    - ``channels``: the number of links that the port carries, each of ``speed_gbps``.
     - ``measured_on``: the inventory line with the measured length, or 0 if the length is planned.
     - ``copper``: True if copper assemblies may be chosen. Copper can connect a switch and a NIC, but not two switches.
 
@@ -87,7 +87,7 @@ def _check(
     length_m: float,
     measured_on: int,
 ) -> None:
-    """Record a problem if the requested optic is unknown, does not fit its port, or has too short a reach.
+    """Record a problem if the requested optic (``asked``) is unknown, does not fit its port, or has too short a reach.
 
     - ``at``: the key path of the request in the fabric file.
     - ``port``: a description of the port.
@@ -137,7 +137,7 @@ OPTIC_MISMATCH = Rule(
 def settled(
     context: Context, fabric: str, cables: list[Cable], needs: Mapping[tuple[str, str], OpticRequirement]
 ) -> list[Cable]:
-    """Return the cables with optics that interoperate. Report a finding if the catalog has no such optics.
+    """Return the cables with optics that interoperate. Record a finding for cables for which the catalog has no such optics.
 
     ``needs`` holds the requirements of each cable end by (device, port).
     """
@@ -213,7 +213,7 @@ def _refitted(cables: list[Cable], chosen: Mapping[Module, str]) -> list[Cable]:
 def _groups(cables: Sequence[Cable]) -> dict[Module, set[Module]]:
     """Return, for each module, the group of modules that cables connect to it, directly or through other modules.
 
-    Modules of a group must be of one kind, so that they interoperate. They share one set object.
+    Modules of a group must be of one kind, so that they interoperate. All modules of a group map to the same set object.
     """
     groups: dict[Module, set[Module]] = {}
     for cable in cables:
@@ -335,7 +335,7 @@ class _Cabler:
     def _interconnect(self, across: Interconnect) -> list[Cable | None]:
         """Return the cables from spines to their site's routers, and the cables between sites.
 
-        Each pair of routers is cabled once.
+        ``across`` holds the interconnect's settings. Each pair of routers is cabled once.
         """
         made: list[Cable | None] = []
         borders = self.layout.borders
@@ -354,7 +354,7 @@ class _Cabler:
         return made
 
     def _up(self, tier: _Tier, lower: _Place, uppers: list[_Place]) -> list[Cable | None]:
-        """Return the cables from a lower switch to each of its neighbors in the tier above."""
+        """Return the cables from a lower switch to each of its neighbors (``uppers``) in the tier above."""
         links = range(1, tier.links + 1)
         return [self._fabric_cable(tier, lower, upper, link) for upper in uppers for link in links]
 
@@ -462,7 +462,8 @@ class _Cabler:
     def _cost(self, spines: int, uplinks: int, before: int) -> str:
         """Return the additional switches and cables that the last stripe needs with more spines, as text. Return "" for a single stripe.
 
-        ``spines`` is the new number of spines. ``uplinks`` and ``before`` are the uplinks of a leaf with and without the new spines.
+        ``spines`` is the new number of spines. ``uplinks`` is the number of uplinks of a leaf with the new spines, ``before`` the number
+        without them.
         """
         topology = self.layout.spec.topology
         *others, last = topology.stripe_names()
@@ -477,7 +478,7 @@ class _Cabler:
     def _most_above(self, role: RoleName) -> int:
         """Return the highest position among the upper switches, which have the role ``role``.
 
-        A lower switch needs uplink ports for all positions up to this one.
+        A lower switch needs uplink ports for all positions up to the highest.
         """
         if role == "spine":
             return max(spine.position for spine in self.layout.spines)
@@ -498,9 +499,10 @@ class _Cabler:
         return max(pod_number(spine.pod) for spine in self.layout.spines)
 
     def _planned(self, intent: CableIntent, fixed: FixedCable | None, device: str, other: str) -> float:
-        """Return the planned length of a cable in metres: from an override, or else from rack positions, or else the default of its kind.
+        """Return the planned length in metres of a cable between ``device`` and ``other``.
 
-        ``intent`` has the settings of the cable's kind, and ``fixed`` is the cable's override.
+        It is the length in an override, or else the length between rack positions, or else the default of the cable's kind. ``intent`` has
+        the settings of the cable's kind, and ``fixed`` is the cable's override.
         """
         if fixed and fixed.override.length is not None:
             return fixed.override.length
@@ -532,7 +534,7 @@ class _Cabler:
         *,
         far: bool = False,
     ) -> str:
-        """Return the optic of one cable end. ``of`` is (device, port) of this end.
+        """Return the optic of one cable end. ``of`` is (device, port) of this end, and ``length`` the cable's length.
 
         An override of the cable (``fixed``) comes first, then the optic requested for cables of this ``kind``, then the fitting optic
         with the shortest reach. ``cage`` is the form factor of the port, and ``channels`` the number of links that the port carries.

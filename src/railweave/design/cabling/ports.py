@@ -90,7 +90,7 @@ class Range:
 
 
 def slowed(port: Port, speed_gbps: int) -> Port | None:
-    """Return the port in the breakout mode of a lower speed, for a link that is slower than the port range.
+    """Return the port in the breakout mode of ``speed_gbps``, for a link that is slower than the port range.
 
     Return None if the port has no such mode.
     """
@@ -125,7 +125,10 @@ def resolve(
 
 
 def capacity(model: SwitchModel, ports: PortRange, breakout: Breakout, topology: Topology) -> int:
-    """Return the number of server links that a leaf's server ports can hold. ``breakout`` is the way in which each port is split."""
+    """Return the number of server links that a leaf's server ports can hold.
+
+    ``breakout`` is the way in which each port is split. ``topology`` determines the default of the first server port.
+    """
     server_range = resolve(model, ports, breakout, default_server_first(model, topology))
     return server_range.size if server_range else 0
 
@@ -218,7 +221,7 @@ def ports_of(model: SwitchModel, system: System) -> Iterator[tuple[str, Port, in
 
 
 def panels_of(layout: Layout, cables: Sequence[Cable]) -> dict[str, Panel]:
-    """Return the ports that cables use on each leaf, as a panel by leaf name."""
+    """Return, by leaf name, a panel that shows which ports of the leaf the cables use."""
     panels = {leaf.name: Panel(leaf.name, layout.equipment[leaf.name].model) for leaf in layout.leaves}
     for cable in cables:
         for end, far in ((cable.a, cable.b), (cable.b, cable.a)):

@@ -54,7 +54,10 @@ class CableOverrides:
         return self._left.pop((a, b, link), None) if self._left else None
 
     def check_all_taken(self, context: Context) -> None:
-        """Record a problem for each override whose cable does not exist."""
+        """Record a problem for each override whose cable does not exist.
+
+        Then raise ``DesignError`` if there is any problem.
+        """
         for (a, b, link), fixed in self._left.items():
             context.problem(
                 fixed.at,
@@ -100,7 +103,10 @@ def _kinds(layout: Layout, equipment: Equipment) -> tuple[PortKind, ...]:
 
 
 def _check_common_speed(context: Context, layout: Layout) -> None:
-    """Record a problem if a switch model and a switch model in the tier above have no link speed in common."""
+    """Record a problem if a switch model and a switch model in the tier above have no link speed in common.
+
+    Then raise ``DesignError`` if there is any problem.
+    """
     wanted, tiers = layout.spec.topology.link_speed, layout.tiers
     for lower in layout.kinds():
         for upper in layout.kinds():
@@ -119,7 +125,7 @@ def _check_common_speed(context: Context, layout: Layout) -> None:
 
 
 def _note_slower(context: Context, layout: Layout, ranges: dict[tuple[Equipment, PortKind], Range]) -> None:
-    """Report switches whose ports are slower than the speed that the fabric file requests for links between switches."""
+    """Record a finding for each switch model whose ports are slower than the speed that the fabric file requests between switches."""
     wanted = layout.spec.topology.link_speed
     slow = {
         (equipment.role.device, ports.speed_gbps): None
@@ -139,7 +145,7 @@ def _note_slower(context: Context, layout: Layout, ranges: dict[tuple[Equipment,
 
 
 def _port_range(context: Context, layout: Layout, equipment: Equipment, kind: PortKind) -> Range | None:
-    """Return the port range of a kind of switch for one kind of link, such as uplinks.
+    """Return the port range of a kind of switch (``equipment``) for one kind of link, such as uplinks.
 
     If some models of a role do not support the requested speed between switches, they use the next lower speed. Records a
     problem if the switch has no such ports or cannot split them as needed.
@@ -198,7 +204,7 @@ def _exist(context: Context, at: Location, device: str, model: SwitchModel, port
 def _cannot_split(
     context: Context, at: Location, device: str, model: SwitchModel, ports: PortRange, speed: int
 ) -> None:
-    """Record a problem that explains why the ports of a range cannot provide a link speed."""
+    """Record a problem that explains why the ports of a range cannot provide a link speed. ``at`` is the range's key path in the file."""
     group = model.group_of(ports.first or model.ports[0].first)
     can = [str(mode) for mode in group.modes()] if group else []
     message, fix = (

@@ -22,7 +22,10 @@ if TYPE_CHECKING:
 
 
 def check_port_qos(context: Context, layout: Layout, switches: Sequence[Switch], cables: Sequence[Cable]) -> None:
-    """Record a problem for a QoS exception on a port without a link, or on only one end of a link between switches."""
+    """Record a problem for a QoS exception on a port without a link, or on only one end of a link between switches.
+
+    Then raise ``DesignError`` if there is any problem.
+    """
     qos_by_port = {(switch.name, each.port): each for switch in switches for each in switch.port_qos}
     if not qos_by_port:
         return
@@ -145,9 +148,9 @@ LOSSLESS_POOL_IDLE = Rule(
 
 
 def check_lossless(context: Context, layout: Layout, base: Location, qos: Qos) -> None:
-    """Report lossless classes without a DSCP, and lossless classes without a share of the NIC's bandwidth.
+    """Record a finding for each lossless class without a DSCP, and for each without a share of the NIC's bandwidth.
 
-    ``base`` is the key path of the QoS settings in the fabric file.
+    ``base`` is the key path of the QoS settings (``qos``) in the fabric file.
     """
     shares = qos.nic_shares(context.source.spec.hosts.roce_bandwidth)
     for name, traffic_class in qos.classes.items():
@@ -162,9 +165,10 @@ def check_lossless(context: Context, layout: Layout, base: Location, qos: Qos) -
 
 
 def check_roles(context: Context, layout: Layout, roles: Mapping[RoleName, RoleIntent]) -> None:
-    """Report each role that marks a lossless class (ECN) if leaves do not, or the other way round.
+    """Record a finding for each role that marks a lossless class (ECN) although leaves do not, or the other way round.
 
-    Also report roles above the leaves that reserve more buffer for lossless classes than for others but send no pause frames.
+    Also record a finding for each role above the leaves that reserves more buffer for lossless classes than for others but sends no
+    pause frames.
     """
     at = ("fabrics", layout.name)
     able: list[RoleName] = [name for name in layout.tiers if context.catalog.systems[roles[name].nos].queues]

@@ -275,7 +275,7 @@ def _ports(layout: Layout, cables: Sequence[Cable]) -> dict[Equipment, list[tupl
 
 
 def _qos_at(layout: Layout, kind: Equipment) -> Location:
-    """Return the key path, in the fabric file, of a kind of switch's QoS: under its role if the role has QoS, or else under the fabric."""
+    """Return the key path, in the fabric file, of the QoS of a kind of switch: under its role if set there, else under the fabric."""
     base = ("fabrics", layout.name)
     return (*base, kind.role_name.replace("-", "_"), "qos") if layout.roles[kind.role_name].role.qos else (*base, "qos")
 
@@ -321,7 +321,7 @@ def _check_ecmp(context: Context, layout: Layout) -> None:
 
 
 def _check_qos(context: Context, layout: Layout, kind: Equipment, *, again: bool) -> None:
-    """Record a problem for each QoS setting that a kind of switch does not support.
+    """Record a problem for each QoS setting that a kind of switch does not support, and a finding if no class is lossless.
 
     ``again`` is True if the role's classes were already checked for a different kind of switch.
     """
@@ -363,9 +363,10 @@ def _check_qos(context: Context, layout: Layout, kind: Equipment, *, again: bool
 
 
 def _check_host_qos(context: Context, layout: Layout, base: Location, qos: Qos) -> None:
-    """Report RDMA data or congestion notifications without a DSCP, and lossless classes that together get a NIC's whole bandwidth.
+    """Record findings if RDMA data or congestion notifications have no DSCP.
 
-    ``base`` is the key path of the QoS settings in the fabric file.
+    Also record a problem if the lossless classes together get a NIC's whole bandwidth. ``base`` is the key path of the QoS settings
+    (``qos``) in the fabric file.
     """
     data, cnp = qos.rdma_class(), qos.cnp_class()
     at = (*base, "classes")

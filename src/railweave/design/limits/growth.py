@@ -95,7 +95,7 @@ RANK_ORDER_CROSSES = Rule(
 
 
 def note_rank_order(context: Context, layout: Layout) -> None:
-    """Report a server order in which a ring of all servers crosses the spines more often than necessary.
+    """Record a finding if the order of servers in the file makes a ring of all servers cross the spines more often than necessary.
 
     Fabrics with tenants are not checked, because each tenant's jobs have a separate server order.
     """
@@ -109,7 +109,10 @@ def note_rank_order(context: Context, layout: Layout) -> None:
 
 
 def note_empty_stripes(context: Context, layout: Layout) -> None:
-    """Report stripes without servers, unless the fabric has no servers at all."""
+    """Record a finding for each stripe without servers, or one finding for all if no server group names its stripe.
+
+    A fabric without any servers gets no finding.
+    """
     if not layout.servers:
         return
     used = {server.stripe for server in layout.servers}
@@ -230,7 +233,8 @@ def growth(
 def _below(switches: Sequence[Switch], shape: Shape, top: Switch) -> tuple[int, int]:
     """Return (number of stripes or pods connected to ``top``, number of stripes that they contain).
 
-    ``top`` is the fullest switch of the top tier. With several sites, only stripes at its site count.
+    ``top`` is the fullest switch of the top tier, and ``shape`` the kind of topology. With several sites, only stripes at the site of
+    ``top`` count.
     """
     stripes = len({switch.stripe for switch in switches if switch.role == "leaf"})
     if shape == "super-spines":
@@ -241,7 +245,7 @@ def _below(switches: Sequence[Switch], shape: Shape, top: Switch) -> tuple[int, 
 
 
 def _ports(model: str, speed_gbps: int) -> int:
-    """Return the number of ports that a switch model offers at a link speed, if its physical ports are split accordingly."""
+    """Return the number of links of ``speed_gbps`` that a switch model can have, with its ports split into channels of this speed."""
     switch_model = catalog().switches.get(model)
     ports = [
         group.count * mode.channels
@@ -253,7 +257,7 @@ def _ports(model: str, speed_gbps: int) -> int:
 
 
 def note_growth(context: Context, fabric_growth: Growth, layout: Layout) -> None:
-    """Record findings about limits of the fabric's topology.
+    """Record findings about limits of the fabric's topology, from its free capacity (``fabric_growth``).
 
     These are a fabric that cannot grow, a fabric without a path between rails, and path colors that fix only the path
     up to the spine.
@@ -305,7 +309,7 @@ def note_growth(context: Context, fabric_growth: Growth, layout: Layout) -> None
 def ways_out(layout: Layout, fabric_growth: Growth) -> str:
     """Return advice on extending a full fabric: the steps to twice the number of servers.
 
-    If these steps cannot be computed, return general advice.
+    If these steps cannot be computed, return general advice that depends on ``fabric_growth``, the fabric's free capacity.
     """
     counted = size_of(catalog(), layout)
     if counted is not None:

@@ -36,9 +36,9 @@ INTERCONNECT_LOSSY = Rule(
 
 
 def note_long_links(context: Context, layout: Layout, cables: Sequence[Cable]) -> None:
-    """Report the headroom that the fullest router would need for lossless links between sites.
+    """Record a finding with the headroom that lossless links between sites would need on the router that needs most.
 
-    Nothing is reported if PFC is on for these links, or if the fabric has no lossless class.
+    There is no finding if PFC is on for these links, or if the fabric has no lossless class.
     """
     across = layout.spec.topology.interconnect
     if across is None or across.pfc or (layout.spec.qos.lossless_class() is None):
@@ -111,7 +111,7 @@ HEADROOM_SHARED = Rule(
 def check_headroom(
     context: Context, layout: Layout, kind: Equipment, ports: Sequence[tuple[str, Cable]], qos_at: Location
 ) -> None:
-    """Report a kind of switch (role with model) whose ports need more headroom than the switch has, or nearly as much.
+    """Record a finding if the ports of a kind of switch (role with model) need more headroom than the switch has, or nearly as much.
 
     ``ports`` are the cabled ports, as (switch name, cable); the function adds the edge ports. ``qos_at`` is the key path
     of the role's QoS in the fabric file.
@@ -191,7 +191,7 @@ def check_headroom(
 def _needs(
     context: Context, layout: Layout, kind: Equipment, ports: Sequence[tuple[str, Cable]]
 ) -> dict[str, list[PortHeadroom]]:
-    """Return the headroom of every port on which PFC is on, by switch name."""
+    """Return the headroom of every port on which PFC is on, by switch name. ``ports`` are the cabled ports, as (switch name, cable)."""
     model, qos = kind.model, kind.role.qos or layout.spec.qos
     need: dict[str, list[PortHeadroom]] = {}
     known: dict[tuple[float, int, str], PortHeadroom] = {}

@@ -88,9 +88,9 @@ class Headroom:
         return self.need_bytes / 1e4 / max(1, self.partition_percent)
 
     def longest_m(self, kind: str, have_bytes: int) -> float | None:
-        """Return the greatest length in metres that all cables of a kind may have with ``have_bytes`` of headroom on the switch.
+        """Return the greatest length in metres that all cables of ``kind`` may have if the switch has ``have_bytes`` of headroom.
 
-        Cables of other kinds keep their lengths. Return None if the switch has no cable of the kind.
+        Cables of other kinds keep their lengths. Return None if the switch has no cable of this kind.
         """
         mine = [term for term in self.terms if term.kind == kind]
         if not mine:

@@ -36,7 +36,7 @@ BY_NAME = Rule(
 
 
 def check_reach(context: Context) -> None:
-    """Report each host that the control-plane filter blocks.
+    """Record a finding for each host that the control-plane filter blocks, and for each host given by name, which cannot be compared.
 
     The filter admits the prefixes that it lists or, if it lists none, the management pool.
     """
@@ -69,7 +69,7 @@ def _holds(prefix: str, value: str) -> bool:
 
 
 def _asked(management: Management) -> Iterator[tuple[str, str, Location]]:
-    """Yield (description, host, key path in the file) for each host with which switches exchange queries.
+    """Yield (description, host, key path in the file) for each host in ``management`` with which switches exchange queries.
 
     The host is an address, a prefix or a name. Syslog servers and SNMP trap receivers are left out, because they only receive.
     """

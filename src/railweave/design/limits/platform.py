@@ -36,7 +36,7 @@ LEAVES_ONLY = frozenset({"addressing", "router_advertisements", "tenants"})
 
 
 def note_not_rendered(context: Context, layout: Layout) -> None:
-    """Report the fields of a fabric and of ``management`` for which a switch's operating system has no statement."""
+    """Record a finding for each operating system that has no statement for fields of a fabric or of ``management`` in the file."""
     roles: dict[str, set[str]] = {}
     for kind in layout.kinds():
         roles.setdefault(kind.role.nos, set()).add(kind.role_name)
@@ -76,7 +76,7 @@ def _below(value: object, at: Location) -> Iterator[tuple[Location, object]]:
 
 
 def _field(at: Location, roles: set[str]) -> str:
-    """Return the field at a key path of the fabric file as a dotted name below the fabric or role, as ``not_rendered`` lists it.
+    """Return the field at a key path (``at``) of the fabric file as a dotted name below the fabric or role, as ``not_rendered`` lists it.
 
     Return "" if the field applies to none of ``roles``.
     """
@@ -106,7 +106,7 @@ PORTS_UNUSED = Rule(
 
 
 def note_unused_ports(context: Context, layout: Layout) -> None:
-    """Report each port range of a role or of a switch that no link uses."""
+    """Record a finding for each port range of a role or of a switch that no link uses."""
     document = cast("dict[str, Any]", context.source.document.value)
     fabric = cast("dict[str, Any]", document["fabrics"][layout.name])
     for key, role in ROLES.items():
@@ -161,8 +161,8 @@ def with_platform_defaults(qos: Qos, device: str) -> Qos:
 def own_marking(qos: Qos, usual: str, device: str) -> tuple[tuple[str, int], ...]:
     """Return the classes for which a switch's ECN fill level differs from its role's, because the two models have different defaults.
 
-    The result holds (class name, lower fill level in percent). ``usual`` is the role's model and ``device`` the switch's
-    model.
+    The result holds (class name, lower fill level in percent). ``qos`` is the role's QoS, ``usual`` the role's model and ``device`` the
+    switch's model.
     """
     if usual == device:
         return ()

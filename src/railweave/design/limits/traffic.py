@@ -73,7 +73,7 @@ _BY_VALUE = {-1, "auto"}
 
 
 def check_job(context: Context, fabrics: Sequence[Fabric]) -> None:
-    """Report job settings in the file that do not suit the fabrics of the GPUs' NICs.
+    """Record a finding for each job setting in the file that does not suit the fabrics of the GPUs' NICs.
 
     The RDMA load-balancing document ("Running the NCCL Job") uses one queue pair for each path. The Thor2 guide,
     section 2.5, requires matching settings on NIC and switch. So the traffic class must be set, because NCCL's default is 0.
@@ -121,7 +121,7 @@ def check_job(context: Context, fabrics: Sequence[Fabric]) -> None:
 def _check_splitting(
     context: Context, fabric: Fabric, models: Sequence[ServerModel], pairs: int, where: Sequence[Key]
 ) -> None:
-    """Report a fabric whose jobs split each message over several queue pairs, if this makes an all-to-all much slower.
+    """Record a finding if jobs split each message over several queue pairs and this makes an all-to-all much slower.
 
     The finding is about the NICs with the highest cost. ``pairs`` is the number of queue pairs per connection. ``models`` are the
     server models. ``where`` is the key path to report if no environment variable of jobs requests splitting. Fabrics with links
@@ -151,7 +151,7 @@ def _check_splitting(
 
 
 def _check_merging(context: Context, used: Sequence[Fabric]) -> None:
-    """Report environment variables of jobs that make NCCL treat each port of a NIC as a separate NIC.
+    """Record a finding for environment variables of jobs that make NCCL treat each port of a NIC as a separate NIC.
 
     ``used`` are the fabrics that jobs use.
     """
@@ -168,7 +168,10 @@ def _check_merging(context: Context, used: Sequence[Fabric]) -> None:
 
 
 def _check_family(context: Context, used: Sequence[Fabric]) -> None:
-    """Record a problem if NICs have no address of the address family that jobs are set to use. ``used`` are the fabrics that jobs use."""
+    """Record a problem if NICs have no address of the address family that jobs are set to use. ``used`` are the fabrics that jobs use.
+
+    Then raise ``DesignError`` if there is any problem.
+    """
     wanted = context.source.spec.hosts.job.address_family
     for fabric in used if wanted else ():
         owners = [tenant.name for tenant in fabric.tenants] or [""]
@@ -253,7 +256,7 @@ SHORTEST_TRIED_US = 128
 
 
 def check_balancing(context: Context, layout: Layout, cables: Sequence[Cable]) -> None:
-    """Report switches that lack the requested kind of load balancing, and topologies in which that kind cannot work."""
+    """Record findings about switches that lack the requested kind of load balancing, and topologies in which that kind cannot work."""
     wanted = layout.spec.load_balancing
     at = ("fabrics", layout.name, "load_balancing")
     if wanted.global_balancing:
@@ -288,7 +291,7 @@ def check_balancing(context: Context, layout: Layout, cables: Sequence[Cable]) -
 
 
 def _check_speeds(context: Context, layout: Layout, cables: Sequence[Cable]) -> None:
-    """Report next-hop groups whose uplinks have different speeds. With path colors, each color of a switch is one group."""
+    """Record a finding if the uplinks of a next-hop group have different speeds. With path colors, each color of a switch is one group."""
     group_speeds: dict[tuple[str, int | None], set[int]] = {}
     for cable in cables:
         if cable.kind == "fabric":
@@ -306,7 +309,7 @@ def _check_speeds(context: Context, layout: Layout, cables: Sequence[Cable]) -> 
 
 
 def _check_adaptive_routing(context: Context, layout: Layout) -> None:
-    """Report switch models that are not documented to work with adaptive routing of NICs, if the NICs would use it."""
+    """Record a finding about switch models that are not documented to work with adaptive routing of NICs, if the NICs would use it."""
     if layout.spec.load_balancing.group_mode() not in SPRAYING:
         return
     nics = {context.catalog.nics[server.nics.nic].vendor for server in layout.servers}

@@ -37,7 +37,7 @@ class Border:
 def borders_of(context: Context, name: str, fabric: Fabric, leaves: Sequence[Leaf]) -> tuple[Border, ...]:
     """Return the routers of the interconnect, or the leaves if the interconnect has no dedicated routers.
 
-    The result is empty without an interconnect.
+    The result is empty without an interconnect. Records a problem if a site without routers has several leaves.
     """
     wanted = fabric.topology.interconnect
     if wanted is None:
@@ -70,7 +70,7 @@ def borders_of(context: Context, name: str, fabric: Fabric, leaves: Sequence[Lea
 def peers(borders: Sequence[Border], router: Border) -> list[tuple[Border, int]]:
     """Return the neighbors of a router at other sites, each with its number among the router's neighbors (from 1).
 
-    The number determines the port on the router.
+    ``borders`` are the routers of all sites. A neighbor's number determines the port on the router.
     """
     each = max(border.position for border in borders)
     return [
@@ -81,7 +81,10 @@ def peers(borders: Sequence[Border], router: Border) -> list[tuple[Border, int]]
 
 
 def check_sites(context: Context, name: str, fabric: Fabric) -> None:
-    """Record a problem for stripes without a site, for unknown stripes, and for sites that are not defined."""
+    """Record a problem for stripes without a site, for unknown stripes, and for sites that are not defined.
+
+    Then raise ``DesignError`` if there is any problem.
+    """
     wanted = fabric.topology.interconnect
     if wanted is None:
         return

@@ -35,7 +35,8 @@ def room_of(
 ) -> dict[str, int]:
     """Return the number of servers that fit in each stripe. ``speeds`` is the NIC speed of each stripe in Gb/s.
 
-    This is ``servers_per_stripe``, or the number that fits on the stripe's leaf with the fewest ports.
+    This is ``servers_per_stripe``, or the number that fits on the stripe's leaf with the fewest ports. ``equipment`` has the model and
+    software of each switch.
     """
     asked = fabric.topology.servers_per_stripe
     room: dict[str, int] = {}
@@ -53,7 +54,7 @@ def room_of(
 
 
 def _stripes_of(room: dict[str, int]) -> str:
-    """Return text with the stripes grouped by the number of servers that they hold: ``2 stripes of 16 and 1 stripes of 8``."""
+    """Return text with the stripes grouped by the number of servers that they hold (``room``): ``2 stripes of 16 and 1 stripes of 8``."""
     return " and ".join(f"{count} stripes of {servers}" for servers, count in Counter(room.values()).items())
 
 
@@ -66,9 +67,10 @@ def place(
 ) -> list[PlacedServer]:
     """Return the servers, each with a stripe and a number in it. ``room`` is the number of servers that fit in each stripe.
 
-    The server's group can name a stripe; otherwise the lock may hold the server's stripe. All other servers are spread
+    ``groups`` are the server groups of fabric ``name``, as (index in the file, group, its NICs); ``stripes`` has the names of the stripes
+    as keys. The server's group can name a stripe; otherwise the lock may hold the server's stripe. All other servers are spread
     evenly over the stripes, in order. If the file sets ``servers_per_stripe``, they instead fill one stripe after
-    another up to that number.
+    another up to that number. Records a problem for an unknown stripe, and if a server does not fit.
     """
     members: dict[str, list[tuple[str, ServerGroup, NicGroup]]] = {stripe: [] for stripe in stripes}
     floating: list[tuple[int, str, ServerGroup, NicGroup]] = []
@@ -131,7 +133,7 @@ def _fitting(
 ) -> list[str]:
     """Return the stripes that can take servers of a group: stripes at the group's site and, if possible, with NICs of the same speed.
 
-    ``nics`` are the group's NICs on this fabric. ``members`` holds the servers that each stripe already has.
+    ``nics`` are the group's NICs on this fabric. ``members`` lists the servers that each stripe already has, as (name, group, NICs).
     """
     across = context.source.spec.fabrics[name].topology.interconnect
     here = [
@@ -150,7 +152,7 @@ def _check_lock(
 ) -> None:
     """Record a problem if servers keep their stripe from the lock, and a stripe then has more than ``servers_per_stripe`` allows.
 
-    ``members`` holds the servers of each stripe. ``homes`` gives the stripe in the lock by server name.
+    ``members`` lists the servers of each stripe, as (name, group, NICs). ``homes`` gives the stripe in the lock by server name.
     """
     asked = context.source.spec.fabrics[name].topology.servers_per_stripe
     lock = context.source.path.with_suffix(".lock").name

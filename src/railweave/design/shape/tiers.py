@@ -35,7 +35,8 @@ _FIELDS = {"leaf": "{stripe} and {leaf}", "spine": "{spine}", "super_spine": "{s
 def switch_name(context: Context, naming: Naming, fabric: str, role: str, **fields: str | int) -> str:
     """Return the name of a switch: the name that the file gives this switch, or else the name from the pattern of its role.
 
-    ``fields`` are the values for the pattern's placeholders. Raises ``DesignError`` if the pattern gives no valid name.
+    ``naming`` holds these names and patterns. ``fields`` are the values for the pattern's placeholders. Raises ``DesignError`` if the
+    pattern gives no valid name.
     """
     try:
         return naming.name_of(named(getattr(naming, role), fabric=fabric, **fields))
@@ -93,7 +94,7 @@ def _check_servers(context: Context, servers: dict[str, int], names: Sequence[st
 
 
 def _check_length(context: Context, fabric: str, role: str, names: Sequence[str]) -> None:
-    """Record a problem if a host name is too long. A pattern can give names longer than the example that validated it."""
+    """Record a problem if a host name in ``names`` is too long. The pattern was checked only with an example, which may be shorter."""
     longest = max(names, key=len, default="")
     if len(longest) > LONGEST:
         context.problem(
@@ -186,9 +187,9 @@ def block_of(
 ) -> tuple[str, str]:
     """Return (pod, plane) of a leaf. A value that does not apply is empty.
 
-    The leaf has ``position`` (from 1) in the stripe with number ``slot``. If each rail has its own spines and the leaf serves
-    only one rail, the plane is that rail. In a fabric that spans sites, each site is a pod. Each plane of NIC ports has
-    ``leaves_of_plane`` leaves in every stripe; leaves of the first plane come first.
+    The leaf has ``position`` (from 1) in the stripe with number ``slot``. If each rail has its own spines, the plane of the second leaf is
+    named rail2, or plane2 if ``rails_per_leaf`` is more than 1. In a fabric that spans sites, each site is a pod. Each plane of NIC ports
+    has ``leaves_of_plane`` leaves in every stripe; leaves of the first plane come first.
     """
     if topology.interconnect:
         return topology.interconnect.site_of(stripe), ""

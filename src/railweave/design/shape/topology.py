@@ -62,7 +62,10 @@ LINKS_AMONG_SERVERS = Rule(
 
 
 def check_underlay(context: Context, name: str, fabric: Fabric) -> None:
-    """Record a problem for path colors, tenants or addresses that IS-IS, or leaves that connect sites, do not support."""
+    """Record a problem for path colors, tenants or addresses that IS-IS, or leaves that connect sites, do not support.
+
+    Then raise ``DesignError`` if there is any problem.
+    """
     at = ("fabrics", name)
     colored = fabric.load_balancing.mode == "rlb"
     if fabric.underlay.protocol == "isis":
@@ -107,9 +110,9 @@ def check_underlay(context: Context, name: str, fabric: Fabric) -> None:
 
 
 def check_systems(context: Context, name: str, fabric: Fabric, equipment: Iterable[Equipment]) -> None:
-    """Report switches whose operating system may not support the underlay.
+    """Record a problem for each switch model whose operating system has no document that shows the underlay's protocol (IS-IS).
 
-    Either the system lacks the underlay's protocol, or no document says that it supports the fabric's kind of path colors.
+    Also record findings about path colors and link addresses that an operating system may not support.
     """
     equipment = list(equipment)
     if fabric.underlay.path_color == "dpf" and fabric.load_balancing.mode == "rlb":
@@ -139,9 +142,9 @@ def _note_dpf(context: Context, name: str, equipment: Iterable[Equipment]) -> No
 
 
 def _note_links(context: Context, name: str, fabric: Fabric, equipment: Iterable[Equipment]) -> None:
-    """Report link addresses that overlap server pools.
+    """Record a finding if link addresses overlap a server pool.
 
-    Also report IPv6 routes over IPv4 sessions on systems not known to support them.
+    Also record a finding if IPv6 routes use IPv4 sessions on systems not known to support them.
     """
     underlay, overlay, links = fabric.underlay, fabric.evpn(), fabric.pools.fabric_links
     if underlay.protocol != "bgp" or underlay.peering != "numbered":
@@ -290,7 +293,7 @@ def check_oversubscription(context: Context, layout: Layout) -> None:
 def _more_uplinks(layout: Layout, down: int, up: int, asked: float) -> str:
     """Return the beginning of a remedy sentence: changes of the fabric file that give leaves enough uplinks.
 
-    ``down`` and ``up`` are the bandwidths of a leaf, and ``asked`` is the allowed oversubscription.
+    ``down`` and ``up`` are the bandwidths of a leaf to servers and to spines, and ``asked`` is the allowed oversubscription.
     """
     topology = layout.spec.topology
     factor, spines = down / up / asked, len(topology.spine_names())
@@ -362,7 +365,7 @@ class Layout:
         return kinds if self.leaves else [self.roles["leaf"], *kinds]
 
     def link_speed(self, lower: str, upper: str) -> int:
-        """Return the speed of links between two switches in Gb/s.
+        """Return the speed of links between the switches ``lower`` and ``upper`` in Gb/s.
 
         This is the highest speed that both switches support, up to the requested speed. Return 0 if they have no such speed.
         """
@@ -528,7 +531,8 @@ def _at(name: str) -> tuple[str, str]:
 def _served_groups(context: Context, name: str, fabric: Fabric) -> list[tuple[int, ServerGroup, NicGroup]]:
     """Return the server groups that a fabric connects, as (index in the file, group, its NICs).
 
-    These groups have NICs for the fabric, are at its site, and do not exclude the fabric.
+    These groups have NICs for the fabric, are at its site, and do not exclude the fabric. Records a problem for each unknown server
+    model.
     """
     result: list[tuple[int, ServerGroup, NicGroup]] = []
     for index, group in enumerate(context.source.spec.servers):
@@ -548,7 +552,7 @@ def _served_groups(context: Context, name: str, fabric: Fabric) -> list[tuple[in
 
 
 def _rails(context: Context, name: str, groups: list[tuple[int, ServerGroup, NicGroup]]) -> tuple[int, int]:
-    """Return (number of rails, NIC speed of the first server group in Gb/s).
+    """Return (number of rails, NIC speed of the first server group in Gb/s). ``groups`` comes from ``_served_groups``.
 
     Records a problem if server groups differ in their number of rails, or if the fabric has no servers.
     """
@@ -576,7 +580,7 @@ def _rails(context: Context, name: str, groups: list[tuple[int, ServerGroup, Nic
 
 
 def _stripe_speeds(context: Context, name: str, groups: list[tuple[int, ServerGroup, NicGroup]]) -> dict[str, int]:
-    """Return the NIC speed in Gb/s of each stripe to which the file assigns servers.
+    """Return the NIC speed in Gb/s of each stripe to which the file assigns servers. ``groups`` comes from ``_served_groups``.
 
     Records a problem if a stripe would have two speeds.
     """
@@ -596,7 +600,7 @@ def _stripe_speeds(context: Context, name: str, groups: list[tuple[int, ServerGr
 def _by_speed(
     leaves: Sequence[Leaf], equipment: Mapping[str, Equipment], speeds: Mapping[str, int]
 ) -> dict[str, Equipment]:
-    """Return the equipment by switch.
+    """Return the equipment (model, software, settings) by switch name. ``speeds`` is the NIC speed of each stripe.
 
     Leaves with the same equipment and different NIC speeds get a separate object for each speed.
     """
@@ -613,7 +617,10 @@ def _by_speed(
 
 
 def _check_speeds(context: Context, layout: Layout) -> None:
-    """Record a problem for servers that the design placed in a stripe with a different NIC speed."""
+    """Record a problem for servers that the design placed in a stripe with a different NIC speed.
+
+    Then raise ``DesignError`` if there is any problem.
+    """
     for server in layout.servers:
         speed, wanted = context.catalog.nics[server.nics.nic].speed_gbps, layout.nic_speeds[server.stripe]
         if speed != wanted:

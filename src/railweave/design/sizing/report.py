@@ -84,7 +84,7 @@ class Sizing:
 
 
 def words(catalog: Catalog, sized: Sizing) -> Iterator[str]:
-    """Yield the printed lines about a sizing: the models, the chosen shape (kind of topology), then the alternatives."""
+    """Yield the printed lines about a sizing (``sized``): the models, the chosen shape (kind of topology), then the alternatives."""
     best = sized.best
     yield from _models(catalog, sized)
     yield f"chosen: {TITLES[best.shape]}, " + ("first shape that fits" if len(sized.shapes) > 1 else "as asked for")
@@ -137,7 +137,7 @@ def _balancing(size: Size) -> str:
 
 
 def optics_of(catalog: Catalog, size: Size) -> dict[str, str]:
-    """Return the optics that the design chooses by default: a map from the kind of cable end, in words, to the optic's name."""
+    """Return the optics that the design chooses by default, by kind of cable end, such as ``NICs (3 m)``; no entry means no such cables."""
     wanted, ports, lengths = size.wanted, size.ports, Cabling()
     nic = catalog.nics[catalog.servers[wanted.server].nics["gpu"].nic]
     cage = catalog.switches[wanted.switch].ports[0].cage
@@ -209,7 +209,7 @@ def _limit_lines(catalog: Catalog, size: Size) -> Iterator[str]:
 
 
 def to_json(catalog: Catalog, sized: Sizing) -> dict[str, Any]:
-    """Return the results of sizing as a JSON object."""
+    """Return the results of sizing (``sized``) as a JSON object."""
     best = sized.best
     return {
         "chosen": best.shape,

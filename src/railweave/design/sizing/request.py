@@ -169,7 +169,10 @@ def _growth(text: str) -> float:
 
 
 def asked_servers(known: Catalog, word: str) -> list[str]:
-    """Return the server models that match the text of ``--nic``, the best match first. Raises ``InputError`` if no model matches."""
+    """Return the server models that match ``word``, the text of ``--nic``, the best match first.
+
+    ``known`` is the catalog. Raises ``InputError`` if no model matches.
+    """
     servers = servers_named(known, word)
     if not servers:
         raise InputError([Problem(Option("--nic"), *unknown_server(known, word))])
@@ -179,8 +182,8 @@ def asked_servers(known: Catalog, word: str) -> list[str]:
 def asked_switches(known: Catalog, word: str) -> tuple[list[str], str]:
     """Return (switch models that match the text of ``--switch``, the best match first; their operating system).
 
-    The text is MODEL, the name of a system, or MODEL:NOS. An empty operating system means the model's usual one. Raises
-    ``InputError`` if no model matches, or if none runs the system.
+    The text, ``word``, is MODEL, the name of a system, or MODEL:NOS. ``known`` is the catalog. An empty operating system means the
+    model's usual one. Raises ``InputError`` if no model matches, or if none runs the system.
     """
     name, _, of_system = word.partition(":")
     system = system_named(known, of_system or name)
@@ -253,9 +256,9 @@ MODES: dict[str, Balancing] = {"dlb": "dlb-flowlet", "ecmp": "ecmp", "rlb": "rlb
 
 
 def _balancing(known: Catalog, switch: str, nos: str, word: str | None) -> Balancing:
-    """Return the load-balancing mode for a value of ``--lb``.
+    """Return the load-balancing mode for ``word``, the value of ``--lb``.
 
-    Without a value, return flowlet balancing if the switches support it, or else static hashing. Both work without a
+    If it is None, return flowlet balancing if the switches support it, or else static hashing. Both work without a
     plugin and without further addresses. Raises ``InputError`` for an unknown value, or if the switches do not support
     the mode.
     """
@@ -274,7 +277,10 @@ def _balancing(known: Catalog, switch: str, nos: str, word: str | None) -> Balan
 
 
 def _server(known: Catalog, model: str, request: Request) -> tuple[Catalog, str, str]:
-    """Return (the catalog with the requested server model, the model's name, its description in a fabric file)."""
+    """Return (the catalog with the requested server model, the model's name, its description in a fabric file).
+
+    ``known`` is the catalog, and ``model`` the base model, which the request may give other numbers of GPUs or NICs.
+    """
     counts = {"gpus": request.gpus_per_server, "gpu_nics": request.nics_per_server}
     given = {key: count for key, count in counts.items() if count is not None}
     words = ", ".join([f"model: {model}", *(f"{key}: {count}" for key, count in given.items())])
@@ -292,7 +298,8 @@ def _nothing_fits(
 ) -> Problem:
     """Return the problem to report if none of the requested shapes (kinds of topology) fits, with the reasons and a fix.
 
-    ``wanted`` is the request. ``candidates`` are the results for all shapes, and ``asked`` the results for the requested shapes.
+    ``known`` is the catalog, and ``wanted`` the request. ``candidates`` are the results for all shapes, and ``asked`` the results for the
+    requested shapes.
     """
     why = "; ".join(f"{name}: {candidate.why}" for name, candidate in asked.items() if not isinstance(candidate, Size))
     fix = "choose a larger switch, or fewer GPUs"

@@ -38,9 +38,9 @@ if TYPE_CHECKING:
 
 
 def ports_of(catalog: Catalog, wanted: SizeRequest) -> Ports:
-    """Return the numbers of a switch's ports that can go to servers and to spines, at the speed of the requested server's NICs.
+    """Return the numbers of a switch's ports that can go to servers and to spines, for the request ``wanted``.
 
-    Raises ``ValueError`` if the switch and the NICs have no speed in common.
+    Ports are counted at the speed of the requested server's NICs. Raises ``ValueError`` if the switch and the NICs have no speed in common.
     """
     server, model = catalog.servers[wanted.server], catalog.switches[wanted.switch]
     nics = server.nics["gpu"]
@@ -71,7 +71,7 @@ def ports_of(catalog: Catalog, wanted: SizeRequest) -> Ports:
 
 
 def size(catalog: Catalog, wanted: SizeRequest, shape: Shape, there: Size | None = None) -> Size | RefusedShape:
-    """Return the size of a fabric with one shape (kind of topology) for a request, or the reason why the shape does not fit.
+    """Return the size of a fabric with one shape (kind of topology) for the request ``wanted``, or the reason why the shape does not fit.
 
     ``there`` is the existing fabric to grow from, or None. The result keeps the stripes with their servers, the number
     of uplinks, and the pods of the existing fabric.
@@ -139,7 +139,7 @@ def sizes(catalog: Catalog, wanted: SizeRequest) -> dict[Shape, Size | RefusedSh
 
 
 def choose(candidates: dict[Shape, Size | RefusedShape]) -> Size | None:
-    """Return the preferred size among the shapes (kinds of topology) that fit, or None if no shape fits.
+    """Return the preferred size among the shapes (kinds of topology) in ``candidates`` that fit, or None if no shape fits.
 
     NICs with several ports get a plane for each port, because only with planes do jobs survive the failure of a
     network. Otherwise the first shape that fits is chosen. Each later shape costs more, or guarantees less, than the
@@ -155,9 +155,8 @@ def _grown(wanted: SizeRequest) -> str:
 def _other_stripes(base: Size, down: int) -> str:
     """Return the reason why the servers cannot be spread over the requested number of stripes.
 
-    ``base`` is the size with the stripes that the servers need. ``down`` is the largest number of servers in a stripe, which the server
-    ports of its
-    leaves limit.
+    ``base`` is the size with the stripes that the servers need. ``down`` is the largest number of servers in a stripe; the server ports
+    of the stripe's leaves limit this number.
     """
     servers, asked = counted(base.servers, "server"), base.wanted.stripes
     if asked < base.stripes:
@@ -275,9 +274,10 @@ class Step:
 
 
 def grow(catalog: Catalog, before: Size, factor: float, shape: Shape | None = None) -> Step:
-    """Return the cost of growing a fabric to ``factor`` times its servers.
+    """Return the cost of growing a fabric (``before``) to ``factor`` times its servers.
 
-    ``shape`` is the kind of topology after growth; None keeps the present kind.
+    ``shape`` is the kind of topology after growth; None keeps the present kind. If the grown fabric does not fit, ``size`` of the result
+    has the reason.
     """
     servers = replace(before.wanted, growth=factor).grown(before.servers)
     gpus = servers * before.ports.gpus_per_server
@@ -300,7 +300,7 @@ def grow(catalog: Catalog, before: Size, factor: float, shape: Shape | None = No
 
 
 def growth_steps(catalog: Catalog, current: Size, factor: float, *, every: bool = False) -> list[Step]:
-    """Return the growth step with the present shape (kind of topology).
+    """Return the growth step to ``factor`` times the servers with the present shape (kind of topology).
 
     If the grown fabric does not fit this shape, or if ``every`` is True, add a step for each other shape that fits.
     """
@@ -317,7 +317,7 @@ def default_growth(current: Size) -> float:
 
 
 def _laid(before: Size, after: Size) -> RelaidCables:
-    """Return the numbers of cables between switches that growth moves.
+    """Return the numbers of cables between switches that growth from the size ``before`` to the size ``after`` moves.
 
     A switch's ports are determined by its own number, its neighbor's number and the number of links to each neighbor.
     If the number of links changes, the ports change.
@@ -347,11 +347,11 @@ def _place(size: Size, stripe: int) -> tuple[int, int]:
 
 
 def _of_one(place: int, links: tuple[int, int], uppers: tuple[int, int], *, same: bool) -> RelaidCables:
-    """Return the numbers of links of one switch that growth moves. ``place`` is its number below its upper switches, from 0.
+    """Return the numbers of links of one switch that growth moves.
 
-    ``links`` (per upper switch) and ``uppers`` (number of upper switches) are pairs: before and after growth. ``same``
-    is True if the switch keeps its number. Link n to upper switch u has port u x links + n on this switch, and port
-    place x links + n on the upper switch.
+    ``place`` is the number of the switch among the switches with the same upper switches, from 0. ``links`` (per upper switch) and
+    ``uppers`` (number of upper switches) are pairs: before and after growth. ``same`` is True if the switch keeps its number. Link n to
+    upper switch u has port u x links + n on this switch, and port place x links + n on the upper switch.
     """
     total, both = links[0] * uppers[0], min(uppers)
     between = both * min(links)

@@ -45,9 +45,9 @@ def shared(uplinks: int) -> bool:
 def spread(need: int, most: int, links: int, *, colored: bool = True) -> tuple[int, int]:
     """Return (number of upper switches, number of links to each), with the fewest upper switches for ``need`` links of a lower switch.
 
-    The lower switch has ports for at most ``most`` links, and an upper switch accepts at most ``links`` of them. There
-    are at least two upper switches, so that one may fail. With ``colored``, path colors must divide the uplinks
-    equally. Raises ``ValueError`` if no numbers fit. This cannot happen if ``most`` is 1.
+    The lower switch has ports for at most ``most`` links, and an upper switch accepts at most ``links`` of them. If ``most`` is more
+    than 1, there are at least two upper switches, so that one may fail. With ``colored``, path colors must divide the uplinks
+    equally. Raises ``ValueError`` if no numbers fit.
     """
     links = min(links, MOST_LINKS)
     for count in range(max(-(-need // links), min(2, most)), most + 1):
@@ -60,7 +60,7 @@ def spread(need: int, most: int, links: int, *, colored: bool = True) -> tuple[i
 def default_server_first(model: SwitchModel, topology: Topology) -> int:
     """Return the number of the first server port of a leaf, by default.
 
-    The lower ports are for uplinks; the oversubscription determines their number.
+    The lower ports are for uplinks; the oversubscription in ``topology`` determines their number.
     """
     group = model.ports[0]
     if topology.spine_names() == []:

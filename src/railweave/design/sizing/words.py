@@ -64,7 +64,10 @@ def switches(leaves: int, spines: int, super_spines: int) -> str:
 
 
 def cost(step: Step) -> str:
-    """Return the cost of a growth step in words. Raises ``TypeError`` if the grown fabric does not fit the step's topology."""
+    """Return the switches, cables and optics of a growth step as a text for messages, with the cables to move.
+
+    Raises ``TypeError`` if the grown fabric does not fit the step's topology.
+    """
     before, after = step.before, step.size
     if isinstance(after, RefusedShape):
         raise TypeError(after.why)
@@ -93,7 +96,10 @@ def _laid(step: Step) -> str:
 
 
 def growth_lines(steps: list[Step], factor: float) -> list[str]:
-    """Return lines with the cost of growth: first with the present topology, then with a change to each other topology."""
+    """Return lines with the cost of growth to ``factor`` times the servers, from ``steps`` (see ``shapes.growth_steps``).
+
+    The present topology comes first, then a change to each other topology.
+    """
     first, *others = steps
     head = f"growth {factor:g}x, to {first.gpus:,} GPUs: "
     if isinstance(first.size, Size):

@@ -44,7 +44,8 @@ def with_external(
 ) -> tuple[Tenant, ...]:
     """Return the tenants with their external routers.
 
-    Records a problem if a link's port is in use or does not exist, or if a router's AS number is already in use.
+    Records a problem if a link's port is in use or does not exist, or if a router's AS number is already in use. Raises ``DesignError`` if
+    there is any problem.
     """
     if not any(layout.spec.tenants[tenant.name].external for tenant in tenants):
         return tuple(tenants)
@@ -91,7 +92,7 @@ def with_external(
 
 
 def _summary(layout: Layout, tenant: str, prefixes: Sequence[str], version: int) -> tuple[str, ...]:
-    """Return a tenant's prefixes of one IP version, shortened: a server pool replaces all prefixes that come from the pool."""
+    """Return a tenant's prefixes of one IP version (4 or 6), shortened: a server pool replaces all prefixes that come from the pool."""
     networks = [network for network in map(ipaddress.ip_network, prefixes) if network.version == version]
     pools = [tenant_pool.network for tenant_pool in tenant_pools(layout, tenant)]
     covering = [next((pool for pool in pools if inside(network, pool)), network) for network in networks]
@@ -181,7 +182,8 @@ def _refused(
 def virtual_networks(context: Context, layout: Layout, overlay: Overlay) -> dict[str, tuple[VirtualNetwork, ...]]:
     """Return the layer-2 networks of each tenant that has any, by tenant name, in the order of their numbers in the lock.
 
-    Records a problem if two networks share a name, a VLAN, a VNI or addresses, or if a pool of numbers is too small.
+    ``overlay`` holds the pools of VNIs. Records a problem if two networks share a name, a VLAN, a VNI or addresses, or if a pool of
+    numbers is too small. Raises ``DesignError`` if there is any problem.
     """
     intents: dict[str, tuple[str, Intent]] = {}
     for tenant, intent in layout.spec.tenants.items():
@@ -232,8 +234,8 @@ def _numbers(
 ) -> tuple[int, int]:
     """Return (VLAN, VNI) of a layer-2 network: as given in the file, or else from the pools. Records a problem if a pool is too small.
 
-    ``slot`` is the number of the network in the lock. VLANs are taken from the end of their pool, because rails take theirs from
-    the beginning. VNIs are taken in order.
+    ``name`` and ``intent`` are the network's name and settings in the file, and ``slot`` is its number in the lock. VLANs are taken from
+    the end of their pool, because rails take theirs from the beginning. VNIs are taken in order.
     """
     low, high = layout.spec.pools.vlan
     first, last = overlay.network_vni
@@ -312,10 +314,10 @@ def _made(context: Context, spec: FabricFile, fabric_name: str, fabric: Fabric) 
 def _nics_of_slices(
     context: Context, at: Location, wanted: TenantSlices, group: ServerGroup, server: str, kind: str
 ) -> list[tuple[str, ...]]:
-    """Return the NICs of each slice of a server, or an empty list if its GPUs or NICs cannot be divided equally.
+    """Return the NICs of each slice (group of GPUs) of a server, or an empty list if its GPUs or NICs cannot be divided equally.
 
-    All ports of a NIC are in the same slice. ``at`` is the key path of the slices in the file, and ``kind`` the NIC group. Records
-    a problem if the division is not possible.
+    All ports of a NIC are in the same slice. ``wanted`` has the number of GPUs per slice, and ``group`` the server's model. ``at`` is
+    the key path of the slices in the file, and ``kind`` the NIC group. Records a problem if the division is not possible.
     """
     model = context.catalog.servers.get(group.model)
     if model is None or kind not in model.nics:
@@ -345,7 +347,7 @@ def with_leaves(
 ) -> tuple[Tenant, ...]:
     """Return the tenants with the VRF settings on each leaf.
 
-    Records a problem if two VRFs would have the same route distinguisher or loopback.
+    Records a problem if two VRFs would have the same route distinguisher or loopback. Raises ``DesignError`` if there is any problem.
     """
     overlay, spec = layout.spec.evpn(), layout.spec
     if overlay is None:
@@ -428,7 +430,8 @@ class Owner(NamedTuple):
 def tenants(context: Context, layout: Layout) -> tuple[tuple[Tenant, ...], dict[str, Owner]]:
     """Return (the tenants of a fabric in the order of their numbers, the owner of each NIC that has an owner, by ``server:nic``).
 
-    Records a problem if a member does not exist or has two tenants, and if VNIs run out or are used twice.
+    Records a problem if a member does not exist or has two tenants, and if VNIs run out or are used twice. Raises ``DesignError`` if there
+    is any problem.
     """
     spec, name = layout.spec, layout.name
     overlay = spec.evpn()
@@ -562,7 +565,7 @@ def _members(context: Context, layout: Layout, known: dict[str, Tenant]) -> dict
 
 
 def _whole_nics(context: Context, layout: Layout, owners: dict[str, Owner]) -> None:
-    """Record a problem if the ports of a NIC belong to two tenants.
+    """Record a problem if the ports of a NIC belong to two tenants. ``owners`` gives the owner of each port by ``server:nic``.
 
     Both tenants would use the same GPU, and collective libraries could not merge the ports of the NIC.
     """
@@ -583,7 +586,7 @@ def _whole_nics(context: Context, layout: Layout, owners: dict[str, Owner]) -> N
 
 
 def _nics(context: Context, layout: Layout, at: Location, members: tuple[str, ...]) -> list[str]:
-    """Return the NICs (``server:nic``) that ``members`` describe. Records a problem for each member that does not exist."""
+    """Return the NICs (``server:nic``) that ``members`` describe. Records a problem at ``at``, a key path, for each that does not exist."""
     nics = {server.name: server.nics.names for server in layout.servers}
     member_nics: list[str] = []
     for member in members:

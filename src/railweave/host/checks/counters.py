@@ -58,7 +58,7 @@ def _pfc(server: Server, nic: WantedNic) -> frozenset[int]:
 
 
 def read(server: Server, nic: WantedNic) -> dict[str, int]:
-    """Return all counters of a NIC, from its RDMA port and from ethtool. Raises CannotTellError if neither can be read."""
+    """Return all counters of a NIC by name, from its RDMA port and from ethtool. Raises CannotTellError if neither can be read."""
     return server.machine.once(("counters", nic.netdev), lambda: _read(server, nic))
 
 
@@ -88,7 +88,7 @@ KNOWN: dict[str, _Group] = {}
 
 
 def known(server: Server) -> dict[str, dict[str, int]]:
-    """Return the counters of each NIC that checks use, by NIC, for comparison in a later run.
+    """Return the counters of each NIC that checks use, by NIC and counter name, for comparison in a later run.
 
     NICs whose counters cannot be read are left out.
     """
@@ -126,8 +126,8 @@ def _rule(
 ) -> None:
     """Register a check that no counter of a group has grown. ``name`` is the ID of the check.
 
-    ``level`` makes the outcome if a counter has grown, for example ``failed`` or ``warning``. The other arguments are texts that
-    describe the check.
+    ``level`` makes the outcome if a counter has grown, for example ``failed`` or ``warning``. ``rule``, ``why``, ``remedy`` (the fix) and
+    ``source`` are texts that describe the check to operators.
     """
     KNOWN[name] = group
 
@@ -320,7 +320,8 @@ def _share(name: str, group: _Group, most: float, *, rule: str, why: str, remedy
     """Register a check that the counters of a group are only a small fraction of all packets sent. ``name`` is the ID of the check.
 
     The check needs no counters of an earlier run. ``most`` is the largest accepted fraction. Counters of 32 bits may
-    have wrapped, so the true fraction may be larger. The other arguments are texts that describe the check.
+    have wrapped, so the true fraction may be larger. ``rule``, ``why``, ``remedy`` (the fix) and ``source`` are texts that describe the
+    check to operators.
     """
 
     def unless(server: Server, nic: WantedNic) -> str:

@@ -26,7 +26,7 @@ LOST = re.compile(r"Unable to determine the device handle for GPU|GPU is lost")
 
 
 def nvidia(machine: Machine) -> list[dict[str, str]]:
-    """Return the fields of each GPU that nvidia-smi reports. Raises CannotTellError if the tool is missing or fails."""
+    """Return the fields of each GPU that nvidia-smi reports, by field name. Raises CannotTellError if the tool is missing or fails."""
     return machine.once(("nvidia-smi",), lambda: _nvidia(machine))
 
 
@@ -45,7 +45,7 @@ def _nvidia(machine: Machine) -> list[dict[str, str]]:
 
 
 def amd(machine: Machine, *words: str) -> list[dict[str, Any]]:
-    """Return the fields of each GPU that amd-smi reports for the arguments ``words``.
+    """Return the fields of each GPU that amd-smi reports for the arguments ``words``, by field name.
 
     Raises CannotTellError if the tool is missing, fails or prints no JSON.
     """
@@ -56,7 +56,7 @@ def amd(machine: Machine, *words: str) -> list[dict[str, Any]]:
 
 
 def rocm(machine: Machine) -> list[dict[str, str]] | None:
-    """Return the fields of each GPU that rocm-smi reports. Return None if amd-smi is installed or rocm-smi is not.
+    """Return the fields of each GPU that rocm-smi reports, by field name. Return None if amd-smi is installed or rocm-smi is not.
 
     Raises CannotTellError if rocm-smi fails or prints no JSON.
     """
@@ -99,7 +99,7 @@ _AZURE = "Azure node health checks"
 
 
 def version(machine: Machine, vendor: str) -> str | None:
-    """Return the version of the loaded GPU driver; None if the driver reports none, or is not loaded."""
+    """Return the version of the loaded GPU driver of ``vendor``; None if the driver reports none, or is not loaded."""
     if vendor == "NVIDIA":
         text = machine.text("/proc/driver/nvidia/version") or ""
         match = re.search(r"Kernel Module\s+(?:for \S+\s+)?(\d[\d.]+)", text)
@@ -197,7 +197,7 @@ def persistence(server: Server) -> Iterator[Outcome]:
     unless=no_gpus,
 )
 def memory_errors(server: Server) -> Iterator[Outcome]:
-    """Check each GPU for uncorrected memory errors and for faulty memory that the GPU retires only at the next reset, or cannot retire."""
+    """Check each GPU for uncorrected memory errors, and for faulty memory that the GPU retires only at the next reset or cannot retire."""
     wrong: list[str] = []
     if server.gpu_vendor == "NVIDIA":
         for row in nvidia(server.machine):

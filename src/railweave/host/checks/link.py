@@ -236,7 +236,7 @@ _NO_MODULE = "the port has no module that can be read"
 
 
 def _module(machine: Machine, nic: WantedNic) -> str | None:
-    """Return the output of ``ethtool -m``, or None if the port has no module that can be read."""
+    """Return the output of ``ethtool -m`` for a NIC, or None if the port has no module that can be read."""
     answer = machine.run("ethtool", "-m", nic.netdev)
     if not answer.code:
         return answer.out
@@ -374,7 +374,7 @@ def switch_mtu(server: Server, nic: WantedNic) -> Iterator[Outcome]:
 
 
 def announcements(machine: Machine, netdev: str) -> list[dict[str, str]]:
-    """Return the LLDP announcements of each neighbor of an interface. Raises CannotTellError if there is no neighbor.
+    """Return the LLDP announcement of each neighbor of the interface ``netdev``. Raises CannotTellError if there is no neighbor.
 
     Keys: ``name`` and ``system`` of the switch, ``port``, the ``kind`` of the port's name, ``descr`` of the port, and
     ``mfs``, the maximum frame size.

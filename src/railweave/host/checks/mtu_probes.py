@@ -72,12 +72,15 @@ def beyond(routes: Iterable[Route], rows: Sequence[dict[str, Any]], gateway: str
 
 
 def answered(machine: Machine, sender: str, target: str, size: int) -> bool:
-    """Return True if a packet of this size, including its IP header, is answered. ``sender`` is an interface or an address."""
+    """Return True if ``target`` answers a packet of this size, including its IP header. ``sender`` is an interface or an address."""
     return machine.run(*echo(sender, target, size)).code == 0
 
 
 def echo(sender: str, target: str, size: int, *options: str) -> tuple[str, ...]:
-    """Return the ping command that sends one packet of ``size`` bytes, including its IP header, without fragmentation."""
+    """Return the ping command that sends one packet of ``size`` bytes, including its IP header, to ``target``, without fragmentation.
+
+    ``sender`` is an interface or an address. ``options`` are added to the command.
+    """
     data = size - (48 if ":" in target else 28)
     return ("ping", "-c", "1", "-W", "1", *options, "-M", "do", "-s", str(data), "-I", sender, target)
 
@@ -129,10 +132,10 @@ def loss(
 
 
 def _error(machine: Machine, senders: Sequence[str], target: str, size: int, addresses: Iterable[str]) -> str:
-    """Send a packet with hop limit 1. Return the address of the router that reports its expiry; empty without a report.
+    """Send a packet of ``size`` bytes to ``target`` with hop limit 1. Return the address of the router that reports its expiry.
 
-    ``senders`` are the interface and, optionally, the source address. ``addresses`` are the addresses of this server, whose own
-    error messages do not count.
+    Return "" without a report. ``senders`` are the interface and, optionally, the source address. ``addresses`` are the addresses of this
+    server, whose own error messages do not count.
     """
     nic, *source = senders
     text = machine.run(*echo(nic, target, size, "-t", "1", *(word for each in source for word in ("-I", each)))).out

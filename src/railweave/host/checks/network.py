@@ -79,7 +79,7 @@ def addresses(server: Server, nic: WantedNic) -> Iterator[Outcome]:
 def _no_advertisements(server: Server, nic: WantedNic) -> tuple[str, str] | None:
     """Return (reason why the kernel ignores addresses in router advertisements, fix). Return None if its settings accept them.
 
-    If a file sets the value, the reason names the file.
+    If a configuration file sets the value, the reason names the file.
     """
     machine, folder = server.machine, f"{_SYSCTL}/ipv6/conf/{nic.netdev}"
     have = {
@@ -527,7 +527,7 @@ def _networkd_keeps(machine: Machine, files: list[str]) -> bool:
 
 
 def _network_manager_keeps(machine: Machine, netdev: str) -> bool:
-    """Return True if NetworkManager is configured to ignore the carrier of an interface.
+    """Return True if NetworkManager is configured to ignore the carrier of the interface ``netdev``.
 
     The device sections that match the interface decide. If none has the setting, the list in ``[main]`` decides.
     """
@@ -545,7 +545,7 @@ def _network_manager_keeps(machine: Machine, netdev: str) -> bool:
 
 
 def _matches(devices: str, netdev: str) -> bool:
-    """Return True if a NetworkManager device list includes an interface. Only matches by name and type are supported.
+    """Return True if a NetworkManager device list (``devices``) includes the interface ``netdev``. Only matches by name and type count.
 
     Source: NetworkManager.conf(5), Device List Format.
     """

@@ -295,10 +295,10 @@ def _bnxt_flash(server: Server, nic: WantedNic, address: str) -> dict[str, int |
 
 
 def nvm_option(machine: Machine, address: str, name: str, *scope: str) -> tuple[str, int | None]:
-    """Return (text, number) for a flash setting of a Broadcom NIC: the text that niccli prints, and the number that the text stands for.
+    """Return (text, number) for the flash setting ``name`` of a Broadcom NIC: the text that niccli prints, and the number that the text stands for.
 
-    The text is empty if niccli does not show the setting. The number is None if the text is unknown. ``scope`` has further arguments of
-    niccli, such as ``--scope 0`` for PCI function 0.
+    The text is empty if niccli does not show the setting. The number is None if the text is unknown. ``address`` is the NIC's PCI address.
+    ``scope`` has further arguments of niccli, such as ``--scope 0`` for PCI function 0.
     """
     text = machine.run("niccli", "--dev", address, "nvm", "--getoption", name, *scope).out
     values: list[str] = re.findall(rf"^\s*{re.escape(name)}[^=:\n]*[=:]\s*(.*\S)\s*$", text, re.MULTILINE)

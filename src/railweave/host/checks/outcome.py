@@ -116,7 +116,7 @@ VERDICTS = (OK, WARNING, FAILED, NOT_APPLICABLE, NOT_SEEN)
 class Outcome:
     """The verdict of a check on the server, a NIC or a GPU.
 
-    - ``of``: the NIC or GPU; empty for the server.
+    - ``verdict``: ``ok``, ``warning``, ``failed``, ``not applicable`` or ``not seen``. ``of``: the NIC or GPU; empty for the server.
     - ``seen`` and ``wanted``: the observed and the required value in readable form.
     - ``origin``: the source of the required value.
     - ``remedy``: the command or action that fixes the fault.
@@ -139,12 +139,18 @@ def ok(seen: object, of: str = "") -> Outcome:
 
 
 def failed(seen: object, wanted: object, origin: str, remedy: str, of: str = "") -> Outcome:
-    """Return the outcome for a fault that would make a job fail or slow it down. The arguments are the fields of ``Outcome``."""
+    """Return the outcome for a fault that would make a job fail or slow it down. The arguments are the fields of ``Outcome``.
+
+    ``seen`` and ``wanted`` are the observed and the required value; ``of`` is the NIC or GPU.
+    """
     return Outcome(FAILED, str(seen), str(wanted), origin, remedy, of)
 
 
 def warning(seen: object, wanted: object, origin: str, remedy: str, of: str = "") -> Outcome:
-    """Return the outcome for a condition that may be harmful. The arguments are the fields of ``Outcome``."""
+    """Return the outcome for a condition that may be harmful. The arguments are the fields of ``Outcome``.
+
+    ``seen`` and ``wanted`` are the observed and the required value; ``of`` is the NIC or GPU.
+    """
     return Outcome(WARNING, str(seen), str(wanted), origin, remedy, of)
 
 
@@ -183,9 +189,10 @@ def alike(
 ) -> Iterator[Outcome]:
     """Compare a value of a NIC with the server's other NICs of the same model. Used for a server without a design.
 
-    - ``read``: a function that returns the value of a NIC. Other NICs for which it raises CannotTellError are left out; for
-      the NIC itself, the error leads to the outcome "not seen".
+    - ``read``: a function that returns the value of a NIC. Other NICs for which it raises CannotTellError are left out; for the NIC itself,
+      the error leads to the outcome "not seen".
     - ``shown``: a function that returns a value as text for the user.
+    - ``remedy``: the command or action that fixes the difference.
     - ``level``: a function that makes the outcome for a NIC that differs; by default ``failed``.
 
     A value that more than half of the NICs have counts as correct. If there is no such value, all NICs get a warning.
@@ -259,7 +266,8 @@ def of_server(
 ) -> Callable[[Callable[[Server], Iterator[Outcome]]], Callable[[Server], Iterator[Outcome]]]:
     """Return a decorator that registers a function as a check of the whole server.
 
-    The arguments are the fields of ``Check``: ``name`` is its ID, and ``rule`` its field ``what``.
+    The arguments are the fields of ``Check``; ``name`` becomes its ID, and ``rule`` its field ``what``. If ``unless`` returns a reason, the
+    check does not apply.
     """
 
     def enter(look: Callable[[Server], Iterator[Outcome]]) -> Callable[[Server], Iterator[Outcome]]:
@@ -282,7 +290,8 @@ def of_nic(
 ) -> Callable[[Callable[[Server, WantedNic], Iterator[Outcome]]], Callable[[Server, WantedNic], Iterator[Outcome]]]:
     """Return a decorator that registers a function as a check of each planned NIC that is present.
 
-    The arguments are the fields of ``Check``: ``name`` is its ID, and ``rule`` its field ``what``.
+    The arguments are the fields of ``Check``; ``name`` becomes its ID, and ``rule`` its field ``what``. If ``unless`` returns a reason, the
+    check does not apply.
     """
 
     def enter(
@@ -300,5 +309,5 @@ def _enter(check: Check) -> None:
 
 
 def _subject(look: Callable[..., object]) -> str:
-    """Return the subject of a check, such as ``pcie``: the name of the module that defines the check function."""
+    """Return the subject of a check, such as ``pcie``: the name of the module that defines the check function ``look``."""
     return look.__module__.rpartition(".")[2]

@@ -183,7 +183,7 @@ def _map(values: Mapping[Any, object]) -> str:
 
 
 def _dscps(values: Mapping[int, int]) -> str:
-    """Return the priorities of DSCPs as text, such as ``DSCP 24, 26-28 in priority 3``."""
+    """Return the priorities of DSCPs as text, such as ``DSCP 24, 26-28 in priority 3``. ``values`` has the priority of each DSCP."""
     texts: list[str] = []
     for priority in sorted(set(values.values())):
         members = sorted(dscp for dscp, value in values.items() if value == priority)

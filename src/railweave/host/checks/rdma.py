@@ -114,7 +114,7 @@ def gids(server: Server, nic: WantedNic) -> Iterator[Outcome]:
 
 
 def machine_dark(server: Server, nic: WantedNic) -> bool:
-    """Return True if the NIC has no carrier."""
+    """Return True if the NIC has no carrier, or if its carrier cannot be read."""
     return server.machine.readable(f"/sys/class/net/{nic.netdev}/carrier") != "1"
 
 

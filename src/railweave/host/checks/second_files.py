@@ -33,7 +33,7 @@ _SYSCTL = ("/etc/sysctl.d", "/run/sysctl.d", "/usr/local/lib/sysctl.d", "/usr/li
 _UDEV = ("/etc/udev/rules.d", "/run/udev/rules.d", "/usr/local/lib/udev/rules.d", "/usr/lib/udev/rules.d")
 _MODPROBE = ("/etc/modprobe.d", "/run/modprobe.d", "/usr/local/lib/modprobe.d", "/usr/lib/modprobe.d")
 _UNITS = ("/etc/systemd/system", "/run/systemd/system", "/usr/local/lib/systemd/system", "/usr/lib/systemd/system")
-"""The folders of systemd's units, in order of precedence; the constants above have those of other files.
+"""The folders of systemd's units, in order of precedence; the constants above have the folders of other kinds of files.
 
 If several folders have a file of the same name, only the file in the first of these folders is read.
 """
@@ -181,8 +181,8 @@ def second_netplan(server: Server) -> Iterator[Outcome]:
 def _of_nics(server: Server, values: list[_Value]) -> Iterator[tuple[_Value, str, str]]:
     """Yield (value, NIC, key) for the values of a netplan file that concern planned NICs.
 
-    The key names the definition and its setting, such as ``eth0.mtu``. The renderer concerns all NICs, so its
-    NIC and key are empty.
+    The key names the definition and its setting, such as ``eth0.mtu``. The key ``renderer`` concerns all NICs, so NIC and key are empty for
+    it.
     """
     matches: dict[tuple[str, ...], str] = {}
     for value in values:
@@ -313,6 +313,7 @@ def _drop_ins(
 
     A template's drop-ins also apply to its instances.
 
+    - ``machine``: the server.
     - ``folders``: the folders that systemd searches for drop-ins.
     - ``origin``: the source of the rule.
     - ``then``: the command to run after the fix.
@@ -349,7 +350,7 @@ def second_unit(server: Server) -> Iterator[Outcome]:
 
 
 def setting_of(machine: Machine, *keys: str) -> str:
-    """Return the last line that sets one of these kernel parameters at start, as ``PATH:LINE: TEXT``; empty if none does."""
+    """Return the last line that sets one of the kernel parameters ``keys`` at start, as ``PATH:LINE: TEXT``; empty if no line does."""
     place = ""
     for path in (*_files(machine, _SYSCTL, ".conf").values(), "/etc/sysctl.conf"):
         for number, line in enumerate((machine.readable(path) or "").splitlines(), 1):

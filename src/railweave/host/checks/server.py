@@ -155,7 +155,10 @@ class Server:
     """True if there is no design. ``discovery`` then derives the requirements from the machine itself."""
 
     def origin(self, place: str, without: str) -> str:
-        """Return the source of a wanted value: its place in host.json, or ``without`` if there is no design."""
+        """Return the source of a wanted value, such as ``host.json nics[0].mtu``, or ``without`` if there is no design.
+
+        ``place`` is the value's place in host.json.
+        """
         return without if self.generic else f"host.json {place}"
 
 
@@ -307,7 +310,7 @@ class Result:
 
 
 def chosen(only: Iterable[str], option: str = "--only") -> list[Check]:
-    """Return the checks with the given IDs or subjects, or all if none are given.
+    """Return the checks whose IDs or subjects are in ``only``, or all checks if it is empty.
 
     Raises HostInputError for an unknown name. ``option`` is the command-line option that the error names.
     """
@@ -323,10 +326,10 @@ def chosen(only: Iterable[str], option: str = "--only") -> list[Check]:
 
 
 def run(server: Server, checks: Iterable[Check]) -> list[Result]:
-    """Run checks and return the results in order. A check that could not read a value does not stop the others.
+    """Run checks and return the results in order. A check that could not read a value does not stop the other checks.
 
-    Checks of an absent NIC have the outcome "not seen". They are left out if ``nic-present`` is run too, because that
-    check fails for the NIC. A check that yields no outcome is reported as not applicable.
+    Checks of an absent NIC have the outcome "not seen". They are left out if ``nic-present`` is run too, because that check fails for the
+    NIC. A check that yields no outcome is reported as not applicable.
     """
     checks = [check for check in checks if not (server.generic and check.design)]
     there = set(server.machine.names("/sys/class/net"))
@@ -366,7 +369,7 @@ def _one(server: Server, check: Check, nic: WantedNic | None) -> list[Result]:
 
 
 def exit_code(results: Iterable[Result], allowed: Collection[str] | None = ()) -> int:
-    """Return 1 if any check failed, or if the values of any check could not be read; otherwise 0.
+    """Return the exit code for the results of checks: 1 if any check failed, or if the values of any check could not be read; otherwise 0.
 
     ``allowed`` has the ids and subjects of the checks whose values need not be readable; None means all checks.
     """

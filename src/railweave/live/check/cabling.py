@@ -137,7 +137,10 @@ def seen_cables(
 
 
 def cabling(living: NetworkStates) -> Iterator[Deviation]:
-    """Yield a finding for every cable that LLDP shows to be wrong, swapped, missing or unclear. A server that sends no LLDP is not a fault."""
+    """Yield a finding for every cable that LLDP shows to be wrong, swapped, missing or unclear. A server that sends no LLDP is not a fault.
+
+    ``living`` has the expected and the reported states.
+    """
     wanted: dict[End, Port | Nic] = {
         (port.device, port.name): port for each in living.expected.values() for port in each.cabled
     }
@@ -184,7 +187,8 @@ def _of_another(neighbor: LldpNeighbor, port: Port | Nic) -> bool:
 def _unclear(wanted: Mapping[End, Port | Nic], heard: dict[End, LldpNeighbor]) -> Iterator[Deviation]:
     """Yield a finding for each device with LLDP neighbors that match no cable of the design.
 
-    ``heard`` has these neighbors by the end of the cable at which the device received them.
+    ``wanted`` has the designed port or NIC at each end of a cable. ``heard`` has these neighbors by the end of the cable at which the
+    device received them.
     """
     devices: dict[str, list[End]] = {}
     for end in heard:
@@ -203,8 +207,8 @@ def _crossed(
 ) -> Iterator[tuple[frozenset[End], Deviation]]:
     """Yield (ends, finding) for each pair of swapped cables, then for each other cable in a wrong port.
 
-    The parameters are fields of ``SeenCables``: ``ends`` has the designed opposite ends, ``wrong`` the opposite ends that
-    LLDP shows, and ``neighbors`` the field ``reported``.
+    The parameters are fields of ``SeenCables``: ``wanted`` has the designed ports, ``ends`` the designed opposite ends, ``wrong`` the
+    opposite ends that LLDP shows, and ``neighbors`` the field ``reported``.
     """
     seen = {**wrong, **{there: here for here, there in wrong.items()}}
     done: set[End] = set()

@@ -225,7 +225,7 @@ class CheckResult(JsonObject):
     def good(self) -> bool:
         """True if no finding is an error. Objects that a device does not show are an error, too.
 
-        ``allow_unseen`` excepts the subjects (kinds of state) in it.
+        Objects of the subjects (kinds of state) in ``Criteria.allow_unseen`` are excepted.
         """
         return all(finding.severity != "error" for finding in self.findings)
 
@@ -360,10 +360,11 @@ def check(
 
     - ``configs``: the configurations that switches run, if not the designed ones.
     - ``devices``: the devices to compare; None compares all.
+    - ``progress``: a function that is called with a phrase at each step, such as ``reading the capture``.
     - ``visible``: the states that the network can show. A lab, for example, has no port speeds.
 
-    Raises ``InputError`` if an id in ``only`` or a name in ``allow_unseen`` is unknown, or if the capture contains
-    none of the network's devices.
+    Raises ``InputError`` if an id in ``only`` or a name in ``allow_unseen`` is unknown, or if the capture contains none of the network's
+    devices.
     """
     before = criteria.before
     rules = _rules(criteria.only, since=before is not None)

@@ -63,7 +63,7 @@ class CounterRise:
 
     @property
     def kind(self) -> Kind:
-        """The kind of the counter."""
+        """The kind of the counter, such as ``drops``."""
         return _KINDS[self.name]
 
     def __str__(self) -> str:
@@ -73,7 +73,7 @@ class CounterRise:
 def rises(expected: Expected, then: DeviceState, now: DeviceState) -> Iterator[CounterRise]:
     """Yield the rise of every counter of a switch's ports and lossless queues, including rises of zero.
 
-    ``then`` and ``now`` are the earlier and the present state of the switch.
+    ``expected`` is the switch's designed state. ``then`` and ``now`` are the earlier and the present state of the switch.
     """
     queues = {each.port: each for each in expected.queues}
     for port in expected.ports:
@@ -84,13 +84,13 @@ def rises(expected: Expected, then: DeviceState, now: DeviceState) -> Iterator[C
 
 
 def total(increases: Iterable[CounterRise], kind: Kind) -> int | None:
-    """Return the total rise of all counters of a kind, or None if no rise of this kind is known."""
+    """Return the sum of ``increases`` over all counters of a kind, or None if no rise of this kind is known."""
     known = [rise.count for rise in increases if rise.kind == kind and rise.count is not None]
     return sum(known) if known else None
 
 
 def worst(increases: Iterable[CounterRise], kind: Kind) -> CounterRise | None:
-    """Return the counter of a kind that rose most, or None if none rose."""
+    """Return the counter of a kind in ``increases`` that rose most, or None if none rose."""
     risen = [rise for rise in increases if rise.kind == kind and rise.count]
     return max(risen, key=lambda rise: rise.count or 0, default=None)
 
@@ -272,7 +272,10 @@ marking.
 
 
 def counters(living: NetworkStates) -> Iterator[Deviation]:
-    """Yield a finding for every counter of a port that rose since the earlier capture, in the order in which to fix them."""
+    """Yield a finding for every counter of a port that rose since the earlier capture, in the order in which to fix them.
+
+    ``living`` has the expected and the reported states.
+    """
     yield from sorted(_counters(living), key=lambda deviation: ORDER.index(deviation.rule))
 
 

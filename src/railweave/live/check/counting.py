@@ -98,6 +98,8 @@ def counts(
 
     - ``deviations``: the differences from the design.
     - ``left_out``: the result of ``not_asked``. Of the subjects in it, only objects that were seen are counted.
+
+    ``living`` has the expected and the reported states.
     """
     wrong: dict[tuple[str, str], dict[str, int]] = {}
     for deviation in deviations:
@@ -136,7 +138,10 @@ def counts(
 
 
 def _known_rises(living: NetworkStates, expected: Expected, state: DeviceState) -> dict[Counter, list[bool]]:
-    """Return, for each counter, a list with one value per port of the device: True if the rise since the earlier capture is known."""
+    """Return, for each counter, one value per port of a device: True if the rise since the earlier capture is known.
+
+    ``expected`` and ``state`` are the device's designed and reported state. ``living`` has the expected and the reported states.
+    """
     then = living.before.get(expected.device) or replace(state, interfaces=None, queues=None, pfc=None)
     known: dict[Counter, list[bool]] = {}
     for rise in counters.rises(expected, then, state):
@@ -155,6 +160,8 @@ def compared(
     - ``left_out``: the subjects that are not expected, a result of ``not_asked``.
     - ``allowed``: the names of subjects that may stay unseen.
     - ``line``: a function that takes fields of the fabric file, and returns the first that the file has, with its line.
+
+    ``living`` has the expected and the reported states.
     """
     differences = diagnosis.deviations(living)
     rows = counts(living, differences, left_out)
@@ -165,7 +172,7 @@ def compared(
 def unseen(living: NetworkStates, rows: Iterable[SubjectCount], allowed: Collection[str]) -> Iterator[Deviation]:
     """Yield a finding for each device that did not show all objects of a subject (kind of state).
 
-    ``rows`` are the results of ``counts``. Subjects in ``allowed`` may stay unseen.
+    ``rows`` are the results of ``counts``. Subjects in ``allowed`` may stay unseen. ``living`` has the expected and the reported states.
     """
     of_device: dict[str, list[SubjectCount]] = {}
     for row in rows:
@@ -197,7 +204,10 @@ def _answers_of(device: str, refused: Mapping[str, str]) -> frozenset[Part]:
 
 
 def _refused(living: NetworkStates, device: str) -> dict[str, str]:
-    """Return the queries to which a device gave no usable answer, each with the reason; the reason is empty if unknown."""
+    """Return the queries to which a device gave no usable answer, each with the reason; the reason is empty if unknown.
+
+    ``living`` has the expected and the reported states.
+    """
     refused = dict(living.unanswered.get(device, {}))
     state = living.states.get(device)
     if state is not None:

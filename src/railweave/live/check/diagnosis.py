@@ -38,7 +38,10 @@ _LEVEL_1 = 1
 
 
 def adjacencies(living: NetworkStates) -> Iterator[Deviation]:
-    """Yield a finding for every designed IS-IS adjacency that is absent or wrong, and for the BFD session on it."""
+    """Yield a finding for every designed IS-IS adjacency that is absent or wrong, and for the BFD session on it.
+
+    ``living`` has the expected and the reported states.
+    """
     switches = {short(switch.name): switch.name for switch in living.network.switches}
     for expected, state in living.pairs():
         watched = by_end(state.bfd or ())
@@ -71,8 +74,8 @@ def adjacencies(living: NetworkStates) -> Iterator[Deviation]:
 def _wrong(wanted: Adjacency, reported: tuple[IsisAdjacency, ...], switches: dict[str, str]) -> str:
     """Return a description of the fault of an IS-IS adjacency on an interface; empty if the adjacency is right.
 
-    An adjacency is right if it is up at level 2 with the designed switch. ``reported`` are the adjacencies that the device
-    reports. ``switches`` has the names of switches by their short names.
+    An adjacency is right if it is up at level 2 with the designed switch. ``wanted`` is the designed adjacency. ``reported`` are the
+    adjacencies that the device reports. ``switches`` has the names of switches by their short names.
     """
     here = [
         adjacency
@@ -104,13 +107,13 @@ PREFIXES = Rule(
 def prefixes(living: NetworkStates) -> Iterator[Deviation]:
     """Yield a finding for every established session whose number of prefixes differs from the design.
 
-    If a leaf lacks a prefix, all devices beyond the leaf report this too. Findings are therefore sorted, likely
-    sources first:
+    If a leaf lacks a prefix, all devices beyond the leaf report this too. Findings are therefore sorted, likely sources first:
 
-    - devices that receive all prefixes but send too few, and devices that hold fewer prefixes than their neighbor
-      reports as sent
+    - devices that receive all prefixes but send too few, and devices that hold fewer prefixes than their neighbor reports as sent
     - devices that receive too few from a neighbor that itself receives too few
     - the other devices
+
+    ``living`` has the expected and the reported states.
     """
     sent = {
         (expected.device, each.session.link)
@@ -157,7 +160,7 @@ def _established(wanted: list[Session], bgp_sessions: dict[str, BgpSession]) -> 
 
 
 def _counts(bgp_session: BgpSession, expected: Session) -> Iterator[tuple[str, bool]]:
-    """Yield (sentence, direction) for each number of prefixes of a session that differs from the design.
+    """Yield (sentence, direction) for each number of prefixes of the reported ``bgp_session`` that differs from the session ``expected``.
 
     The direction is True for received prefixes and False for sent prefixes.
     """
@@ -177,7 +180,8 @@ def _counts(bgp_session: BgpSession, expected: Session) -> Iterator[tuple[str, b
 def _sources(living: NetworkStates, sender: str, peering: Peering) -> frozenset[Part]:
     """Return the parts of the network on which the prefixes that ``sender`` sends over the session ``peering`` depend.
 
-    They are the device and its gateways, this session, and all its other sessions with their links, neighbors, and neighbors' gateways.
+    They are the sender and its gateways, this session, and the sender's other sessions with their links, neighbors, and neighbors'
+    gateways. ``living`` has the expected and the reported states.
     """
     others = living.expected.get(sender)
     parts: set[Part] = {("device", sender), ("gateways", sender), carried(peering)}
@@ -244,12 +248,12 @@ _CONFIGURED: dict[str, tuple[Kind, ...]] = {
 }
 """For each rule, the kinds of configuration that can explain its findings.
 
-The configuration may be that of any device. Static routes are an exception: they explain findings only on their device.
+The configuration may belong to any device. Static routes are an exception: they explain findings only on their device.
 """
 
 
 def deviations(living: NetworkStates) -> list[Deviation]:
-    """Return everything in the devices' answers that differs from the design."""
+    """Return everything in the devices' answers that differs from the design. ``living`` has the expected and the reported states."""
     seen = [deviation for look in LOOKS for deviation in look(living)]
     return [
         deviation if deviation.rule is identity.CONFIGURATION else _configured(living, deviation) for deviation in seen
@@ -259,8 +263,9 @@ def deviations(living: NetworkStates) -> list[Deviation]:
 def _configured(living: NetworkStates, deviation: Deviation) -> Deviation:
     """Return a deviation with the configurations on which it depends added to its field ``needs``.
 
-    These are the configuration of its port, and the configuration of policies, routes or tenants. A deviation of a
-    route depends on the policies only if the running configurations and the design give the prefix different routes.
+    These are the configuration of its port, and the configuration of policies, routes or tenants. A deviation of a route depends on the
+    policies only if the running configurations and the design give the prefix different routes. ``living`` has the expected and the
+    reported states.
     """
     kinds: tuple[Kind, ...] = _CONFIGURED.get(deviation.rule.id, ())
     tenants_own = living.tenant_prefixes.intersection(deviation.prefixes)
@@ -285,7 +290,8 @@ def diagnose(
 ) -> list[Finding]:
     """Return the findings about everything that differs from the design.
 
-    ``line`` takes fields of the fabric file and returns the first field that the file has, with its line.
+    ``line`` takes fields of the fabric file and returns the first field that the file has, with its line. ``living`` has the expected and
+    the reported states.
     """
     return explained(deviations(living), lambda deviation: line(asked_by(living, deviation)))
 
@@ -324,10 +330,10 @@ def explained(
 
 
 def _once(seen: Iterable[Deviation]) -> list[Deviation]:
-    """Join the two deviations that both ends of a link report for the same rule. Other deviations are unchanged.
+    """Join the two deviations in ``seen`` that both ends of a link report for the same rule. Other deviations are unchanged.
 
-    A joined deviation is about the end that was reported first, and its text names both ends. Its fields ``needs`` and
-    ``breaks`` combine those of both deviations.
+    A joined deviation is about the end that was reported first, and its text names both ends. Its fields ``needs`` and ``breaks`` combine
+    those of both deviations.
     """
     merged: dict[object, Deviation] = {}
     for deviation in seen:

@@ -199,7 +199,7 @@ ADVERTISEMENTS = Rule(
 
 
 def forwarding(living: NetworkStates) -> Iterator[Deviation]:
-    """Yield findings about routes and gateways."""
+    """Yield findings about routes and gateways. ``living`` has the expected and the reported states."""
     for expected, state in living.pairs():
         differences = [
             difference
@@ -219,7 +219,7 @@ def forwarding(living: NetworkStates) -> Iterator[Deviation]:
 
 
 def _cut(expected: Expected, drops: Deviation) -> frozenset[Part]:
-    """Return the overlay sessions that a device interrupts by dropping packets.
+    """Return the overlay sessions that the device ``expected`` interrupts by dropping packets.
 
     ``drops`` is the finding about these packets. The sessions lead to loopbacks inside the prefixes of this finding.
     """
@@ -233,7 +233,7 @@ def _cut(expected: Expected, drops: Deviation) -> frozenset[Part]:
 def shows(wanted: Route, reported: Said | None) -> bool:
     """Return True if a reported route shows what it does with packets: it names ports, drops packets, or does not exist.
 
-    A route without ports in the design needs no ports in the report. ``reported`` is None if no query asked for the route.
+    If the designed route ``wanted`` has no ports, the reported route needs none. ``reported`` is None if no query asked for the route.
     """
     if reported is None:
         return False
@@ -262,7 +262,10 @@ _MOST_NAMED = 4
 
 
 def _together(living: NetworkStates, device: str, differences: Sequence[_Difference]) -> Iterator[Deviation]:
-    """Yield a finding for each difference of a device. Many equal differences with the same possible cause share one finding."""
+    """Yield a finding for each difference of a device. More than ``_MOST_NAMED`` equal ones share a finding.
+
+    ``living`` has the expected and the reported states.
+    """
     alike: dict[tuple[Rule, str, str, bool], list[_Difference]] = {}
     for each in differences:
         rerouted = living.rerouted(device, str(each.route.prefix))
@@ -323,7 +326,7 @@ def _route(living: NetworkStates, device: Expected, wanted: Route, reported: Sai
 
 
 def _weights(reported: Said) -> list[int]:
-    """Return the distinct weights of a route's active next hops. Weights that the device does not report are left out."""
+    """Return the distinct weights of the active next hops of the route ``reported``. Weights that the device does not report are left out."""
     active = (next_hop.weight for next_hop in reported.next_hops if next_hop.active is not False)
     return sorted({weight for weight in active if weight is not None})
 
@@ -338,7 +341,10 @@ def _counts(device: Expected, state: DeviceState) -> Iterator[Deviation]:
 
 
 def _filters(living: NetworkStates, device: Expected, state: DeviceState) -> Iterator[Deviation]:
-    """Yield a finding for each packet filter that a device has, but its designed configuration does not."""
+    """Yield a finding for each packet filter that a device has, but its designed configuration does not.
+
+    ``living`` has the expected and the reported states.
+    """
     if not state.filters:
         return
     files = system(state.system).files(device_config(living.network, device.device, state.system))
@@ -361,7 +367,8 @@ _IPV4_OVER_IPV6 = "169.254.0.1"
 def _neighbors(living: NetworkStates, device: Expected, state: DeviceState) -> Iterator[Deviation]:
     """Yield a finding for each wrong entry of a device's neighbor tables.
 
-    An entry is wrong if it is permanent, or if it shows a NIC's address with a MAC address that is not the NIC's.
+    An entry is wrong if it is permanent, or if it shows a NIC's address with a MAC address that is not the NIC's. ``living`` has the
+    expected and the reported states.
     """
     places = {port.name: port.because for port in device.ports} | {each.name: each.because for each in device.gateways}
     for entry in (*(state.ipv6_neighbors or ()), *(state.ipv4_neighbors or ())):
@@ -401,7 +408,10 @@ def _protocols(device: Expected) -> frozenset[str]:
 
 
 def _strays(living: NetworkStates, device: Expected, state: DeviceState) -> Iterator[Deviation]:
-    """Yield a finding for unexpected routes within the design's prefixes that drop packets or override the designed routes."""
+    """Yield a finding for unexpected routes within the design's prefixes that drop packets or override the designed routes.
+
+    ``living`` has the expected and the reported states.
+    """
     wanted = {route.prefix for route in device.routes}
     for reported in state.routes or ():
         overrides = reported.protocol is not None and _kind(reported.protocol) in OVERRIDING
@@ -472,10 +482,10 @@ def _kernel(device: Expected, state: DeviceState) -> Iterator[Deviation]:
 
 
 def _way(living: NetworkStates, device: Expected, wanted: Route) -> frozenset[Part]:
-    """Return the parts of the network that a route depends on.
+    """Return the parts of the network on which the designed route ``wanted`` of a device depends.
 
     These are the leaf that has the prefix and its gateways, and the neighbors, links and sessions through which the route reaches this
-    device.
+    device. ``living`` has the expected and the reported states.
     """
     needs: set[Part] = {("device", wanted.leaf), ("gateways", wanted.leaf)}
     near = {session.session.interface: session for session in device.sessions}
@@ -490,7 +500,7 @@ def _way(living: NetworkStates, device: Expected, wanted: Route) -> frozenset[Pa
 
 
 def _gateway(wanted: Gateway, state: DeviceState, *, used: bool) -> Iterator[Deviation]:
-    """Yield findings about a gateway's addresses, state and advertisements.
+    """Yield findings about the addresses, state and advertisements of the designed gateway ``wanted``.
 
     ``used`` is True if servers are behind gateways of this device. If not, a gateway that is down is not a fault.
     """
@@ -521,9 +531,9 @@ def _gateway(wanted: Gateway, state: DeviceState, *, used: bool) -> Iterator[Dev
 
 
 def _advertised(wanted: RouterAdvertisements, reported: RouterAdvertising) -> list[tuple[str, str]]:
-    """Return the differences between reported and designed router advertisements, as (field of the fabric file, sentence).
+    """Return (field of the fabric file, sentence) for each difference of the router advertisements ``reported`` from the designed ones, ``wanted``.
 
-    A value that differs from the advertisements of a neighbor is a difference, too, if the device reports it.
+    If the device reports that a neighbor's advertisement has a different value, that is a difference, too.
     """
     fields = (
         ("max_interval", "an interval of {} s", reported.interval_s),

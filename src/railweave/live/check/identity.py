@@ -152,7 +152,10 @@ MOVED = Rule(
 
 
 def identity(living: NetworkStates) -> Iterator[Deviation]:
-    """Yield findings about devices that did not answer, and about the identity, clock and alarms that each device reports."""
+    """Yield findings about devices that did not answer, and about the identity, clock and alarms that each device reports.
+
+    ``living`` has the expected and the reported states.
+    """
     yield from _silent(living)
     for server, host in living.servers():
         if host.host_name and short(host.host_name) != short(server.device):
@@ -190,7 +193,10 @@ def identity(living: NetworkStates) -> Iterator[Deviation]:
 
 
 def _silent(living: NetworkStates) -> Iterator[Deviation]:
-    """Yield a finding for every device that should have answered but did not, and for every device that was not queried."""
+    """Yield a finding for every device that should have answered but did not, and for every device that was not queried.
+
+    ``living`` has the expected and the reported states.
+    """
     because = {device: expected.identity.because for device, expected in living.expected.items()}
     because |= {device: server.because for device, server in living.servers_expected.items()}
     for device, keys in because.items():
@@ -209,8 +215,8 @@ def _asked(
 ) -> Iterator[Deviation]:
     """Yield a finding for each query that a device did not answer, and for each part of an answer that could not be read.
 
-    ``notes`` are the parts that could not be read. ``severity`` replaces their usual severity; it is "error" if no answer
-    could be read.
+    ``notes`` are the parts that could not be read. ``severity`` replaces their usual severity; it is "error" if no answer could be read.
+    ``living`` has the expected and the reported states.
     """
     for question, why in living.unanswered.get(device, {}).items():
         needs: frozenset[Part] = frozenset([("daemon", f"{device} {daemon}")] if (daemon := not_running(why)) else ())
@@ -250,8 +256,9 @@ _TENANT = re.compile(r"\bvrfs?\b|\bvni\b|evpn|route-target|routing-instances|vxl
 def configurations(living: NetworkStates) -> Iterator[Deviation]:
     """Yield findings for each switch whose running configuration differs from the design, or has changed.
 
-    A change since railweave last read the configuration is reported only if no statement differs from the design. If a
-    daemon of a device does not run, the device shows only a part of its configuration and is not compared.
+    A change since railweave last read the configuration is reported only if no statement differs from the design. If a daemon of a device
+    does not run, the device shows only a part of its configuration and is not compared. ``living`` has the expected and the reported
+    states.
     """
     for expected, _ in living.pairs():
         device = expected.device
@@ -290,8 +297,8 @@ def captured_configurations(capture: Capture, configs: Mapping[str, DeviceConfig
 def configuration_parts(parts: Collection[str], captured: Iterable[str]) -> dict[str, bool]:
     """Return, for each part of a running configuration, True if the captured files contain it.
 
-    ``parts`` are the names of the queries, one for each part. Files that were saved by hand have other names. Then the
-    first parts count as contained, as many as there are files.
+    ``parts`` are the names of the queries, one for each part. Files that were saved by hand have other names. Then the first parts count as
+    contained, one for each file.
     """
     names = [Path(path).stem for path in captured]
     shown = {name for name in names if name in parts} or {*list(parts)[: len(names)]}
@@ -329,7 +336,9 @@ def rerouted_by(
 ) -> Callable[[str, str], bool] | None:
     """Return a function that returns True if the running configurations give a prefix other routes on a device than the design.
 
-    Return None if that cannot be computed, because a configuration could not be read or contains an unknown statement.
+    The returned function takes device and prefix.
+
+    ``rerouted_by`` returns None if that cannot be computed, because a configuration could not be read or contains an unknown statement.
     ``designed`` are the routes of the design; ``absent`` are the devices that ``status:`` marks absent.
     """
     different = {name: check for name, check in running.items() if check.findings}
@@ -441,7 +450,10 @@ def required(cause: Cause) -> tuple[str, ...]:
 
 
 def _statements(expected: Expected, check: DeviceCheck) -> Iterator[Deviation]:
-    """Yield a finding for each group of differing statements. A group has the same rule and affects the same parts of the network."""
+    """Yield a finding for each group of statements that differ from the design, as ``check`` found them.
+
+    The statements of a group have the same rule and affect the same parts of the network. ``expected`` is the designed state of the switch.
+    """
     groups: dict[tuple[str, str, frozenset[Part]], list[Finding]] = {}
     asked: dict[str, tuple[str, ...]] = {}
     for cause, finding in check.causes:
@@ -471,7 +483,10 @@ def _statements(expected: Expected, check: DeviceCheck) -> Iterator[Deviation]:
 
 
 def _reach(expected: Expected, cause: Cause) -> tuple[str, frozenset[Part]]:
-    """Return (port, parts of the network) that a changed statement affects. The port is empty if it configures no port."""
+    """Return (port, parts of the network) that a statement affects whose change is ``cause``.
+
+    The port is empty if the statement configures no port. ``expected`` is the designed state of the switch.
+    """
     device = expected.device
     statement = f"{cause.designed} / {cause.found}"
     words = {*re.split(r"[\s/]+", statement), *re.split(r"\s+", statement)}

@@ -43,10 +43,10 @@ _RDMA = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.:-]{0,63}")
 
 
 def by_leaf(server: Server, nic: Nic, state: DeviceState, notes: list[str]) -> Iterable[Said]:
-    """Yield the inventory values of a NIC that its leaf reports.
+    """Yield the inventory values of a NIC that its leaf reports, as (column, value, source).
 
-    The leaf learns these values from LLDP of the server or of the NIC itself, and from its neighbor cache. If a wrong
-    device or NIC is connected, yield nothing and add a sentence to ``notes``.
+    ``state`` is the leaf's state. The leaf learns these values from LLDP of the server or of the NIC itself, and from its neighbor cache.
+    If a wrong device or NIC is connected, yield nothing and add a sentence to ``notes``.
     """
     neighbors = of_port(state.neighbors or {}, nic.leaf_port) or ()
     matching = [
@@ -74,8 +74,8 @@ def by_leaf(server: Server, nic: Nic, state: DeviceState, notes: list[str]) -> I
 def by_server(server: Server, nic: Nic, state: HostState, ends: Ends, notes: list[str]) -> Iterable[Said]:
     """Yield the inventory values of a NIC that its server reports: the interface's name and MAC address, and the RDMA device.
 
-    The interface is the one that receives LLDP from the NIC's leaf port. If there is none, it is the interface with the
-    designed name. If LLDP contradicts the design, yield nothing and add a sentence to ``notes``.
+    The interface is the one that receives LLDP from the NIC's leaf port. If there is none, it is the interface with the designed name.
+    ``ends`` has the ends of all cables. If LLDP contradicts the design, yield nothing and add a sentence to ``notes``.
     """
     interfaces = state.interfaces or {}
     heard = [name for name in interfaces if _hears(state, name, nic, ends)]
@@ -128,8 +128,8 @@ def _netdev(neighbor: LldpNeighbor) -> str:
 def _by_neighbors(nic: Nic, state: DeviceState) -> Iterable[tuple[str, str, str]]:
     """Yield a NIC's MAC address from the leaf's neighbor cache, as (column, value, source of the value).
 
-    The cache entry is that of the NIC's static address. If there is none, and all entries of the leaf port have the same MAC
-    address, that address is used.
+    The entry for the NIC's static address is used. If there is no such entry, and all entries of the leaf port have the same MAC address,
+    that MAC address is used.
     """
     static = {address.address for address in nic.addresses if address.origin != "slaac"}
     entries = [ipv6_neighbor for ipv6_neighbor in state.ipv6_neighbors or () if ipv6_neighbor.mac is not None]
@@ -196,7 +196,7 @@ def lengths(network: Network, states: Mapping[str, DeviceState], notes: list[str
 
 
 def _optic(end: End, states: Mapping[str, DeviceState]) -> Optic | None:
-    """Return the module in a port, or None. Devices name a module by its port, or by the cage that several ports share."""
+    """Return the module in the port ``end``, or None. Devices name a module by its port, or by the cage that several ports share."""
     state = states.get(end.device)
     if state is None or not state.optics:
         return None
@@ -410,7 +410,7 @@ def _filled_inventory(file: Path, cells: dict[Key, dict[str, str]], notes: list[
 
 
 def _known(item: Item, column: str) -> str:
-    """Return a cell of an inventory row, written as in the file."""
+    """Return the cell of the inventory row ``item`` in a column, written as in the file."""
     return f"{item.length_m or 0:g}" if column == "length" else getattr(item, column)
 
 

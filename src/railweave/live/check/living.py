@@ -260,14 +260,13 @@ class Deviation:
 
     - ``breaks``: the parts of the network that cannot work because of this fault.
     - ``needs``: the parts that the faulty part depends on. A fault that breaks one of them explains this fault.
-    - ``link``: the link, if both of its ends may report this deviation; the two reports become one finding. Empty
-      otherwise.
+    - ``link``: the link, if both of its ends may report this deviation; the two reports become one finding. Empty otherwise.
     - ``because``: the section of the fabric file that determines the design, as keys.
     - ``field``: the name of the field in this section, if the rule is about several fields.
-    - ``asked``: the fields of the fabric file that may require the value, if they differ from those of the rule.
+    - ``asked``: the fields of the fabric file that may require the value, if they differ from the fields of the rule.
     - ``peer``: the switch at the other end of a session, or the NIC (``SERVER:NIC``) of an address or neighbor.
     - ``objects``: the number of expected objects that are wrong, for example missing prefixes.
-    - ``depth``: the rank among possible causes (0 is the deepest cause), if it differs from that of the rule.
+    - ``depth``: the rank among possible causes (0 is the deepest cause), if it differs from the rank of the rule.
     - ``prefixes``: the affected prefixes, if the deviation is about routes.
     """
 
@@ -335,7 +334,10 @@ _TIERS = {"leaf": "stripes", "spine": "spines", "super-spine": "super_spines", "
 
 
 def asked_by(living: NetworkStates, deviation: Deviation) -> list[Field]:
-    """Return the fields of the fabric file that a deviation (difference from the design) may contradict, the most specific first."""
+    """Return the fields of the fabric file that a deviation (difference from the design) may contradict, the most specific first.
+
+    ``living`` has the expected and the reported states.
+    """
     names, kind = _names(living, deviation)
     words = {*deviation.because, kind}
     fabric = ("fabrics", names.get("fabric", ""))
@@ -364,7 +366,10 @@ def asked_by(living: NetworkStates, deviation: Deviation) -> list[Field]:
 
 
 def _names(living: NetworkStates, deviation: Deviation) -> tuple[dict[str, str], str]:
-    """Return (names, kind) for a deviation: the names that replace words in braces in field paths, and the kind of its port."""
+    """Return (names, kind) for a deviation: the names that replace words in braces in field paths, and the kind of its port.
+
+    ``living`` has the expected and the reported states.
+    """
     network, device = living.network, deviation.device
     names = {"device": device, "peer": deviation.peer, "field": deviation.field}
     roles = living.roles

@@ -203,7 +203,7 @@ QUEUE = Rule(
 
 
 def ports(living: NetworkStates) -> Iterator[Deviation]:
-    """Yield findings about every port of the design and its queues."""
+    """Yield findings about every port of the design and its queues. ``living`` has the expected and the reported states."""
     for expected, state in living.pairs():
         for port in expected.ports:
             deviations = list(_port(port, state))

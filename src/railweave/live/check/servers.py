@@ -72,7 +72,10 @@ DUPLICATE = Rule(
 
 
 def strays(wanted: ExpectedHost, state: HostState) -> list[tuple[Rule, Stray]]:
-    """Return (rule of the check, stray) for each unplanned rule, route or neighbor that diverts traffic of a server."""
+    """Return (rule of the check, stray) for each unplanned rule, route or neighbor that diverts a server's traffic.
+
+    ``wanted`` is the designed, ``state`` the reported state of the server.
+    """
     entries: list[tuple[Rule, Stray]] = []
     if state.rules is not None:
         planned = [
@@ -134,7 +137,10 @@ def strays(wanted: ExpectedHost, state: HostState) -> list[tuple[Rule, Stray]]:
 
 
 def seen(wanted: ExpectedHost, entries: list[tuple[Rule, Stray]]) -> Iterator[Deviation]:
-    """Yield a finding for each result of ``strays``, at the NIC whose traffic is diverted."""
+    """Yield a finding for each of ``entries``, the results of ``strays``, at the NIC whose traffic is diverted.
+
+    ``wanted`` is the designed state of the server.
+    """
     names = {nic.netdev: nic.name for nic in wanted.nics}
     devices = {planned.table: planned.dev for planned in (*wanted.rules, *wanted.routes)}
     for kind, stray in entries:
@@ -144,7 +150,10 @@ def seen(wanted: ExpectedHost, entries: list[tuple[Rule, Stray]]) -> Iterator[De
 
 
 def duplicates(living: NetworkStates) -> Iterator[Deviation]:
-    """Yield a finding for each address of a NIC that by design belongs to a different server, or that two servers have at the same time."""
+    """Yield a finding for each address of a NIC that by design belongs to a different server, or that two servers have at the same time.
+
+    ``living`` has the expected and the reported states.
+    """
     owners: dict[str, tuple[str, str]] = {
         _address(address.address): (server.name, nic.name)
         for server in living.network.servers
@@ -318,7 +327,7 @@ _V2 = "roce v2"
 
 
 def servers(living: NetworkStates) -> Iterator[Deviation]:
-    """Yield findings about every server that answered."""
+    """Yield findings about every server that answered. ``living`` has the expected and the reported states."""
     for wanted, state in living.servers():
         for nic in wanted.nics:
             yield from _nic(nic, state)
@@ -337,7 +346,10 @@ def servers(living: NetworkStates) -> Iterator[Deviation]:
 
 
 def losses(living: NetworkStates) -> Iterator[Deviation]:
-    """Yield a finding for each NIC whose counters of lost packets rose since the earlier capture."""
+    """Yield a finding for each NIC whose counters of lost packets rose since the earlier capture.
+
+    ``living`` has the expected and the reported states.
+    """
     for wanted, now in living.servers():
         then = living.hosts_before.get(wanted.device)
         for nic in wanted.nics if then is not None else ():
@@ -438,7 +450,10 @@ def _is(path: PathAddress, reported: str) -> bool:
 
 
 def _network(text: str, family: int | None) -> str:
-    """Return a prefix with host bits cleared, as the kernel compares it. A text that is not a prefix is returned unchanged."""
+    """Return a prefix with host bits cleared, as the kernel compares it. A text that is not a prefix is returned unchanged.
+
+    ``default`` and an empty text become the prefix of all addresses of ``family`` (4 or 6), or an empty text if it is None.
+    """
     if text in {"", "default", "all"}:
         return {4: "0.0.0.0/0", 6: "::/0"}.get(family or 0, "")
     try:
@@ -450,8 +465,8 @@ def _network(text: str, family: int | None) -> str:
 def _rules(wanted: ExpectedHost, state: HostState, taken: Collection[tuple[object, ...]]) -> Iterator[Deviation]:
     """Yield a finding for each planned rule that is missing.
 
-    ``taken`` has the ``place`` of each stray rule: family, source and destination. A missing rule with the same values is left out,
-    because the stray rule is reported.
+    ``wanted`` is the designed state of the server. ``taken`` has the ``place`` of each stray rule: family, source and destination. A
+    missing rule with the same values is left out, because the stray rule is reported.
     """
     if state.rules is None:
         return
@@ -487,8 +502,8 @@ def _rules(wanted: ExpectedHost, state: HostState, taken: Collection[tuple[objec
 def _routes(wanted: ExpectedHost, state: HostState, taken: Collection[tuple[object, ...]]) -> Iterator[Deviation]:
     """Yield a finding for each planned route that is missing.
 
-    ``taken`` has the ``place`` of each stray route: family, table and destination. A missing route with the same values is left out,
-    because the stray route is reported.
+    ``wanted`` is the designed state of the server. ``taken`` has the ``place`` of each stray route: family, table and destination. A
+    missing route with the same values is left out, because the stray route is reported.
     """
     if state.routes is None:
         return

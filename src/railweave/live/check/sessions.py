@@ -89,7 +89,10 @@ _OF_ISIS = "isisd"
 
 
 def _daemons(living: NetworkStates) -> Iterator[Deviation]:
-    """Yield a finding for each routing daemon that does not run, according to a device's answers."""
+    """Yield a finding for each routing daemon that does not run, according to a device's answers.
+
+    ``living`` has the expected and the reported states.
+    """
     for expected, _ in living.pairs():
         asked = living.unanswered.get(expected.device, {})
         gone = {name: why for why in asked.values() if (name := not_running(why))}
@@ -116,7 +119,10 @@ def _daemons(living: NetworkStates) -> Iterator[Deviation]:
 
 
 def sessions(living: NetworkStates) -> Iterator[Deviation]:
-    """Yield findings about every BGP session of the design, on links and in the overlay."""
+    """Yield findings about every BGP session of the design, on links and in the overlay.
+
+    ``living`` has the expected and the reported states.
+    """
     yield from _daemons(living)
     for expected, state in living.pairs():
         bgp_sessions, watched = by_end(state.bgp or ()), by_end(state.bfd or ())
@@ -146,12 +152,12 @@ def by_end(reported: Sequence[Said]) -> dict[str, Said]:
 
 
 def far_end(peering: Peering) -> str:
-    """Return the key of a session in the result of ``by_end``: the neighbor's address, or else the port."""
+    """Return the key of the session ``peering`` in the result of ``by_end``: the neighbor's address, or else the port."""
     return str(peering.peer_address or peering.interface)
 
 
 def carried(peering: Peering) -> Part:
-    """Return a BGP session as a ``Part`` of the network: the session of a link, or an overlay session between two loopbacks.
+    """Return the BGP session ``peering`` as a ``Part`` of the network: the session of a link, or an overlay session between two loopbacks.
 
     The result is the same for both ends of the session.
     """
@@ -159,12 +165,15 @@ def carried(peering: Peering) -> Part:
 
 
 def by_daemons(peer: str, device: str, kind: str) -> frozenset[Part]:
-    """Return the daemons of a kind, such as ``bgp``, on both devices, each as a ``Part`` of the network."""
+    """Return the daemons of a kind, such as ``bgp``, on ``device`` and ``peer``, each as a ``Part`` of the network."""
     return frozenset(("daemon", f"{end} {kind}") for end in (device, peer))
 
 
 def rests_on(peering: Peering, device: str) -> frozenset[Part]:
-    """Return the parts of the network that a BGP session depends on: its link, and the devices and BGP daemons at both ends."""
+    """Return the parts of the network on which a device's BGP session ``peering`` depends.
+
+    They are its link, and the devices and BGP daemons at both ends.
+    """
     return link_and_ends(peering.link, device, peering.peer) | by_daemons(peering.peer, device, "bgp")
 
 
@@ -200,10 +209,11 @@ def bfd_as_designed(
     bfd_session: BfdSession | None,
     needs: frozenset[Part],
 ) -> Iterator[Deviation]:
-    """Yield the faults of the BFD session that protects a routing session or an adjacency.
+    """Yield the faults of the BFD session that protects the routing session or adjacency ``peering``.
 
-    ``because`` is the section of the fabric file that requires BFD, as keys. ``bfd_session`` is the reported session; None if the device
-    reports none. ``needs`` are the parts of the network on which the routing session or the adjacency depends.
+    ``wanted`` has the designed timers of BFD. ``because`` is the section of the fabric file that requires BFD, as keys. ``bfd_session`` is
+    the reported session; None if the device reports none. ``needs`` are the parts of the network on which the routing session or the
+    adjacency depends.
     """
     needs |= by_daemons(peering.peer, device, "bfd")
     subject = f"BFD with {peering.peer}"
@@ -301,16 +311,15 @@ class SeenPaths:
         return by_peer
 
     def up(self, end: str) -> bool:
-        """Return True if the session with this key (``far_end``) is reported as established."""
+        """Return True if the session with the key ``end`` (``far_end``) is reported as established."""
         session = self._reported.get(end)
         return session is not None and session.established is True
 
     def shows(self, wanted: ColorPath) -> bool | None:
-        """Return True if the switch shows the marks of a path (communities and AIGP), right or wrong.
+        """Return True if the switch shows the marks (communities and AIGP) of the designed path ``wanted``, right or wrong.
 
         Return False if it does not show them: for example, no path has a color community, although the design has one. Return None if the
-        path
-        is missing, or if the switch did not answer the query about the prefix. The subject "routes" counts such a missing answer.
+        path is missing, or if the switch did not answer the query about the prefix. The subject "routes" counts such a missing answer.
         """
         if wanted.prefix not in self._routes:
             return None
@@ -325,7 +334,10 @@ class SeenPaths:
 
 
 def colors(living: NetworkStates) -> Iterator[Deviation]:
-    """Yield findings about the BGP paths of the example prefixes: color communities, AIGP, local preference, and sending neighbors."""
+    """Yield findings about the BGP paths of the example prefixes: color communities, AIGP, local preference, and sending neighbors.
+
+    ``living`` has the expected and the reported states.
+    """
     for expected, state in living.pairs():
         seen = SeenPaths(expected, state)
         by_prefix: dict[str, list[ColorPath]] = {}
@@ -353,9 +365,10 @@ def colors(living: NetworkStates) -> Iterator[Deviation]:
 
 
 def _beyond(living: NetworkStates, wanted: ColorPath) -> frozenset[Part]:
-    """Return the parts of the network behind the neighbor from which a path is learned.
+    """Return the parts of the network behind the neighbor from which the designed path ``wanted`` is learned.
 
-    These are the leaf that has the prefix, its gateways, and the neighbor's links and sessions towards this leaf.
+    These are the leaf that has the prefix, its gateways, and the neighbor's links and sessions towards this leaf. ``living`` has the
+    expected and the reported states.
     """
     needs: set[Part] = {("device", wanted.leaf), ("gateways", wanted.leaf)}
     peer = living.expected.get(wanted.session.peer)
@@ -404,8 +417,8 @@ def _words(marks: Iterable[str]) -> str:
 def color_table(living: NetworkStates) -> Table:
     """Return the marks of the example prefixes on each spine, with a row for each prefix and a column for each spine.
 
-    This is the table "Community and AIGP per spine, per prefix" of deterministic path forwarding. A cell shows the
-    marks of the path that the spine learns from the leaf with the prefix.
+    This is the table "Community and AIGP per spine, per prefix" of deterministic path forwarding. A cell shows the marks of the path that
+    the spine learns from the leaf with the prefix. ``living`` has the expected and the reported states.
     """
     cells: dict[tuple[str, str], dict[str, Cell]] = {}
     spines: dict[str, None] = {}

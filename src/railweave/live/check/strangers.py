@@ -90,7 +90,10 @@ _MOST_NAMED = 3
 
 
 def strangers(living: NetworkStates) -> Iterator[Deviation]:
-    """Yield findings about addresses, prefixes and routers that the design does not have."""
+    """Yield findings about addresses, prefixes and routers that the design does not have.
+
+    ``living`` has the expected and the reported states.
+    """
     owners = _owners(living)
     for expected, state in living.pairs():
         yield from _addresses(expected, state, owners)
@@ -100,7 +103,10 @@ def strangers(living: NetworkStates) -> Iterator[Deviation]:
 
 
 def _owners(living: NetworkStates) -> dict[str, dict[str, str]]:
-    """Return the designed owners of each address: for each address, the interface by device."""
+    """Return the designed owners of each address: for each address, the interface by device.
+
+    ``living`` has the expected and the reported states.
+    """
     owners: dict[str, dict[str, str]] = {}
     for device, expected in living.expected.items():
         for gateway in expected.gateways:
@@ -141,7 +147,7 @@ def _global(addresses: Iterable[str]) -> list[str]:
 def _addresses(expected: Expected, state: DeviceState, owners: dict[str, dict[str, str]]) -> Iterator[Deviation]:
     """Yield findings about addresses that the design does not have, on gateways and on ports between switches.
 
-    ``owners`` has, for each designed address, the interface by device.
+    ``expected`` is the designed state of the device. ``owners`` has, for each designed address, the interface by device.
     """
     device = expected.device
     designed: dict[str, set[str]] = {
@@ -171,7 +177,10 @@ def _addresses(expected: Expected, state: DeviceState, owners: dict[str, dict[st
 
 
 def _lacking(expected: Expected, state: DeviceState) -> Iterator[Deviation]:
-    """Yield a finding for each address of a session, on a link or between loopbacks, that no interface of the device has."""
+    """Yield a finding for each address of a designed session, on a link or between loopbacks, that no interface of the device has.
+
+    ``expected`` is the designed, ``state`` the reported state of the device.
+    """
     interfaces = state.interfaces or {}
     known = [interface.addresses for interface in interfaces.values() if interface.addresses is not None]
     everywhere = {address for addresses in known for address in map(_plain, addresses)}
@@ -208,7 +217,8 @@ def _lacking(expected: Expected, state: DeviceState) -> Iterator[Deviation]:
 def _on_nics(living: NetworkStates) -> Iterator[Deviation]:
     """Yield findings about addresses of NICs outside the designed prefixes.
 
-    Addresses that come from the advertisements of an unexpected router share one finding; any other address has its own.
+    Addresses that come from the advertisements of an unexpected router share one finding; any other address has its own. ``living`` has the
+    expected and the reported states.
     """
     taken: dict[tuple[str, str], list[tuple[ExpectedHost, str, str]]] = {}
     macs = _macs(living)
@@ -248,7 +258,10 @@ def _on_nics(living: NetworkStates) -> Iterator[Deviation]:
 
 
 def _macs(living: NetworkStates) -> dict[str, tuple[str, Nic]]:
-    """Return (server, NIC) by MAC address, from the answers of servers or else from the inventory."""
+    """Return (server, NIC) by MAC address, from the answers of servers or else from the inventory.
+
+    ``living`` has the expected and the reported states.
+    """
     macs = {
         nic.mac.lower(): (server.name, nic)
         for server in living.network.servers
@@ -281,7 +294,8 @@ def _routers(state: HostState, interface: str) -> list[str]:
 def _mac_of(living: NetworkStates, leaf: str, router: str) -> str:
     """Return the MAC address that belongs to a router's link-local address.
 
-    The MAC address comes from the leaf's neighbor cache, or else from the modified EUI-64 at the end of the address.
+    The MAC address comes from the leaf's neighbor cache, or else from the modified EUI-64 at the end of the address. ``living`` has the
+    expected and the reported states.
     """
     state = living.states.get(leaf)
     for neighbor in (state.ipv6_neighbors if state is not None else None) or ():
@@ -297,7 +311,7 @@ def _mac_of(living: NetworkStates, leaf: str, router: str) -> str:
 def origins(living: NetworkStates) -> Iterator[Deviation]:
     """Yield a finding for each device that originates prefixes inside the prefixes of other devices.
 
-    The finding is reported once, however many devices learn these prefixes.
+    The finding is reported once, however many devices learn these prefixes. ``living`` has the expected and the reported states.
     """
     originated: dict[tuple[str, str], dict[str, list[str]]] = {}
     homes = {
@@ -330,7 +344,10 @@ def origins(living: NetworkStates) -> Iterator[Deviation]:
 
 
 def _tables(living: NetworkStates) -> dict[str, dict[str, Route]]:
-    """Return the reported routes outside VRFs: for each prefix, the route by device."""
+    """Return the reported routes outside VRFs: for each prefix, the route by device.
+
+    ``living`` has the expected and the reported states.
+    """
     tables: dict[str, dict[str, Route]] = {}
     for expected, state in living.pairs():
         for route in state.routes or ():
@@ -342,7 +359,7 @@ def _tables(living: NetworkStates) -> dict[str, dict[str, Route]]:
 def _home(prefix: str, homes: dict[str, str]) -> str:
     """Return the owner of the smallest designed prefix that contains ``prefix``; empty if no designed prefix contains it.
 
-    ``homes`` has the owners of designed prefixes.
+    ``homes`` has the owner of each designed prefix.
     """
     try:
         net = ipaddress.ip_network(prefix)
@@ -365,6 +382,8 @@ def _sources(
 
     - Other devices send packets for the prefix to this device, and it has no BGP route to the prefix itself.
     - The device's AS number is the last one of a path to the prefix, and is not the owner's AS number.
+
+    ``living`` has the expected and the reported states.
     """
     sources: list[str] = []
     by_as = {
@@ -397,7 +416,10 @@ def _sources(
 
 
 def _has_table(living: NetworkStates, device: str, prefix: str) -> bool:
-    """Return True if a device reported its whole routing table. Only such a table proves that the device lacks a route to a prefix."""
+    """Return True if a device reported its whole routing table. Only such a table proves that the device lacks a route to a prefix.
+
+    ``living`` has the expected and the reported states.
+    """
     state = living.states.get(device)
     return state is not None and f"routes-{'ipv6' if ':' in prefix else 'ipv4'}@{DEFAULT_VRF}" in state.answered
 

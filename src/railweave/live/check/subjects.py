@@ -105,9 +105,9 @@ class SwitchAnswers:
         return {}
 
     def traced(self, tenant: Tenant) -> bool | None:
-        """Return True if the example path of a tenant is known from end to end, and False if not.
+        """Return True if the answers show where the packets of a tenant's example path end, and False if they do not.
 
-        Return None if a route is missing, so that the path cannot be followed.
+        Return None if there is no path to follow: no other leaf has a prefix of the tenant, or this switch lacks the route.
         """
         example = tenants.traced(self.living, tenant)
         if example is None:
@@ -136,8 +136,7 @@ class SwitchAnswers:
         """For each expected route, by prefix: True if the answers show its ports, False if not, None if no query asks for the route.
 
         If a separate query asks for a route, this query must be answered, because only its answer has the route's paths. A complete table
-        that
-        shows the route is then not enough.
+        that shows the route is then not enough.
 
         Queries follow from the design, but the expected routes may follow from the running configurations (``deploy``).
         """
@@ -160,7 +159,7 @@ STATICS = ("static", "kernel", "aggregate")
 
 
 def _routed(expected: Expected) -> list[tuple[str, str]]:
-    """Return (VRF, address family) for each table in which a switch has designed prefixes."""
+    """Return (VRF, address family) for each routing table in which the switch ``expected`` has designed prefixes."""
     of_tenants = {prefix for tenant in expected.tenants for prefix in (*tenant.own_prefixes, *tenant.learned)}
     tables: list[tuple[str, str]] = [
         (tenant.vrf, prefix.family) for tenant in expected.tenants for prefix in (*tenant.own_prefixes, *tenant.learned)
@@ -184,10 +183,10 @@ def _port(port: Port, answers: SwitchAnswers) -> bool:
 def _while_up(
     interface: InterfaceState | None, value: Callable[[InterfaceState], object], *, reported: bool
 ) -> bool | None:
-    """Return True if an interface shows a value, and False if not. Return None if the interface is absent or down.
+    """Return True if an interface shows a value such as its MTU, and False if not. Return None if the interface is absent or down.
 
-    ``value`` is a function that returns the interface's value, or None if it is not shown. ``reported`` is False if the device
-    reported no interfaces; the result is then False.
+    ``value`` is a function that returns the interface's value, or None if it is not shown. ``reported`` is False if the device reported no
+    interfaces; the result is then False.
     """
     if not reported:
         return False
@@ -195,7 +194,7 @@ def _while_up(
 
 
 def _running(value: Callable[[InterfaceState], object]) -> Callable[[Port, SwitchAnswers], bool | None]:
-    """Return a function for ``Subject.seen``: it returns True if a port shows a value, and None if the port is absent or down.
+    """Return a function for ``Subject.seen``: it returns True if a port shows a value such as its MTU, and None if the port is absent or down.
 
     ``value`` is a function that returns the value of an interface, or None if it is not shown.
     """
@@ -249,9 +248,10 @@ def _session(wanted: Session | OverlaySession, answers: SwitchAnswers) -> bool:
 def _established(
     value: Callable[[BgpSession], bool],
 ) -> Callable[[Session | OverlaySession, SwitchAnswers], bool | None]:
-    """Return a function for ``Subject.seen``: it returns True if a BGP session shows a value, and None if the session is not established.
+    """Return a function for ``Subject.seen``: it returns True if a BGP session shows a value such as the neighbor's AS.
 
-    ``value`` is a function that returns True if a session shows the value.
+    The returned function returns None if the session is not established. ``value`` is a function that returns True if a session shows the
+    value.
     """
 
     def seen(wanted: Session | OverlaySession, answers: SwitchAnswers) -> bool | None:
@@ -304,7 +304,10 @@ def _gateway(gateway: Gateway, answers: SwitchAnswers) -> bool:
 
 
 def _addressed(wanted: Session, answers: SwitchAnswers) -> bool | None:
-    """Return True if a port with a session shows its addresses. Return None if the session is not on a port of the device."""
+    """Return True if the switch shows the addresses of the port on which the session ``wanted`` runs.
+
+    Return None if the session is not on a port of the device.
+    """
     if answers.state.interfaces is None:
         return False
     interface = answers.interface(wanted.session.interface) if wanted.session.interface else None
@@ -319,9 +322,10 @@ def _advertising(gateway: Gateway, answers: SwitchAnswers) -> bool:
 
 
 def _of_vrf(value: Callable[[VrfState], object]) -> Callable[[Tenant, SwitchAnswers], bool | None]:
-    """Return a function for ``Subject.seen``: it returns True if a tenant's VRF shows a value, and None if the device lacks the VRF.
+    """Return a function for ``Subject.seen``: it returns True if a tenant's VRF shows a value such as its route targets.
 
-    ``value`` is a function that returns the value of a VRF, or None if it is not shown.
+    The returned function returns None if the device lacks the VRF. ``value`` is a function that returns the value of a VRF, or None if it
+    is not shown.
     """
 
     def seen(tenant: Tenant, answers: SwitchAnswers) -> bool | None:
@@ -343,7 +347,7 @@ def _lossless(expected: Expected) -> list[Queues]:
 
 
 def answered(question: str, answers: SwitchAnswers) -> bool:
-    """Return True if a switch answered a query, and the answer could be read."""
+    """Return True if a switch answered the query ``question``, and the answer could be read."""
     return question in answers.state.answered and question not in answers.unread
 
 
@@ -660,7 +664,7 @@ SWITCH = (
 
 
 def _of_nic(value: Callable[[InterfaceState], object]) -> Callable[[Nic, HostState], bool | None]:
-    """Return a function for ``Subject.seen``: it returns True if a NIC shows a value, and None if the NIC is absent or down.
+    """Return a function for ``Subject.seen``: it returns True if a NIC shows a value such as its MTU, and None if the NIC is absent or down.
 
     ``value`` is a function that returns the value of an interface, or None if it is not shown.
     """

@@ -99,7 +99,10 @@ FOREIGN = Rule(
 
 
 def vrfs(living: NetworkStates) -> Iterator[Deviation]:
-    """Yield findings about tenants' VRFs on leaves: wrong VNIs, route targets or MAC addresses, and prefixes of other tenants."""
+    """Yield findings about tenants' VRFs on leaves: wrong VNIs, route targets or MAC addresses, and prefixes of other tenants.
+
+    ``living`` has the expected and the reported states.
+    """
     owners = {
         str(prefix): tenant.vrf
         for expected in living.expected.values()
@@ -151,7 +154,8 @@ def _tenant(wanted: Tenant, state: DeviceState) -> Iterator[Deviation]:
 def _router_mac(wanted: Tenant, state: DeviceState) -> Iterator[Deviation]:
     """Yield a finding if the bridge of a tenant's VNI does not have the router MAC address that EVPN announces.
 
-    Other leaves send the tenant's packets to the announced address (RFC 9135, section 8.1).
+    ``wanted`` is the tenant as designed on this leaf. Other leaves send the tenant's packets to the announced address (RFC 9135, section
+    8.1).
     """
     vni = (state.vnis or {}).get(wanted.vni)
     if vni is None or vni.up is False:  # a VNI that is down is a finding of its own
@@ -182,10 +186,9 @@ def _targets(verb: str, has: Sequence[str] | None, should: Sequence[str]) -> lis
 
 
 def _foreign(wanted: Tenant, state: DeviceState, owners: Mapping[str, str]) -> Iterator[Deviation]:
-    """Yield a finding for prefixes of other tenants in a tenant's VRF. ``owners`` has the VRF of each tenant prefix.
+    """Yield a finding for prefixes of other tenants in the VRF of the tenant ``wanted``. ``owners`` has the VRF of each tenant prefix.
 
-    The checked prefixes are those of the VRF's collected routes. EVPN type 5 routes are added if the device lists them
-    by VRF.
+    The prefixes of the VRF's collected routes are checked. EVPN type 5 routes are added if the device lists them by VRF.
     """
     overlay = (state.evpn.type5_prefixes if state.evpn else None) or {}
     held = [route.prefix for route in state.routes or () if route.vrf == wanted.vrf and route.next_hops]
@@ -199,8 +202,8 @@ def _foreign(wanted: Tenant, state: DeviceState, owners: Mapping[str, str]) -> I
 def overlay_prefixes(living: NetworkStates) -> Iterator[Deviation]:
     """Yield findings for prefixes of a leaf that other leaves of the same tenant lack.
 
-    If no other leaf has the prefixes, the finding is at the leaf that should announce them, otherwise at each leaf that
-    lacks them.
+    If no other leaf has the prefixes, the finding is at the leaf that should announce them, otherwise at each leaf that lacks them.
+    ``living`` has the expected and the reported states.
     """
     owners = living.vrf_owners
     vrfs = {
@@ -258,7 +261,8 @@ def _withheld(
 ) -> bool:
     """Return True if the leaf ``owner`` does not announce ``prefixes`` of a VRF, although it announces other prefixes of this VRF.
 
-    The leaf's own overlay table shows this. ``vrfs`` has the VRF of each route distinguisher.
+    The leaf's own overlay table shows this. ``vrfs`` has the VRF of each route distinguisher. ``living`` has the expected and the reported
+    states.
     """
     state = living.states.get(owner)
     tenant = next((each for each in living.expected[owner].tenants if each.vrf == vrf), None)
@@ -287,8 +291,8 @@ def vrf_routes(tenant: Tenant, state: DeviceState) -> dict[Prefix, Route | None]
 def tunnels(living: NetworkStates) -> Iterator[Deviation]:
     """Yield a finding for each tenant route that leads to a wrong leaf, and for each pair of leaves without a working path.
 
-    For each tenant and leaf, the path to one prefix of another leaf is followed in three steps: from the VRF to the
-    tunnel endpoint, from switch to switch to the far leaf, and into the VRF there.
+    For each tenant and leaf, the path to one prefix of another leaf is followed in three steps: from the VRF to the tunnel endpoint, from
+    switch to switch to the far leaf, and into the VRF there. ``living`` has the expected and the reported states.
     """
     owners: dict[tuple[str, Prefix], set[str]] = {}
     for expected in living.expected.values():
@@ -324,12 +328,13 @@ def tunnels(living: NetworkStates) -> Iterator[Deviation]:
 def traced(living: NetworkStates, tenant: Tenant) -> tuple[Prefix, str, str, bool] | None:
     """Follow packets of a tenant from its leaf to one prefix of another leaf, and return where they end.
 
-    Return None if no other leaf has a prefix of the tenant. Otherwise return (prefix, device, reason, True if the
-    outcome is known):
+    Return None if no other leaf has a prefix of the tenant. Otherwise return (prefix, device, reason, True if the outcome is known):
 
     - If the packets stop, ``device`` is the device where they stop, and the reason is not empty.
     - If the packets arrive, the device and the reason are empty.
     - If the outcome is unknown, ``device`` is the device whose next step is unknown, and the reason is empty.
+
+    ``living`` has the expected and the reported states.
     """
     owners = ((prefix, living.vrf_owners.get((tenant.vrf, prefix), "")) for prefix in tenant.learned)
     example = next(((prefix, owner) for prefix, owner in owners if owner in living.expected), None)
@@ -369,7 +374,7 @@ def _followed(living: NetworkStates, endpoint: Prefix, device: str, owner: str) 
     - If the next step of a device is unknown, return this device and an empty reason.
     - If all routes lead to the endpoint's owner, both texts are empty.
 
-    Every next hop of every device is followed once.
+    Every next hop of every device is followed once. ``living`` has the expected and the reported states.
     """
     seen, ahead, unknown = set[str](), [device], ""
     while ahead:
@@ -410,7 +415,10 @@ def _because(living: NetworkStates, device: str, vrf: str) -> tuple[str, ...]:
 
 
 def _carry(living: NetworkStates, vrf: str, device: str) -> frozenset[Part]:
-    """Return the parts of the network that carry a VRF's prefixes to or from a leaf."""
+    """Return the parts of the network that carry a VRF's prefixes to or from a leaf.
+
+    ``living`` has the expected and the reported states.
+    """
     expected = living.expected.get(device)
     sessions = [carried(each.session) for each in expected.overlay_sessions] if expected else []
     return frozenset([("device", device), ("gateways", device), ("vrf", f"{device} {vrf}"), *sessions])

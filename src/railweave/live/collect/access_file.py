@@ -182,10 +182,9 @@ class AccessFile:
             raise SpecError(problems)
 
     def check_there(self, targets: Iterable[Target]) -> None:
-        """Raise ``SpecError`` if a key file or password that these devices need is missing, with its line in access.yaml.
+        """Raise ``SpecError`` if a key file or password that the devices ``targets`` need is missing, with its line in access.yaml.
 
-        Without this check, every device would report the error separately. Keys and passwords that no device needs
-        may be missing.
+        Without this check, every device would report the error separately. Keys and passwords that no device needs may be missing.
         """
         ways = [way for target in targets for way in _with_jumps(target.way)]
         keys = {way.key for way in ways if way.key is not None and not way.key.is_file()}
@@ -298,7 +297,7 @@ class AccessFile:
 
 
 def _with_jumps(way: MachineLogin) -> Iterator[MachineLogin]:
-    """Yield a login, then the logins of the jump hosts through which the machine is reached."""
+    """Yield the login ``way``, then the logins of the jump hosts through which the machine is reached."""
     yield way
     if way.jump is not None:
         yield from _with_jumps(way.jump)
@@ -314,7 +313,7 @@ def _missing(password: Password) -> ReachError | None:
 
 
 def _merged(logins: Iterable[Login]) -> dict[str, Any]:
-    """Return the fields of several sections, merged. Later sections override earlier ones. The fields of ``ports`` are merged one by one."""
+    """Return the fields of ``logins`` merged; later logins override earlier ones. The fields of ``ports`` are merged one by one."""
     merged: dict[str, Any] = {}
     for login in logins:
         given = {key: value for key, value in login.model_dump(exclude_none=True).items() if key != "address"}

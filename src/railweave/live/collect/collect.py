@@ -58,7 +58,10 @@ class CaptureFolder:
         return self._target.is_dir() and (is_collected(self._target) or not any(self._target.iterdir()))
 
     def keep(self, device: str, question: Question, answer: str) -> None:
-        """Store an answer. An earlier answer to the same query is replaced. Raises ``OutputError`` if the answer cannot be written."""
+        """Store an answer to the query ``question``. An earlier answer to the same query is replaced.
+
+        Raises ``OutputError`` if the answer cannot be written.
+        """
         text = redacted(answer) if self._redact else answer
         self._write(f"{device}/{question.file}", text)
 
@@ -116,7 +119,7 @@ class CollectResult:
 
 
 def row(outcome: Outcome) -> dict[str, Any]:
-    """Return a device's object in ``meta.json``: status, numbers of queries and answers, time, and errors."""
+    """Return the object in ``meta.json`` for a device's ``outcome``: status, numbers of queries and answers, time, and errors."""
     fields: dict[str, Any] = {
         "system": outcome.system,
         "address": outcome.address,
@@ -145,12 +148,11 @@ def collect(
     open_by: Open = opened,
     lab: LabEntry | None = None,
 ) -> CollectResult:
-    """Query devices, and write their answers as a capture.
+    """Query devices, and write their answers as a capture into ``folder``. ``access`` has the limits of querying.
 
-    The result and ``meta.json`` list every device, even devices that cannot be queried. If ``redact``
-    is True, secrets in the answers are hidden. ``open_by`` connects to a device. ``lab`` is the lab that the devices belong
-    to, or None. Raises ``InputError`` if the folder contains anything but an earlier capture, and ``OutputError`` if it
-    cannot be written.
+    The result and ``meta.json`` list every device, even devices that cannot be queried. If ``redact`` is True, secrets in the answers are
+    hidden. ``open_by`` connects to a device. ``lab`` is the lab that the devices belong to, or None. Raises ``InputError`` if the folder
+    contains anything but an earlier capture, and ``OutputError`` if it cannot be written.
     """
     taken = datetime.now(UTC)
     finished: list[str] = []

@@ -88,7 +88,7 @@ async def ask_all(
 async def query_device(
     asked: CollectTarget, keep: Callable[[str, Question, str], None], *, attempts: int, open_by: Open = opened
 ) -> Outcome:
-    """Send all queries to one device, and try at most ``attempts`` times. A server that cannot be reached is tried only once.
+    """Send all queries to the device ``asked``, and try at most ``attempts`` times. A server that cannot be reached is tried only once.
 
     ``keep`` is called with device, query and answer. ``open_by`` opens the connection.
     """
@@ -125,10 +125,12 @@ PATIENCE_S, PROBE_S = 10.0, 10.0
 
 
 async def _answer(transport: Transport, question: Question, probes: Mapping[str, str], frozen: str) -> str:
-    """Return the answer to a query. Raises ``ReachError``; its text names the daemon if a daemon is frozen.
+    """Return the answer to the query ``question`` over the connection ``transport``.
 
-    ``probes`` has a command for each daemon that tests it; empty if the query needs none. ``frozen`` is the error text if an
-    earlier query found a frozen daemon; then this query fails at once, because it would wait for the daemon too.
+    Raises ``ReachError``; its text names the daemon if a daemon is frozen.
+
+    ``probes`` has a command for each daemon that tests it; empty if the query needs none. ``frozen`` is the error text if an earlier query
+    found a frozen daemon; then this query fails at once, because it would wait for the daemon too.
     """
     if frozen:
         raise ReachError("refused", frozen)
@@ -146,6 +148,8 @@ async def _answer(transport: Transport, question: Question, probes: Mapping[str,
 
 async def _frozen(transport: Transport, probes: Mapping[str, str]) -> str:
     """Return the first daemon that hangs while other daemons answer; empty if no daemon hangs.
+
+    ``probes`` has the command that tests each daemon.
 
     A daemon that is not running does not count as frozen, because a connection to it is refused at once.
     """
@@ -172,10 +176,12 @@ async def _round(
     outcome: Outcome,
     open_by: Open,
 ) -> list[Question]:
-    """Send the remaining queries once. Return ``questions`` without those that were answered or refused.
+    """Send the remaining ``questions`` to the device ``asked`` once, over a connection opened by ``open_by``.
 
-    Answers go to ``keep``, and counts and errors into ``outcome``. Raise ``ReachError`` if the device is not reached or the
-    connection is lost.
+    Return the questions that were neither answered nor refused.
+
+    Answers go to ``keep``, and counts and errors into ``outcome``. Raise ``ReachError`` if the device is not reached or the connection is
+    lost.
     """
     target = asked.target
     reader = system(asked.system).state if asked.system else None

@@ -238,11 +238,11 @@ class VerdictGroup:
 class FleetCheckResult:
     """The results of all servers: their answers, the common parts of failures, and servers that differ from their model.
 
-    - ``odd``: the servers that differ from others of their model or kind.
+    - ``odd``: the servers that differ from other servers of their model or kind.
     - ``subjects``: the subject of each check, by the check's id.
     - ``allowed``: ids and subjects of the checks whose values need not be readable.
     - ``addresses``: the addresses that several servers have.
-    - ``generic``: True if there was no design. Then a server that differs from others of its kind is a failure.
+    - ``generic``: True if there was no design. Then a server that differs from other servers of its kind is a failure.
     """
 
     network: str

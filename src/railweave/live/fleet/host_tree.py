@@ -37,11 +37,11 @@ class HostTree:
     disruptions: tuple[Disruption, ...] = _DISRUPTIONS
 
     def commands(self, steps: Sequence[Step]) -> list[Command]:
-        """Return the command that applies the whole file, or no command if there are no steps."""
+        """Return the command that applies the whole file, or no command if there are no changes (``steps``)."""
         return [f"railweave host apply --host-file {FILE}"] if steps else []
 
     def refused(self, steps: Sequence[Step]) -> Sequence[Refusal]:
-        """Return an empty list, because ``host apply`` itself reports the changes that it refuses."""
+        """Return an empty list, because ``host apply`` itself reports which changes (``steps``) it refuses."""
         del steps
         return ()
 
@@ -106,7 +106,7 @@ def _of(key: str, value: Any) -> Iterator[Node]:  # noqa: ANN401 - JSON
 
 
 def _words(item: dict[str, Any]) -> str:
-    """Return a route, a rule or an address of ``host.json`` as one line of names and values."""
+    """Return ``item``, a route, a rule or an address of ``host.json``, as one line of names and values."""
     return " ".join(f"{name} {_word(value)}" for name, value in item.items() if not isinstance(value, list | dict))
 
 

@@ -165,10 +165,10 @@ def _turned(colors: list[tuple[int | None, str]], by: int) -> list[tuple[int | N
 
 
 def _across(place: _Place, leaf: str, leaves: dict[str, list[_Place]], turn: int) -> _Place | None:
-    """Return the NIC on another leaf to which a NIC sends its probe number ``turn``, or None.
+    """Return the NIC on another leaf to which the NIC ``place`` sends its probe number ``turn``, or None.
 
-    ``leaves`` has the possible NICs by leaf. The choice depends on the NIC's index on its leaf, so that no NIC receives the
-    probes of many NICs.
+    ``leaves`` has the possible NICs by leaf. The choice depends on the NIC's index on its leaf, so that no NIC receives the probes of many
+    NICs.
     """
     names = list(leaves)
     step = 1 + (place.number + turn) % (len(names) - 1)
@@ -186,7 +186,10 @@ def _after(place: _Place, places: Sequence[_Place]) -> _Place | None:
 
 
 def _probe(place: _Place, peer: _Place, color: tuple[int | None, str], ways: LeafPaths) -> Probe | None:
-    """Return the probe from a NIC to a peer. Return None if the peer has no address of the color, or if no path joins their leaves."""
+    """Return the probe from the NIC ``place`` to a peer.
+
+    Return None if the peer has no address of the color, or if ``ways`` has no path between their leaves.
+    """
     target = peer.addresses.get(color)
     if target is None:
         return None
@@ -229,7 +232,7 @@ class LeafPaths:
         return self._between(leaf, other, color) is not None
 
     def between(self, leaf: str, other: str, color: int | None) -> tuple[tuple[str, ...], bool]:
-        """Return every switch on a shortest path between two leaves, and True if there is only one path."""
+        """Return (the switches on shortest paths between the leaves ``leaf`` and ``other``, True if there is only one path)."""
         switches = self._between(leaf, other, color) or ()
         return switches, leaf == other or len(switches) <= 1
 

@@ -57,8 +57,8 @@ class PairOutput:
 def pairs(probes: Iterable[Probe], able: Mapping[str, str]) -> list[Pair]:
     """Return the pairs of servers to test: each server with its first peer on the same leaf, and its first peer on another leaf.
 
-    The peers are those of the server's ``probes``. ``able`` has the path of ``railweave-rdma-ping`` by server; servers without
-    it are left out.
+    The peers are those of the server's ``probes``. ``able`` has the path of ``railweave-rdma-ping`` by server; servers without the program
+    are left out.
     """
     chosen: dict[tuple[str, bool], str] = {}
     for probe in probes:
@@ -84,8 +84,8 @@ def ping(
 ) -> list[PairOutput]:
     """Run RDMA probes between pairs of servers, at most ``at_once`` pairs at a time. Return the outputs in the order of pairs.
 
-    ``targets`` has the login of each server, and ``able`` the path of the program there. On each path, ``count`` writes
-    are sent, one every ``interval_ms`` milliseconds.
+    ``asked`` are the pairs; ``done`` is called with each output. ``targets`` has the login of each server, and ``able`` the path of the
+    program there. On each path, ``count`` writes are sent, one every ``interval_ms`` milliseconds.
     """
 
     async def everything() -> list[PairOutput]:

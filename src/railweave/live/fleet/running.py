@@ -114,10 +114,10 @@ class Fleet:
 
 
 def fleet_of(network: Network, ways: AccessFile, hosts: str | None = None) -> Fleet:
-    """Return servers of a network with the logins of access.yaml.
+    """Return servers of a network with the logins of access.yaml (``ways``).
 
-    ``hosts`` selects servers as a list such as ``H100-[01-04]``; None selects all servers that are present. Raises
-    ``InputError`` for an unknown server or an invalid list, ``SpecError`` if a key or password is missing.
+    ``hosts`` selects servers as a list such as ``H100-[01-04]``; None selects all servers that are present. Raises ``InputError`` for an
+    unknown server or an invalid list, ``SpecError`` if a key or password is missing.
     """
     targets = {name: ways.target(name, "server", "", name, ("ssh",)) for name in asked_servers(network, hosts)}
     ways.check_there(targets.values())
@@ -129,10 +129,10 @@ _NAME = re.compile(r"[A-Za-z0-9_]([A-Za-z0-9._-]*[A-Za-z0-9_.])?|[0-9a-fA-F:]*:[
 
 
 def named_servers(hosts: str, ways: AccessFile) -> list[Task]:
-    """Return the tasks for servers that belong to no design, each with an empty file.
+    """Return the tasks for servers that belong to no design, each with an empty file. ``ways`` has the logins of access.yaml.
 
-    ``hosts`` is a list such as ``H100-[01-04]``, or the path of a file with a name on each line. Raises ``InputError`` for an
-    invalid list, ``SpecError`` if a key or password is missing.
+    ``hosts`` is a list such as ``H100-[01-04]``, or the path of a file with a name on each line. Raises ``InputError`` for an invalid list,
+    ``SpecError`` if a key or password is missing.
     """
     file = Path(hosts)
     try:
@@ -271,6 +271,8 @@ def probe(
     """Send probes from servers, at most ``at_once`` servers at a time. Return the replies in the order of ``tasks``.
 
     The file of a task has the probes of its server (``railweave.host.probing``).
+
+    ``sudo`` runs the program by ``sudo -n``. ``done`` is called with each reply.
     """
     words = ["env", f"PYTHONPATH={_FOLDER}/{PROGRAM}", "python3", "-m", PROBING, f"{_FOLDER}/probes.json"]
     return run(tasks, "probes.json", words, sudo=sudo, at_once=at_once, done=done)
@@ -279,10 +281,12 @@ def probe(
 def run(
     tasks: Sequence[Task], name: str, words: Sequence[str], *, sudo: bool, at_once: int, done: Callable[[Reply], None]
 ) -> list[Reply]:
-    """Run a command on servers with the program ``railweave host``. Return the replies in the order of ``tasks``.
+    """Run a command on servers with the program ``railweave host``, at most ``at_once`` servers at a time.
 
-    ``name`` is the file name under which the file of each task is stored on its server. ``words`` is the command line, with a
-    placeholder for the temporary folder. ``done`` is called with each reply.
+    Return the replies in the order of ``tasks``.
+
+    ``name`` is the file name under which the file of each task is stored on its server. ``words`` is the command line, with a placeholder
+    for the temporary folder. If ``sudo`` is True, it runs by ``sudo -n``. ``done`` is called with each reply.
     """
     with TemporaryDirectory() as place:
         program = Path(place) / PROGRAM
@@ -333,7 +337,7 @@ async def _one(task: Task, files: Mapping[str, bytes], words: Sequence[str], *, 
 async def _ran(machine: Machine, files: Mapping[str, bytes], words: Sequence[str], *, sudo: bool) -> str:
     """Copy files to a server, run the command line ``words`` there, and return its output. Exit status 1 is not an error.
 
-    Raises ``ReachError`` if the command cannot be run.
+    If ``sudo`` is True, the command runs by ``sudo -n``. Raises ``ReachError`` if the command cannot be run.
     """
     folder = (await _run(machine, "mktemp -d -t railweave.XXXXXXXXXX")).strip()
     try:

@@ -132,7 +132,10 @@ def _with_amiss(plan: dict[str, Any], plan_answer: dict[str, Any]) -> dict[str, 
 
 
 async def rehearse(session: Session, given: ChangeRequest) -> str:
-    """Test a change: return the output of ``host plan`` on the server for the new file. Raises ``RefusedError`` if a NIC is not ready."""
+    """Test the change ``given``: return the output of ``host plan`` on the server for the new file.
+
+    Raises ``RefusedError`` if a NIC is not ready.
+    """
     await _script(session, _PUT_PROGRAM, given.label, given=_program())
     await put(session, _START, given.label, "rehearsed.json", given.target[FILE])
     try:
@@ -142,7 +145,7 @@ async def rehearse(session: Session, given: ChangeRequest) -> str:
 
 
 async def commit(session: Session, given: ChangeRequest, seconds: int) -> None:
-    """Start the rollback timer, then apply the new file. If the server refuses the change, revert at once.
+    """Start the rollback timer, then apply the new file of the change ``given``. If the server refuses the change, revert at once.
 
     ``seconds`` is the time until the rollback. Raises ``RefusedError`` if the server refuses the change.
     """

@@ -117,7 +117,7 @@ _MAIN_ONLY = {"all", "default", "lo"}
 
 
 def joined(answers: Sequence[str]) -> str:
-    """Join the JSON answers of a router's namespaces. ``answers`` begins with that of the main namespace; those of VRFs follow."""
+    """Join the JSON answers of a router's namespaces. ``answers`` has the answer of the main namespace, then the answers of the VRFs' namespaces."""
     trees: list[Any] = [json.loads(answer or "[]") for answer in answers]
     main, *others = trees
     if (key := "nftables") in main:

@@ -71,7 +71,7 @@ def check_capture(
     *,
     progress: Callable[[str], None] = silent,
 ) -> CheckResult:
-    """Compare a capture of a lab with the design. The lab may have run on any machine.
+    """Compare a capture of a lab with the design. The lab may have run on any machine. ``criteria`` select and adjust the checks.
 
     Raises ``InputError`` if the capture is not of a lab of this network.
     """
@@ -87,7 +87,9 @@ def compared(
     devices: Collection[str] | None = None,
     progress: Callable[[str], None] = silent,
 ) -> CheckResult:
-    """Compare a capture of a lab with its design. The parameters are those of ``live.check.check.check``, such as ``criteria``.
+    """Compare a capture of a lab with its design.
+
+    ``criteria`` and ``devices`` (the devices to compare; None compares all) are as in ``live.check.check.check``.
 
     ``configs`` are the configurations that routers run now; None means the configurations with which the lab was started.
     """

@@ -109,7 +109,7 @@ def topology(network: Network, images: dict[str, str]) -> dict[str, str]:
 
 
 def _renumbered(config: DeviceConfig, kind: Image) -> DeviceConfig:
-    """Return a configuration without port splits. The cabled ports get, in order, the port names that the image uses."""
+    """Return a configuration without port splits. The cabled ports get, in order, the port names that the image ``kind`` uses."""
     new = {port.name: kind.port.format(kind.first_port + place) for place, port in enumerate(config.interfaces)}
     groups = config.bgp.groups if config.bgp else ()
     bgp = config.bgp and replace(

@@ -217,7 +217,7 @@ def _on(lab: Running, device: str, interfaces: tuple[int, ...]) -> list[str]:
 
 
 def differences(expected: Routes, kernel_tables: KernelTables) -> list[Difference]:
-    """Return every prefix of every router whose forwarding in the kernel differs from the expected forwarding."""
+    """Return every prefix of every router whose forwarding in ``kernel_tables`` differs from the expected one."""
     result = [Difference(device, prefix, ("nothing",), ("a route of BGP",)) for device, prefix in kernel_tables.strange]
     for (device, vrf), mask in expected.holds.items():
         have = kernel_tables.routes.holds[device, vrf]

@@ -113,7 +113,7 @@ def size_of(network: Network) -> Size:
 def _parts_joined(switches: dict[str, int], cables: list[Cable]) -> Iterator[set[str]]:
     """Yield the groups of switches that cables connect, directly or through other switches. For example, each plane is a group.
 
-    ``switches`` has a number for each switch.
+    The keys of ``switches`` are the switches; its values are not used.
     """
     neighbors: defaultdict[str, set[str]] = defaultdict(set)
     for cable in cables:
@@ -315,7 +315,10 @@ def up(
 
 
 def _make(lab: Running, machines: Running, record: Record, progress: Callable[[str], None]) -> LabStart:
-    """Create the namespaces and links of ``machines``, and start ``lab`` on them. ``lab`` may use only some of these namespaces."""
+    """Create the namespaces and links of ``machines``, and start ``lab`` on them.
+
+    ``lab`` may use only some of these namespaces. ``record`` identifies the lab; it is written again with the outcome.
+    """
     clock, seconds = time.monotonic(), dict[str, float]()
 
     def done(step: str) -> None:

@@ -58,7 +58,7 @@ The script runs ``lldpcli`` with details, which prints the same as ``lldpctl`` (
 
 
 def missing(frr: Frr, suite: str) -> str:
-    """Return a sentence if a root folder has no LLDP, with the command that installs it; empty if it has LLDP.
+    """Return a sentence if the root folder of ``frr`` has no LLDP, with the command that installs it; empty if it has LLDP.
 
     ``suite`` is the Debian suite of the root folder.
     """
@@ -73,7 +73,8 @@ def missing(frr: Frr, suite: str) -> str:
 def start(place: Place, plan: Plan, frr: Frr) -> None:
     """Start lldpd on every switch and server, if the root folder has it.
 
-    The function does not wait for lldpd. Neighbors appear within about a second.
+    The function does not wait for lldpd. Neighbors appear within about a second. ``place`` has the paths of the lab's files, ``frr`` the
+    lab's FRR.
     """
     if not (frr.root / DAEMON).exists():
         return
@@ -96,14 +97,17 @@ def start(place: Place, plan: Plan, frr: Frr) -> None:
 
 
 def commands(place: Place, device: str) -> Path:
-    """Return the folder with programs that query a device's lldpd. It must be the first folder in ``PATH``."""
+    """Return the folder with programs that query a device's lldpd. It must be the first folder in ``PATH``.
+
+    ``place`` has the paths of the lab's files.
+    """
     return place.lldp(device) / "bin"
 
 
 def configure(place: Place, plan: Plan, device: str) -> None:
     """Set the port names of a device's lldpd again, after some of the ports were created again.
 
-    Raises ``LabError`` if ``lldpcli`` fails.
+    Raises ``LabError`` if ``lldpcli`` fails. ``place`` has the paths of the lab's files.
     """
     words = [str(commands(place, device) / "lldpcli")]
     lines = "\n".join(_lines(plan, device)) + "\n"

@@ -115,7 +115,7 @@ def listen(lab: Running, only: Sequence[str] = ()) -> Path:
 
 
 def close(place: Place) -> None:
-    """Stop accepting logins, and end open ones. The devices continue to run."""
+    """Stop accepting logins, and end open ones. The devices continue to run. ``place`` has the paths of the lab's files."""
     try:
         first = int((_folder(place) / "pid").read_text(encoding="ascii"))
     except (OSError, ValueError):

@@ -18,7 +18,7 @@ With an interval of 100 ms, this number of ends uses half a processor (as measur
 """
 
 SLOWER = 3
-"""The factor by which BFD intervals of EVPN sessions are longer than those of links, as in the design.
+"""The factor by which BFD intervals of EVPN sessions are longer than the BFD intervals of links, as in the design.
 
 The underlay then has time to switch over first.
 """

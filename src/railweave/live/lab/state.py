@@ -97,7 +97,10 @@ class Place:
 
 
 def write(place: Place, record: Record, network: Network | None = None) -> None:
-    """Write the record of a lab, and its network if given. Raises ``LabError`` if a file cannot be written."""
+    """Write the record of a lab, and its network if given. Raises ``LabError`` if a file cannot be written.
+
+    ``place`` has the paths of the lab's files.
+    """
     try:
         place.folder.mkdir(parents=True, exist_ok=True)
         if network is not None:
@@ -112,7 +115,7 @@ def write(place: Place, record: Record, network: Network | None = None) -> None:
 def read(place: Place) -> Record | None:
     """Return the record of a lab; None if there is no lab.
 
-    Raises ``LabError`` if the record is damaged or from a different version of railweave.
+    Raises ``LabError`` if the record is damaged or from a different version of railweave. ``place`` has the paths of the lab's files.
     """
     try:
         value: dict[str, Any] = read_json(place.record)
@@ -129,7 +132,10 @@ def read(place: Place) -> Record | None:
 
 
 def read_network(place: Place) -> Network:
-    """Return the network that a lab was built from. Raises ``LabError`` if the file is damaged."""
+    """Return the network that a lab was built from. Raises ``LabError`` if the file is damaged.
+
+    ``place`` has the paths of the lab's files.
+    """
     try:
         return Network.from_json(place.design.read_bytes())
     except (OSError, ValidationError) as error:
@@ -242,7 +248,10 @@ def _status(lab: str) -> Status | None:
 
 
 def _shares(pids: Iterable[int], file: str) -> list[int]:
-    """Return the memory of processes in kB. Shared memory is divided among the processes that share it (PSS)."""
+    """Return the memory of each process in kB, from its ``file`` below /proc/PID, such as ``smaps_rollup``.
+
+    Shared memory is divided among the processes that share it (PSS).
+    """
     sizes: list[int] = []
     for text in _read(pids, file):
         sizes += [int(line.split()[1]) for line in text.splitlines() if line.startswith("Pss:")]

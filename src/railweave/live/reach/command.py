@@ -21,10 +21,9 @@ ENDING_S = 5.0
 
 
 async def ended(process: asyncio.subprocess.Process) -> None:
-    """Wait for the end of a killed program.
+    """Wait for the end of the killed program ``process``.
 
-    asyncio reports the end only after the program's pipes are read to their end, or closed. No other code may read the
-    pipes meanwhile.
+    asyncio reports the end only after the program's pipes are read to their end, or closed. No other code may read the pipes meanwhile.
     """
     try:
         async with asyncio.timeout(ENDING_S):
@@ -48,7 +47,7 @@ class Command:
         self._limit = limit
 
     async def ask(self, question: Question) -> str:
-        """Run the command of a query and return its output.
+        """Run the command of the query ``question`` and return its output.
 
         Raises ``ReachError`` if the command fails, or is not known to be read-only.
         """

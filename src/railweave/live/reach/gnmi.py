@@ -175,8 +175,9 @@ def _this_machine(address: str) -> bool:
 async def _name_of(way: MachineLogin, port: int, limit_s: float) -> tuple[bytes | None, str]:
     """Return (the authority's certificates, the name in the device's certificate).
 
-    The certificates are None if the login names no private authority. The name is empty if the certificate is valid for the
-    device's address. Raises ``ReachError`` if the device cannot be reached or its certificate is not trusted.
+    The certificates are None if the login names no private authority. ``way`` is the login. The name is empty if the certificate is valid
+    for the device's address. Raises ``ReachError`` if the device cannot be reached within ``limit_s`` seconds or its certificate is not
+    trusted.
     """
     if way.certificates is None:
         return None, ""

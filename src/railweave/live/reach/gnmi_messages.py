@@ -139,7 +139,10 @@ def elements(text: str) -> list[tuple[str, dict[str, str]]]:
 
 
 def read_path(data: bytes) -> tuple[str, str, Elements]:
-    """Return (origin, target, elements) of an encoded path. Each element has a name and keys. Raises ``ValueError`` for bytes that are not a path."""
+    """Return (origin, target, elements) of the encoded path ``data``. Each element has a name and keys.
+
+    Raises ``ValueError`` for bytes that are not a path.
+    """
     from google.protobuf.message import DecodeError
 
     try:

@@ -109,7 +109,7 @@ class Netconf:
             self._left = self._left[int(head) :]
 
     async def ask(self, question: Question) -> str:
-        """Run the command of a query and return the answer.
+        """Run the command of the query ``question`` and return the answer.
 
         Raises ``ReachError`` if the device refuses the command, or the command is not known to be read-only.
         """
@@ -153,6 +153,6 @@ class Netconf:
 
 
 def output(answer: str) -> str:
-    """Return the text inside a reply, or the whole reply if it contains no text output."""
+    """Return the text inside the reply ``answer``, or the whole reply if it contains no text output."""
     inside = _OUTPUT.search(answer)
     return unescape(inside[2], {"&quot;": '"', "&apos;": "'"}).strip("\n") + "\n" if inside else answer

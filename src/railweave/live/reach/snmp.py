@@ -47,10 +47,10 @@ def _who(credentials: Snmp) -> Any:  # noqa: ANN401 - one of two kinds of pysnmp
 
 
 async def column(target: Target, oid: str) -> dict[tuple[int, ...], int | str]:
-    """Return the values of a table column by row index; empty if the device lacks the column.
+    """Return the values of the table column ``oid`` by row index; empty if the device lacks the column.
 
-    Rows beyond ``MOST_ROWS`` are left out. Raises ``ReachError`` if access.yaml has no SNMP login for the device, or if
-    the device does not answer or refuses the request.
+    Rows beyond ``MOST_ROWS`` are left out. Raises ``ReachError`` if access.yaml has no SNMP login for the device, or if the device does not
+    answer or refuses the request.
     """
     credentials = target.way.snmp
     if credentials is None:

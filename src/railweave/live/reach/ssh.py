@@ -25,7 +25,8 @@ _DEFAULT_KNOWN_HOSTS = "~/.ssh/known_hosts"
 async def connected(target: Target, protocol: Protocol = "ssh") -> list[asyncssh.SSHClientConnection]:
     """Return the connections to a device: the connections to its jump hosts, then the connection to the device.
 
-    Raises ``ReachError`` if a machine cannot be reached, has an unknown host key or refuses the login.
+    ``protocol`` determines the port of the device: NETCONF uses SSH on its own port. Raises ``ReachError`` if a machine cannot be reached,
+    has an unknown host key or refuses the login.
     """
     connections: list[asyncssh.SSHClientConnection] = []
     ways = [*_jumps(target.way), target.way]
@@ -104,7 +105,8 @@ async def _login(
 def _unknown(way: MachineLogin, port: int, path: str, known: asyncssh.SSHKnownHosts) -> ReachError:
     """Return the error for a host key that is unknown or has changed, with the remedy.
 
-    In its text, no word follows ``key``, because ``safe_line`` would hide that word as a secret.
+    ``way`` is the login. ``path`` is the file of trusted host keys, and ``known`` its content. In its text, no word follows ``key``,
+    because ``safe_line`` would hide that word as a secret.
     """
     name = way.address if port == 22 else f"[{way.address}]:{port}"
     add = f"ssh-keyscan -p {port} {shlex.quote(way.address)} >> {shlex.quote(path)}"
@@ -133,7 +135,7 @@ class Ssh:
         return cls(await connected(target), target.answer_s)
 
     async def ask(self, question: Question) -> str:
-        """Run the command of a query and return its output.
+        """Run the command of the query ``question`` and return its output.
 
         Raises ``ReachError`` if the command is refused, late or not known to be read-only, or if the connection ends.
         """

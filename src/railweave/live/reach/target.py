@@ -109,7 +109,7 @@ class Transport(TypingProtocol):
     """An open connection to one device by one protocol."""
 
     async def ask(self, question: Question) -> str:
-        """Return the answer to a query.
+        """Return the answer to the query ``question``.
 
         Raises ``ReachError`` if the device refuses the query, does not answer in time, or the connection ends.
         """

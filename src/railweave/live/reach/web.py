@@ -158,7 +158,7 @@ class Eapi(_Web):
     protocol = "eapi"
 
     async def ask(self, question: Question) -> str:
-        """Run a ``show`` command and return its answer, as JSON or as text.
+        """Run the ``show`` command of the query ``question`` and return its answer, as JSON or as text.
 
         Raises ``ReachError`` if the command is refused, or is not known to be read-only.
         """
@@ -217,7 +217,7 @@ class Restconf(_Web):
     protocol = "restconf"
 
     async def ask(self, question: Question) -> str:
-        """Return the data below a path as JSON.
+        """Return the data below the path of the query ``question`` as JSON.
 
         Raises ``ReachError`` if the device cannot be reached, refuses the request or does not answer in time.
         """

@@ -147,7 +147,7 @@ class LabTraffic:
         self._open.close()
 
     def broken(self, target: FaultTarget) -> Callable[[], None]:
-        """Start a fault in the same way as ``lab fault``, and return the function that ends the fault."""
+        """Start the fault ``target`` in the same way as ``lab fault``, and return the function that ends the fault."""
         made = effect(self._lab, target)
         made.begin()
         return made.end

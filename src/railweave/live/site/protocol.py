@@ -69,7 +69,7 @@ class Emulation(Packets, Protocol):
     """An emulated network that sends packets between its servers, and starts faults for which devices have no command."""
 
     def broken(self, target: FaultTarget) -> Callable[[], None]:
-        """Start a fault, and return the function that ends the fault."""
+        """Start the fault ``target``, and return the function that ends the fault."""
         ...
 
     def released(self, seconds: float) -> str:

@@ -88,7 +88,7 @@ class Site(RunningDevices):
     """The emulation, if the site is a lab; None otherwise."""
 
     async def open_to_change(self, device: str, protocol: Spoken) -> Session:
-        """Return a session that may change a device. Raises ``ReachError`` if the device cannot be reached or refuses the login."""
+        """Return a session by ``protocol`` that may change a device. Raises ``ReachError`` if the device cannot be reached or refuses the login."""
         if device in self.servers:
             return await self.change_by(self.servers[device], protocol)
         target = self.asked[device].target if device in self.asked else self.former(device, protocol)

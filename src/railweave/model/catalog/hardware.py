@@ -30,8 +30,7 @@ class PortGroup(Model):
     """Physical ports of the same kind, numbered ``first`` to ``first + count - 1``.
 
     ``cage`` is the form of module that the ports take, such as OSFP. ``lanes`` is the number of electrical lanes of a port. ``breakouts``
-    are
-    the ways to split it.
+    are the ways to split it.
     """
 
     first: int
@@ -73,10 +72,10 @@ class HeadroomTable(Model):
     source: str
 
     def at(self, speed_gbps: int, length_m: float) -> int | None:
-        """Return the headroom in bytes for a cable length, interpolated linearly between table rows.
+        """Return the headroom in bytes for a port speed and a cable length, interpolated linearly between table rows.
 
-        A length below the shortest row has that row's value. Lengths above the longest row are extrapolated from the last two rows.
-        Return None if the table does not list the speed, or if its only row is shorter than the cable.
+        A length below the shortest row has that row's value. Lengths above the longest row are extrapolated from the last two rows. Return
+        None if the table does not list the speed, or if its only row is shorter than the cable.
         """
         row = sorted(self.rows.get(speed_gbps, {}).items())
         if len(row) <= 1:
@@ -153,7 +152,7 @@ class SonicPlatform(Model):
 
     - ``first_lanes``: the first serdes lane of every port, in order; the other lanes of a port follow it.
     - ``pause_reserve_frames``: the reserved buffer of a lossless priority group, in frames of the MRU.
-    - ``xon_offset_bytes``: the offset at which such a group ends its pause.
+    - ``xon_offset_bytes``: the bytes below the pause threshold (XOFF) at which the pause of such a group ends.
 
     The last two are taken from the platform's own lossless profiles.
     """

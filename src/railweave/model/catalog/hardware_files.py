@@ -35,7 +35,7 @@ Contradiction = tuple[tuple[str | int, ...], str, str]
 
 
 def contradictions(hardware: Hardware, known: Catalog) -> Iterator[Contradiction]:
-    """Yield the contradictions between the fields of a user's own models. ``known`` is the catalog that includes these models."""
+    """Yield the contradictions between the fields of a user's own models (``hardware``). ``known`` is the catalog that includes these models."""
     for name, switch in hardware.switches.items():
         yield from _of_switch(("switches", name), switch, known)
         yield from _first_releases(("switches", name), switch)
@@ -365,7 +365,9 @@ def _nearest(word: str, known: list[str]) -> str:
 
 
 def _model(section: str, entry: _Entry, whole: dict[str, Any], problems: list[Problem]) -> Model | None:
-    """Return a validated model, or None if its fields are not valid. ``whole`` has all its fields.
+    """Return the validated model of ``entry``, or None if its fields are not valid.
+
+    ``whole`` has all its fields, including those of extended models.
 
     Each error is added to ``problems`` with its line.
     """

@@ -51,10 +51,10 @@ class Physics(Model):
     source: str
 
     def response_bytes(self, speed_gbps: int) -> float:
-        """Return the bytes that a peer still sends after it receives PFC XOFF.
+        """Return the bytes that a peer still sends at a port speed after it receives PFC XOFF.
 
-        A speed without an entry uses the quanta of the next higher speed. Above the highest listed speed, the response
-        time of the highest listed speed is used.
+        A speed without an entry uses the quanta of the next higher speed. Above the highest listed speed, the response time of the highest
+        listed speed is used.
         """
         speeds = sorted(self.response_quanta)
         speed = next((speed for speed in speeds if speed >= speed_gbps), speeds[-1])

@@ -60,14 +60,17 @@ def wider_domain(name: str, model: ServerModel) -> str:
 def wider_domains(known: Catalog, servers: Iterable[str]) -> dict[str, str]:
     """Return, by server model, the reason why the NVLink domain is or may be wider than the server.
 
-    Other models are left out.
+    ``known`` is the catalog. Other models are left out.
     """
     models = {name: known.servers[name] for name in dict.fromkeys(servers) if name in known.servers}
     return {name: why for name, model in models.items() if (why := wider_domain(name, model))}
 
 
 def domain_remarks(known: Catalog, servers: Iterable[str]) -> list[str]:
-    """Return a remark, shown with predictions, for each server model whose NVLink domain is or may be wider than the server."""
+    """Return a remark, shown with predictions, for each server model whose NVLink domain is or may be wider than the server.
+
+    ``known`` is the catalog.
+    """
     return [f"{name}: {why}; {NOT_MODELLED}" for name, why in wider_domains(known, servers).items()]
 
 
@@ -78,8 +81,8 @@ GROUP = "gpu"
 def shaped(spec: FabricFile, known: Catalog) -> tuple[FabricFile, Hardware]:
     """Return (changed fabric file, new server models) for server groups that set ``gpus`` or ``gpu_nics``.
 
-    Each such group gets a new model with these numbers. A group whose model is unknown or has no GPU NICs stays unchanged; the
-    design reports it.
+    ``known`` is the catalog. Each such group gets a new model with these numbers. A group whose model is unknown or has no GPU NICs stays
+    unchanged; the design reports it.
     """
     made: dict[str, ServerModel] = {}
     groups = list(spec.servers)

@@ -316,7 +316,7 @@ class System(Model):
     source: str
 
     def has(self, capability: str, release: str | None = None) -> bool:
-        """Return True if a release has a feature. ``release`` None means the system's default release."""
+        """Return True if a release has the feature ``capability``. ``release`` None means the system's default release."""
         entry = self.capabilities.get(capability)
         if entry is None:
             return False
@@ -347,7 +347,10 @@ class System(Model):
         return pattern.format(**words, channel=channel, part=part)
 
     def alias_of(self, port: int, channel: int | None) -> str:
-        """Return a port's alias: ``alias_of(1, 0)`` is ``Eth1/2/1`` on SONiC; empty if the system has no aliases."""
+        """Return a port's alias: ``alias_of(1, 0)`` is ``Eth1/2/1`` on SONiC; empty if the system has no aliases.
+
+        ``channel`` is the breakout channel, from 0; None for a port without a breakout.
+        """
         if channel is None:
             return self.whole_port_alias.format(number=port + 1)
         return self.port_alias.format(number=port + 1, part=channel + 1)

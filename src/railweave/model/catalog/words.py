@@ -109,7 +109,10 @@ def text(catalog: Catalog, section: str, name: str, places: Mapping[tuple[str, s
 
 
 def _assumed(value: object, at: str = "") -> Iterator[str]:
-    """Yield ``PATH: SOURCE`` for each value whose source is marked as assumed. PATH is the value's key path in the model."""
+    """Yield ``PATH: SOURCE`` for each value whose source is marked as assumed. PATH is the key path of the value in the model.
+
+    ``at`` is the key path of the argument ``value``.
+    """
     if isinstance(value, dict):
         for key, inner in cast("dict[str, object]", value).items():
             yield from _assumed(inner, f"{at}.{key}" if at else key)
@@ -163,7 +166,7 @@ def switches_named(catalog: Catalog, word: str) -> list[str]:
 
 
 def system_named(catalog: Catalog, word: str) -> str:
-    """Return the operating system with this name, or an empty string. Case and hyphens do not matter: "SONiC" is ``sonic``."""
+    """Return the operating system with the name ``word``, or an empty string. Case and hyphens do not matter: "SONiC" is ``sonic``."""
     return next((name for name in catalog.systems if _plain(name) == _plain(word)), "")
 
 
@@ -204,7 +207,7 @@ def sized_servers(catalog: Catalog) -> list[tuple[str, str, str]]:
 
 
 def _instead(word: str, names: Collection[str], known: Collection[str]) -> str:
-    """Return the fix for an unknown model.
+    """Return the fix for the unknown model ``word``.
 
     It suggests the most similar of ``names``, if any is close, and lists all known models.
     """

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def apply(nodes: Sequence[Node], steps: Sequence[Step]) -> tuple[Node, ...]:
-    """Return the top-level statements of a tree after the steps of a change.
+    """Return the top-level statements ``nodes`` of a tree after the steps of a change.
 
     Raises ``KeyError`` if a step names a statement that does not exist.
     """
@@ -63,7 +63,7 @@ def alone(node: Node, above: Sequence[Name], nodes: Sequence[Node]) -> Node:
 
 
 def merged(nodes: Iterable[Node]) -> list[Node]:
-    """Merge trees that each contain one statement (results of ``alone``) into one tree. Common parents are joined."""
+    """Merge ``nodes``, trees that each contain one statement (results of ``alone``), into one tree. Common parents are joined."""
     by_name: dict[Name, Node] = {}
     for node in nodes:
         there = by_name.get(node.name)

@@ -183,10 +183,9 @@ def _unknown(name: Name, other: Name) -> bool:
 
 
 def _moves(old: Sequence[Node], new: Sequence[Node], anew: set[Name]) -> list[tuple[Name, Name]]:
-    """Return the moves that bring ordered statements into their new order, as (statement, sibling that it must precede).
+    """Return the moves that bring ordered statements from the order ``old`` into the order ``new``, as (statement, sibling that it must precede).
 
-    ``anew`` names the statements that are removed and set again. Before the first move, these and the added statements
-    are at the end.
+    ``anew`` names the statements that are removed and set again. Before the first move, these and the added statements are at the end.
     """
     wanted = [node.name for node in new if node.ordered]
     if not wanted:

@@ -259,9 +259,8 @@ def _inside(word: str, *, bearer: bool) -> list[tuple[int, int]]:
 def _place(shown: Sequence[str], base: int, first: int) -> list[str]:
     """Return up to five words before a secret, from which its name is made. Words that are secrets themselves are left out.
 
-    ``shown`` holds the words of parent lines and then, from index ``base``, those of the statement. ``first`` is the
-    index of the secret. If fewer than three words of the statement precede the secret, words of the parent lines are
-    included.
+    ``shown`` holds the words of parent lines and then, from index ``base``, the words of the statement. ``first`` is the index of the
+    secret. If fewer than three words of the statement precede the secret, words of the parent lines are included.
     """
     before = [word for word in shown[base:first] if word]
     if len(before) < 3:

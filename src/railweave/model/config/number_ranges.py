@@ -32,7 +32,7 @@ def lengths(prefix: Prefix, words: Sequence[str]) -> Lengths | None:
 
 
 def of_list(entries: Iterable[tuple[Prefix, Lengths, bool]]) -> tuple[bool, Lengths | None] | None:
-    """Return the rule by which all entries of a prefix list match, or None if the rules differ.
+    """Return the rule by which all entries of a prefix list match, or None if the entries follow different rules.
 
     A rule is (True if longer prefixes match, their minimum and maximum length or None for any length). Each entry is
     (prefix, minimum and maximum length, True if words such as ``ge`` follow the prefix). A host prefix without such words
@@ -56,9 +56,9 @@ _EXACT = (-1, -1)
 
 
 def _shape(prefix: Prefix, each: Lengths, *, has_words: bool) -> Lengths:
-    """Return the lengths that a prefix-list entry matches, in a form that is equal for entries that match alike.
+    """Return the prefix lengths (minimum, maximum) that a prefix-list entry matches, written so that equivalent entries get equal results.
 
-    ``each`` holds the minimum and the maximum length. ``has_words`` is True if the entry has ``ge``, ``le`` or ``eq``.
+    ``each`` holds the minimum and the maximum length of the entry. ``has_words`` is True if the entry has ``ge``, ``le`` or ``eq``.
     In the result, a minimum of 0 means the prefix's own length, and a maximum of 0 means 32 bits (IPv4) or 128 (IPv6).
     ``_EXACT`` means that only the prefix itself matches.
     """

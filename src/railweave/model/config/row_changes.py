@@ -40,7 +40,7 @@ def with_disruptions(rules: LineRules, tables: Iterable[Statements[Any]]) -> Lin
 
 
 def _patterns(table: Statements[Any]) -> Iterator[tuple[str, Changed]]:
-    """Yield (pattern of its lines, ``cut``, ``replaced`` or ``removed``) for each statement that can have only one value.
+    """Yield (pattern of the statement's lines, ``cut``, ``replaced`` or ``removed``) for each statement that can have only one value.
 
     ``LineRules`` explains the patterns, and ``Changed`` explains the words.
     """
@@ -72,10 +72,11 @@ def _disruptions(
 
 
 def _names(form: Form, row: Row, rules: LineRules) -> Iterator[str]:
-    """Yield regular expressions for the names that lines of a form have in a configuration tree.
+    """Yield regular expressions for the names under which lines of the statement pattern ``form`` are in a configuration tree.
 
-    If ``rules`` name a line by its words without the value, there are two expressions: for these words, and for the whole
-    line. Otherwise there is one, for the whole line.
+    Such a name is usually the line without its value, for example ``mtu``. If ``rules`` name the line in this way, there are two
+    expressions: for this name, and for the whole line. Otherwise there is one, for the whole line. ``row`` is the table row of
+    ``form``.
     """
     marks = {slot: f"<{slot}>" for slot in form.slots}
     line = form.filled(marks)

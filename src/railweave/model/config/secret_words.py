@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 REFERENCE = re.compile(r"<secret:([^>]*)>")
 """The pattern of a secret's reference in a configuration. Its group is the secret's name."""
 UNKNOWN_SECRET = "secret:?"  # noqa: S105 - stands for a secret
-"""The name in place of a secret's value that a configuration contains in clear text, hashed or obfuscated.
+"""The name that replaces a secret's value if a configuration contains the value itself, in clear text, hashed or obfuscated.
 
-The value itself is never kept.
+The value is never kept.
 """
 HIDDEN = "<hidden>"
 """The text in place of each secret that the module ``gate`` removes."""
@@ -150,7 +150,7 @@ _NO_VALUE = frozenset(
     history expire recovery complexity aging common reversible chain server timeout retry-options
     """.split()  # noqa: SIM905 - one word a line would hide the rest
 )
-"""Words such as ``policy``. If such a word follows an announcing word, the statement contains no secret."""
+"""Words such as ``policy`` that may follow an announcing word such as ``password``. A statement with both contains no secret."""
 _IN_A_CHAIN = frozenset(
     [
         "secret",

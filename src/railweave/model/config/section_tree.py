@@ -80,9 +80,9 @@ class LineRules:
     disruptions: tuple[Disruption, ...] = ()
 
     def definition(self, name: Name) -> Name | None:
-        """Return the words by which other lines refer to the definition with this top-level name.
+        """Return the words by which other lines refer to a definition, such as (``route-map``, ``in``) for ``route-map in permit 10``.
 
-        Return None if the line is not a definition.
+        ``name`` is the name of a top-level statement. Return None if the statement is not a definition.
         """
         words = tuple(name[0].split())
         for pattern in self.defined:
@@ -99,12 +99,12 @@ class LineRules:
 
     @cached_property
     def replaced_by_word(self) -> dict[str, list[list[str]]]:
-        """The patterns of ``replaced``, indexed by first word."""
+        """The patterns of ``replaced``, each as a list of its words, by first word."""
         return _by_word(self.replaced)
 
     @cached_property
     def cut_by_word(self) -> dict[str, list[list[str]]]:
-        """The patterns of ``cut``, indexed by first word."""
+        """The patterns of ``cut``, each as a list of its words, by first word."""
         return _by_word(self.cut)
 
 
@@ -162,7 +162,7 @@ class SectionTree:
         return [line for section in forest for line in _printed(section, rules, 0)]
 
     def refused(self, steps: Sequence[Step]) -> tuple[Refusal, ...]:
-        """Return no refusals: for systems with lines and sections, railweave cannot predict which commands are refused."""
+        """Return (), whatever the ``steps`` are: for systems with lines and sections, railweave cannot predict which commands are refused."""
         del steps
         return ()
 
@@ -210,9 +210,10 @@ class SectionTree:
 
 
 def _fitting(pattern: str, wanted: str, line: str) -> list[str] | None:
-    """Return the first words of ``line``, as many as ``wanted`` has, if the line matches ``pattern``.
+    """Return the first words of ``line``, as many as the pattern ``wanted`` has, if the line matches ``pattern``.
 
-    Return None if the line does not match. In the pattern, ``*`` matches any word.
+    They are the words that replace ``wanted``, the pattern of the line that the system removes with ``line``. Return None if
+    ``line`` does not match. In ``pattern``, ``*`` matches any word.
     """
     parts, words = pattern.split(), line.split()
     fits = len(parts) == len(words) and all(part in {"*", word} for part, word in zip(parts, words, strict=True))
@@ -220,7 +221,7 @@ def _fitting(pattern: str, wanted: str, line: str) -> list[str] | None:
 
 
 def _lines_below(nodes: Sequence[Node], top: Name, beginning: str) -> Iterator[Step]:
-    """Yield a step that sets the line again, for each line that starts with ``beginning`` in the section ``top``."""
+    """Yield a step that sets the line again, for each line that starts with ``beginning`` in the section named ``top`` of ``nodes``."""
     for at, section in enumerate(nodes):
         if section.name == top:
             yield from _lines(section, (top,), (at,), f"{beginning} ")

@@ -26,7 +26,8 @@ class SelectedLine:
     """A line found by ``select``.
 
     - ``below``: the lines below it.
-    - ``words``: the words that the form's slots captured in this line and its parents, by slot name.
+    - ``words``: the words that the placeholders (``<name>``) of the patterns captured in this line and its parents, by
+      placeholder name.
     - ``path``: the parent lines and the line, joined by `` / ``.
     - ``chain``: the sections of the parent lines, then the section of the line itself.
     """
@@ -85,7 +86,7 @@ def has(sections: Iterable[Section], *forms: str) -> bool:
 
 @lru_cache(maxsize=1 << 10)
 def _compiled(form: str) -> tuple[tuple[str, ...], re.Pattern[str]]:
-    """Return (texts with which a line can begin, regular expression) for a form. The beginnings allow a quick check."""
+    """Return (texts with which a line can begin, regular expression) for a form (line pattern). The beginnings allow a quick check."""
     words = form.split()
     pattern = ""
     for place, word in enumerate(words):
@@ -98,7 +99,7 @@ def _compiled(form: str) -> tuple[tuple[str, ...], re.Pattern[str]]:
 
 
 def _choices(word: str) -> tuple[str, ...]:
-    """Return the texts with which a word of a form can begin: its alternatives, or the text before its variable part."""
+    """Return the texts with which a word of a form (line pattern) can begin: its alternatives, or the text before its variable part."""
     return tuple(word.split("|")) if "|" in word else (re.split(r"[*<]", word)[0],)
 
 
@@ -249,7 +250,7 @@ class SectionReader:
     def last(self, *forms: str, below: SelectedLine | None = None) -> SelectedLine | None:
         """Mark every line that matches these forms as understood, and return the last of them. Return None if no line matches.
 
-        A later line overrides earlier lines.
+        A later line overrides earlier lines. The search starts at the top level, or below the line ``below``.
         """
         lines = list(self.each(*forms, below=below))
         return lines[-1] if lines else None

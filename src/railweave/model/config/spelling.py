@@ -12,7 +12,8 @@ if TYPE_CHECKING:
 def plainly(text: str, spelled: Collection[str]) -> str:
     """Return a statement without the words that have no effect.
 
-    ``spelled`` holds regular expressions (``reads.spelled`` in system.yaml). The groups of the first that matches are removed.
+    ``spelled`` holds regular expressions (``reads.spelled`` in system.yaml). The text that the groups of the first matching
+    expression capture is removed.
     """
     match = next(filter(None, (re.fullmatch(pattern, text) for pattern in spelled)), None)
     if match is None:

@@ -37,14 +37,14 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 REST = "rest_"
-"""The name of the slot for the rest of a flat statement: the words after the name of the list element.
+"""The name of the slot (placeholder) for the rest of a flat statement: the words after the name of the list element.
 
 A flat statement is one line about an element of a list. In ``neighbor leaf1 timers 3 9``, the rest is ``timers 3 9``.
 """
 IT = "it"
-"""The name of the slot that stands for a whole list element, for example an address in a list of addresses."""
+"""The name of the slot (placeholder) that stands for a whole list element, for example an address in a list of addresses."""
 KEPT = 4096
-"""The number of lines for which a table remembers the row that matches and the values in the line."""
+"""The number of lines for which a table caches the row that matches the line and the values in it."""
 SECTION = "section"
 """The name of the field that holds the configuration section from which a list element was read. Only some classes have this field.
 
@@ -55,14 +55,14 @@ hold the element.
 
 @dataclass(frozen=True)
 class Codec:
-    """The conversion between the words in a slot of a configuration line and the value that they represent.
+    """The conversion between the words in a slot (placeholder) of a configuration line and the value that they represent.
 
     - ``accepts``: a regular expression for the words that the device accepts.
     - ``word``: a regular expression with which the reader finds the words. It may match more words than the device
       accepts.
     - ``read``: a function that returns the value of words; it raises ``ValueError`` or ``KeyError`` for invalid words.
     - ``write``: a function that returns the words of a value.
-    - ``defines`` and ``refers``: the kind of object whose name the words define or use.
+    - ``defines`` and ``refers``: the kind of object, such as a route-map, whose name the words define or use.
     """
 
     accepts: str
@@ -146,11 +146,12 @@ def line(
     changed: Changed = "cut",
     **codecs: Codec,
 ) -> Row:
-    """Return a row for a statement about fields of the value.
+    """Return a row for a statement about fields of the object that the table describes (the value).
 
-    The slots of ``form`` name the fields that the statement contains. ``sets`` holds the fields that the statement sets to
-    a constant. ``source`` is the public document that describes the statement. Without a source, the statement is only
-    read; ``prints`` overrides this. The statement is printed if all of these hold:
+    The slots (placeholders) of ``form`` name the fields that the statement contains. ``sets`` holds the fields that the statement
+    sets to a constant. ``source`` is the public document that describes the statement. Without a source, the statement is only
+    read; ``prints`` overrides this. ``Row`` explains ``since``, ``disrupts`` and ``changed``. The statement is printed if all of
+    these hold:
 
     - Every slot outside brackets has a value other than None and ``usual``.
     - Every field of ``sets`` has the given constant.
@@ -184,8 +185,9 @@ def each(
     changed: Changed = "cut",
     **codecs: Codec,
 ) -> Row:
-    """Return a row whose statement is printed for each element of ``field``. The statement sets the element's fields in ``sets``.
+    """Return a row whose statement is printed for each element of ``field``, a tuple or mapping.
 
+    - ``sets``: the fields of an element that the statement sets to a constant.
     - ``made``: the class of the elements; None if the element itself is the value of the slot ``it``.
     - ``rows``: if given, each element is a section that contains these statements. Without ``made``, one of these
       statements has the slot ``it``.
@@ -194,8 +196,8 @@ def each(
     - ``by``: if given, the field is a mapping. The first of these slots that a line has is the key; lines with equal
       keys describe one element. Without ``by``, the field is a tuple.
 
-    A slot that is not a field of the element is a field of the value that contains the element. ``line`` explains the
-    remaining parameters.
+    A slot that is not a field of the element is a field of the object that contains the element. ``line`` explains ``source``,
+    ``also``, ``when``, ``since``, ``disrupts``, ``changed`` and the remaining parameters.
     """
     inner = None if rows is None else tuple(rows)
     keys = (by,) if isinstance(by, str) else tuple(by)
@@ -216,13 +218,13 @@ def part(
     when: Callable[[Any], bool] | None = None,
     disrupts: tuple[Disruption, ...] | None = None,
 ) -> Row:
-    """Return a row for the statements about the object in one field of the value.
+    """Return a row for the statements about the object in ``field``, one field of the object that the table describes.
 
-    - ``made``: the class of the object.
+    - ``made``: the class of the object in ``field``.
     - ``rows``: its statements. They are below the header ``form`` or, if ``form`` is empty, among the other statements.
-    - ``when``: the object is printed if this function returns true for the value that contains the object.
+    - ``when``: the object is printed if this function returns true for the object that contains it.
 
-    The field is None if no statement is present.
+    The field is None if no statement is present. ``source`` is the document that describes the header, and ``Row`` explains ``disrupts``.
     """
     forms = _forms(form) if form else ()
     return Row(forms, source=source, field=field, made=made, rows=tuple(rows), when=when, disrupts=disrupts)
@@ -231,10 +233,10 @@ def part(
 def under(
     form: str, source: str, *rows: Row, when: Callable[[Any], bool] | None = None, since: str = "", **codecs: Codec
 ) -> Row:
-    """Return a row for a header. The statements ``rows`` below it describe the same value as the header itself.
+    """Return a row for the header ``form``. The statements ``rows`` below it describe the same object as the header itself.
 
     The header is printed if ``when`` returns true and all its slots have values. A header without slots is printed if
-    one of the statements is printed.
+    one of the statements is printed. ``source`` is the document that describes the header, and ``since`` its first release.
     """
     return Row((form,), codecs=codecs, source=source, rows=rows, when=when, since=since)
 
@@ -242,15 +244,19 @@ def under(
 def fixed(
     form: str, source: str, when: Callable[[Any], bool] | None = None, disrupts: tuple[Disruption, ...] | None = None
 ) -> Row:
-    """Return a row for a constant statement that sets no field.
+    """Return a row for the constant statement ``form``, which sets no field.
 
-    The statement is printed if ``when`` returns true for the value.
+    The statement is printed if ``when`` returns true for the object that the table describes. ``source`` is the document that
+    describes the statement, and ``Row`` explains ``disrupts``.
     """
     return Row((form,), source=source, when=when, disrupts=disrupts)
 
 
 def ignored(form: str, reason: str, source: str = "", **codecs: Codec) -> Row:
-    """Return a row for a statement that is read but never printed, because it does not affect the network. ``reason`` explains why."""
+    """Return a row for a statement of the pattern ``form`` that is read but never printed, because it does not affect the network.
+
+    ``reason`` explains why, and ``source`` is the document that describes the statement.
+    """
     return Row((form,), codecs=codecs, source=source, reason=reason, prints=False)
 
 
@@ -262,12 +268,15 @@ _PIECES = re.compile(r"(<\w+>|[\[\]{}|])")
 
 
 _FIRST_WORD = re.compile(r"[^\s<>\[\]{}|]+(?=\s|$|[\[{] )")
-"""A pattern of the first word of a form, if every line of the form begins with the same word."""
+"""A regular expression for the first word of a form (statement pattern), if every line of the form begins with the same word."""
 _GROUPS = {"[": "(?:", "]": ")?", "{": "(?:", "|": "|", "}": ")*"}
 
 
 def _shown(piece: str, codecs: Mapping[str, Codec]) -> str:
-    """Return a word or slot of a form as people see it. A slot appears as its limits or words, for example ``<1-60>``."""
+    """Return ``piece``, a word or slot of a form, as people see it. A slot appears as its limits or words, for example ``<1-60>``.
+
+    ``codecs`` holds the codec of each slot.
+    """
     shown_as = codecs[piece[1:-1]].shown_as if piece.startswith("<") else ""
     return f"<{shown_as}>" if shown_as else piece
 
@@ -331,7 +340,7 @@ class Form:
         )
 
     def filled(self, texts: Mapping[str, str]) -> str:
-        """Return a line of the form with the given text in each slot, including the optional parts."""
+        """Return a line of the form with the given text in each slot, by slot name. The optional parts are included."""
         return self.printed([texts[slot] for slot in self.slots])
 
     def printed(self, words: Sequence[str | None]) -> str:
@@ -348,7 +357,7 @@ class Form:
 
 @dataclass(frozen=True, eq=False)
 class _Entry:
-    """One form of a table's row, with the regular expression of its lines and the table for the lines below (``inner``).
+    """One statement pattern (form) of a table's row, with the regular expression of its lines and the table for the lines below (``inner``).
 
     A row can describe an object in a field of the value, without a header. Then ``path`` holds the name of this field. If
     such objects are nested, it holds the names of all fields, the outermost first.
@@ -375,7 +384,7 @@ class _Entry:
 
 
 class Statements(Generic[T]):
-    """A table of rows that describe values of the class ``made``.
+    """A table of rows that describe objects of the class ``made``.
 
     ``disrupts`` lists what a change of a statement disrupts, for rows without a list. None means that this is unknown.
     """
@@ -425,7 +434,7 @@ class Statements(Generic[T]):
     # Printing
 
     def printed(self, value: T) -> list[Section]:
-        """Return the statements that describe a value as lines and sections, in the order of the rows."""
+        """Return the statements that describe ``value``, an object of the class ``made``, as lines and sections, in the order of the rows."""
         sections: list[Section] = []
         for writer in self._writers:
             writer(value, sections)
@@ -433,7 +442,7 @@ class Statements(Generic[T]):
 
     @cached_property
     def _writers(self) -> list[Callable[[Any, list[Section]], None]]:
-        """One function for each printed row. It takes a value and a list, and appends the row's statements about the value to the list."""
+        """One function for each printed row. It takes an object and a list, and appends the row's statements about the object to the list."""
         return [self._writer(row) for row in self.rows if row.prints]
 
     def _writer(self, row: Row) -> Callable[[Any, list[Section]], None]:
@@ -477,8 +486,8 @@ class Statements(Generic[T]):
     ) -> Callable[[Any, object, Any, list[Section]], None]:
         """Return the function that appends a row's line to a list of sections. It uses the first form whose slots all have values.
 
-        The function takes the value, the key and the element of its field, and the list. ``inner`` is the table for the lines
-        below, and ``of_member`` holds the names of the element's fields.
+        The function takes the object that the table describes, the key and the element of its field, and the list. ``inner`` is the
+        table for the lines below, and ``of_member`` holds the names of the element's fields.
         """
         usual, constants = row.usual, tuple(row.sets.items())
         forms = [
@@ -521,13 +530,13 @@ class Statements(Generic[T]):
         return write
 
     def _origin(self, row: Row, slot: str, of_member: frozenset[str] | None) -> str:
-        """Return the place from which the value of a slot is taken. ``of_member`` holds the names of the element's fields.
+        """Return the place from which the content of a slot is taken. ``of_member`` holds the names of the element's fields.
 
-        - ``it``: the element itself;
-        - ``member``: a field of the element;
+        - ``it``: the list element itself;
+        - ``member``: a field of the element or, for a row without list elements, of the object that the table describes;
         - ``key``: the element's key;
-        - ``value``: a field of the containing value;
-        - ``none``: no value.
+        - ``value``: a field of the object that contains the element;
+        - ``none``: nothing, because the slot is only read.
         """
         if slot == IT:
             return IT
@@ -540,13 +549,13 @@ class Statements(Generic[T]):
     # Reading
 
     def read(self, sections: Iterable[Section], reader: SectionReader) -> T:
-        """Return the value that sections describe. ``reader`` records which lines are understood."""
+        """Return the object of the class ``made`` that sections describe. ``reader`` records which lines are understood."""
         return self.build(self.collect(sections, reader))
 
     def collect(
         self, sections: Iterable[Section], reader: SectionReader, into: dict[str, Any] | None = None
     ) -> dict[str, Any]:
-        """Return the fields that sections describe, by name. ``build`` turns them into a value.
+        """Return the fields that sections describe, by name. ``build`` turns them into an object.
 
         ``reader`` records which lines are understood. ``into`` holds fields of sections that were read before; the new fields are
         added to it.
@@ -557,7 +566,10 @@ class Statements(Generic[T]):
         return collected
 
     def _take(self, section: Section, reader: SectionReader, collected: dict[str, Any]) -> None:
-        """Store the values of a line in ``collected`` and mark the line as understood, if a row matches the line."""
+        """Store the values of a line (``section``) in ``collected``, if a row matches the line, and mark the line in ``reader``.
+
+        The line is marked as understood, or as irrelevant if its row has a reason (``ignored``). ``collected`` is by field name.
+        """
         entry, values = self._entry(section.line)
         last, words = entry, values
         while REST in words:
@@ -649,7 +661,7 @@ class Statements(Generic[T]):
         return None, {}
 
     def build(self, values: dict[str, Any]) -> T:
-        """Return the value built from ``values``, the collected fields by name. A field without a statement keeps its default."""
+        """Return the object built from ``values``, the collected fields by name. A field without a statement keeps its default."""
         assert self.made is not None  # noqa: S101 - only values of a class are built
         return self.made(**self._built(self.rows, dict(values)))
 
@@ -684,8 +696,9 @@ class Statements(Generic[T]):
     def statements(self, *, also: bool = False) -> Iterator[tuple[Row, list[Form], Statements[Any] | None]]:
         """Yield (row, its forms, table for the lines below or None if no lines can be below).
 
-        A flat row (``each``) describes list elements in one line each. Its forms are yielded with each of its inner rows, joined
-        to one line. With ``also``, forms that are only read are included.
+        A flat row (``each``) describes list elements in one line each. In place of the flat row, each of its inner rows is yielded,
+        with forms for the whole line, for example ``neighbor <name> timers <keepalive> <hold>``. With ``also``, forms that are only
+        read are included.
         """
         for row in self.rows:
             inner = self._below(row)
@@ -713,12 +726,12 @@ class Statements(Generic[T]):
 
     @cached_property
     def begins(self) -> frozenset[str]:
-        """The first words of the table's top-level lines. The empty text stands for forms that begin with a slot."""
+        """The first words of the table's top-level lines. They include "" if a line can begin with the content of a slot."""
         return frozenset(self._entries)
 
     @cached_property
     def releases(self) -> frozenset[str]:
-        """The releases in which a row of this table, or of a table below it, was introduced."""
+        """The releases in which the system introduced a statement of this table, or of a table for the lines below."""
         here = frozenset(row.since for row in self.rows if row.since)
         return here.union(*(table.releases for table in self._tables.values()))
 

@@ -132,11 +132,11 @@ class ConfigTree(Protocol):
         ...
 
     def commands(self, steps: Sequence[Step]) -> list[Command]:
-        """Return the lines to type or the operations to send, in the order that the system needs."""
+        """Return the commands that make the changes ``steps``: lines to type or operations to send, in the order that the system needs."""
         ...
 
     def refused(self, steps: Sequence[Step]) -> Sequence[Refusal]:
-        """Return the steps that the system would refuse as commands."""
+        """Return those of ``steps`` that the system would refuse as commands, each with the reason and an alternative."""
         ...
 
 
@@ -146,7 +146,7 @@ def path(names: Sequence[Name]) -> str:
 
 
 def paths(node: Node, above: tuple[Name, ...]) -> Iterator[str]:
-    """Yield the path of a statement, then the paths of all statements below it. ``above`` holds the names of its parents."""
+    """Yield the path of the statement ``node``, then the paths of all statements below it. ``above`` holds the names of its parents."""
     here = (*above, node.name)
     yield path(here)
     for child in node.children or ():

@@ -69,7 +69,7 @@ class BgpGroup:
 
 
 def with_bfd(groups: Iterable[BgpGroup], watched: Sequence[Bfd | None]) -> tuple[tuple[BgpGroup, ...], Bfd | None]:
-    """Return (groups, most frequent BFD settings of the groups). These settings are for the whole device.
+    """Return (groups, most frequent BFD settings of the groups). The caller uses these settings for the whole device.
 
     A group with different settings gets them in its ``bfd`` field. ``watched`` holds the settings of each group, in the same
     order; None means no BFD.
@@ -134,7 +134,7 @@ class Term:
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """A routing policy: terms in order. The first matching term decides. A route without a matching term gets the system's default."""
+    """A routing policy: terms in order. The first matching term decides. A route that no term matches gets the system's default decision."""
 
     name: str
     terms: tuple[Term, ...]
@@ -220,9 +220,9 @@ class Bgp:
         return {name: by_name[name] for name in names if name in by_name}
 
     def family_of(self, match: Match) -> Family:
-        """Return the address family of a condition: its own family, or else the first family that the device routes.
+        """Return the address family of the condition ``match``: its own family, or else the first family that the device routes.
 
-        If both are missing, return the family of the first prefix in the condition's list, or IPv6 if the list is empty.
+        If both are missing, return the family of the first prefix in the condition's prefix list, or IPv6 if the list is empty.
         """
         listed = self.prefix_lists.get(match.prefix_list or "", ())
         known: tuple[Family, ...] = (*self.families, *(prefix.family for prefix in listed), "ipv6")
@@ -243,9 +243,10 @@ class Bgp:
 
 
 def by_family(policies: tuple[Policy, ...], families: tuple[Family, ...]) -> tuple[Policy, ...]:
-    """Return the policies in the form that route-maps need: each condition with a prefix list has one address family.
+    """Return the policies as route-maps need them: each condition with a prefix list has one address family.
 
-    With two families, a term with a prefix list is split into one term per family.
+    ``families`` are the families that the switch routes. If there are two, a term with a prefix list is split into one term per
+    family.
     """
     if len(families) < 2:
         return policies
@@ -275,7 +276,7 @@ def is_well_known(community: str) -> bool:
 def ways_to_one_as(groups: Iterable[BgpGroup], width: int) -> int:
     """Return the number of paths that can share load, at most ``width``, on a system that combines only paths with equal AS paths.
 
-    If neighbors have several AS numbers, this is the largest number of sessions to one AS.
+    If the neighbors in ``groups`` have several AS numbers, this is the largest number of sessions to one AS.
     """
     counts = Counter(session.peer_as for group in groups for session in group.sessions)
     return min(width, max(counts.values())) if len(counts) > 1 else width
@@ -349,7 +350,10 @@ class JointPolicies:
 
 
 def by_policy(bgp: Bgp) -> Bgp:
-    """Return ``bgp`` with its groups split so that all sessions of a group have the same policies, as the computation of routes requires."""
+    """Return ``bgp`` with its groups split so that all sessions of a group have the same policies.
+
+    The computation of routes needs this, because it reads the policies of groups, not those of sessions.
+    """
     if not any(session.import_policy or session.export_policy for group in bgp.groups for session in group.sessions):
         return bgp
     groups: list[BgpGroup] = []

@@ -44,7 +44,11 @@ def isis_config(
     families: tuple[Family, ...],
     maximum_ecmp: int,
 ) -> Isis:
-    """Return the IS-IS configuration of a switch whose fabric runs IS-IS. ``families`` are the address families that it routes."""
+    """Return the IS-IS configuration of a switch whose fabric runs IS-IS. ``families`` are the address families that it routes.
+
+    IS-IS runs on the ports to switches. The prefixes of ``gateways`` outside VRFs are advertised. ``maximum_ecmp`` is the
+    largest number of equal paths.
+    """
     underlay = fabric.underlay
     wanted = underlay.isis
     return Isis(
@@ -64,7 +68,10 @@ def isis_config(
 
 
 def lowered_qos(qos: QosConfig, lacks: Collection[str]) -> tuple[QosConfig, list[str]]:
-    """Return (QoS configuration without the features named in ``lacks``, one sentence per feature left out)."""
+    """Return (QoS configuration without the features that the platform lacks, texts that name the features left out).
+
+    ``lacks`` holds the platform's missing features as words such as ``pfc-watchdog``.
+    """
     out: list[str] = []
     if "shared-buffer" in lacks:
         out.append("shared-buffer partitions and dedicated buffers")
@@ -89,7 +96,7 @@ def lowered_qos(qos: QosConfig, lacks: Collection[str]) -> tuple[QosConfig, list
 def lowered_balancing(
     balancing: BalancingConfig, platform: Platform, entering: Sequence[str]
 ) -> tuple[BalancingConfig, list[str]]:
-    """Return (load balancing that the platform supports, one sentence per feature left out).
+    """Return (load balancing that the platform supports, texts that name the features left out).
 
     ``entering`` holds the names of the ports where traffic enters the fabric. If the design sprays only some RDMA opcodes
     and the platform cannot match packet contents, nothing is sprayed.
@@ -290,8 +297,8 @@ def _protected(network: Network, config: DeviceConfig, system: System) -> Device
 def _port_name(nos: str, physical: int, channel: int | None, used: str, lanes: int, cards: int | None) -> str:
     """Return an operating system's name for a port. The result is cached, because thousands of switches have the same ports.
 
-    ``used`` are the port's lanes, such as ``1-4``, among the ``lanes`` of the physical port. ``cards`` is the number of ports of a
-    line card; None without line cards.
+    ``channel`` is the number of the port's channel; None if the physical port is not split. ``used`` are the port's lanes, such as
+    ``1-4``, among the ``lanes`` of the physical port. ``cards`` is the number of ports of a line card; None without line cards.
     """
     return catalog().systems[nos].name_of(physical, channel, _lanes(used)[0], lanes, cards)
 
@@ -353,7 +360,7 @@ def _interface(
 
 
 def _shut(interfaces: tuple[Interface, ...], gateways: Sequence[Gateway]) -> tuple[Interface, ...]:
-    """Return the ports. Server ports that have no tenant yet are shut down."""
+    """Return the ports with server ports shut down that have neither a VLAN nor one of the ``gateways``, because no tenant uses them yet."""
     routed = {gateway.port for gateway in gateways}
     waiting = {
         interface.name

@@ -75,7 +75,7 @@ def _vlans(document: dict[str, Any]) -> Iterable[tuple[int, str]]:
 
 
 def _unique(new: dict[str, str]) -> dict[str, str]:
-    """Return a map of old to new names unchanged, or an empty map if two of the new names are equal."""
+    """Return ``new``, a map of old to new names, or an empty map if two of the new names are equal."""
     return new if len(set(new.values())) == len(new) else {}
 
 
@@ -90,8 +90,8 @@ ORDER = "order"
 class FieldDifference:
     """A field that differs between two configurations: its place, its path, and both values.
 
-    ``place`` is the path with the names of list entries, and ``field`` the path without them (see the module). A value of
-    None means that the configuration lacks the field.
+    ``place`` is the path with the names of list entries, for example ``("bgp", "groups", "spines", "peer_as")``, and ``field`` the
+    path without them, for example ``bgp.groups.peer_as``. A value of None means that the configuration lacks the field.
     """
 
     place: tuple[str, ...]
@@ -101,7 +101,7 @@ class FieldDifference:
 
 
 def differences(old: DeviceConfig, new: DeviceConfig, without: Collection[str] = ()) -> list[FieldDifference]:
-    """Return the differences between two configurations. Fields in ``without``, and everything below them, are ignored."""
+    """Return the differences from the configuration ``old`` to ``new``. Fields in ``without``, and everything below them, are ignored."""
     old_document, other = to_document(old), to_document(new)
     rename(old_document, other, without)
     return list(_different(old_document, other, (), ("",), _without(without)))
@@ -163,10 +163,10 @@ _CONDITION = re.compile(r"\[([^\]]+)\]")
 def _different(
     old: object, new: object, place: tuple[str, ...], names: tuple[str, ...], without: _Without, *, entry: bool = False
 ) -> Iterator[FieldDifference]:
-    """Yield the differences between two versions of a field.
+    """Yield the differences between the versions ``old`` and ``new`` of a field, except the ignored fields (``without``).
 
-    ``names`` holds the field's path first, then the same path with conditions such as ``interfaces[kind=server]``. ``entry`` is
-    True if the field is one entry of a mapping in ``MAPPINGS``.
+    ``place`` is the field's path with the names of list entries. ``names`` holds the path without them first, then the same path
+    with conditions such as ``interfaces[kind=server]``. ``entry`` is True if the field is one entry of a mapping in ``MAPPINGS``.
     """
     if old == new:
         return
@@ -203,7 +203,10 @@ def _different(
 def _has_compared_field(
     record: dict[str, Any], place: tuple[str, ...], names: tuple[str, ...], without: _Without
 ) -> bool:
-    """Return True if a record has any field that the comparison does not ignore."""
+    """Return True if a record has any field that the comparison does not ignore (``without``).
+
+    ``place`` and ``names`` are the record's paths with and without the names of list entries, as in ``_different``.
+    """
     return any(
         True
         for name, value in record.items()
@@ -225,7 +228,7 @@ def _of_mappings(
 
 
 def _inner(names: tuple[str, ...], name: str) -> tuple[str, ...]:
-    """Return the paths of the field ``name`` of a record. ``names`` holds the paths of the record."""
+    """Return the paths of the field ``name`` of a record, for each of the record's own paths in ``names``."""
     return tuple(f"{field}.{name}" if field else name for field in names)
 
 
@@ -281,8 +284,8 @@ def amended(
 ) -> DeviceConfig:
     """Return ``designed`` with the changes between ``before`` and ``after`` applied.
 
-    ``before`` is read from the designed configuration text, and ``after`` from the text on the device. ``unsaid`` holds the
-    fields that this text cannot express. The names of classes and VLANs among them are taken from the design.
+    ``before`` is read from the designed configuration text, and ``after`` from the text on the device. ``unsaid`` holds the kinds of
+    names that these texts cannot express (``CLASS_NAMES``, ``VLAN_NAMES``). They are taken from the design.
     """
     wanted, base, other = to_document(designed), to_document(before), to_document(after)
     rename(base, wanted, unsaid)
@@ -309,7 +312,7 @@ def _amended(designed: Any, before: Any, after: Any) -> Any:  # noqa: ANN401 - v
 
 
 def _mapping(designed: dict[str, Any], before: dict[str, Any], after: dict[str, Any]) -> dict[str, Any]:
-    """Return the designed entries, by name, with the changes between ``before`` and ``after``: entries changed, removed or added."""
+    """Return the ``designed`` entries, by name, with the changes from ``before`` to ``after`` applied: entries changed, removed or added."""
     made: dict[str, Any] = {}
     for name in dict.fromkeys([*designed, *after]):
         if name not in after:
@@ -323,7 +326,7 @@ def _mapping(designed: dict[str, Any], before: dict[str, Any], after: dict[str, 
 
 
 def _order(names: list[Any], designed: list[Any], before: list[Any], after: list[Any]) -> list[Any]:
-    """Return ``names`` in the order of ``after`` if the entries of ``before`` changed their order, else in the designed order.
+    """Return ``names``, the entries of a list, in the order of ``after`` if ``before`` has a different order, else as in ``designed``.
 
     A name that exists only in ``after`` follows the name that precedes it there.
     """

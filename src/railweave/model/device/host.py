@@ -36,7 +36,7 @@ _OF_PORT = re.compile(r"_P(\d+)$")
 
 
 def firmware(model: NicModel, qos: HostQos, ports: range | None = None) -> tuple[FirmwareOption, ...]:
-    """Return the firmware settings of a NIC model on a fabric, in the catalog's order.
+    """Return the firmware settings of a NIC model on a fabric, in the catalog's order. ``qos`` gives the values for the fabric's traffic.
 
     ``ports`` holds the card's port numbers on this fabric, if the card is connected to two fabrics. Settings of its other ports
     are left out. None means that all ports are on this fabric.
@@ -59,7 +59,7 @@ def _is_of(setting: str, ports: range | None) -> bool:
 
 
 def sysctl(scope: HostScope, nics: Sequence[HostNic]) -> dict[str, str]:
-    """Return the values of kernel parameters, by name as in sysctl.d.
+    """Return the values of kernel parameters of the server in ``scope``, by name as in sysctl.d.
 
     If systemd-networkd handles router advertisements, ``accept_ra`` is left out. networkd sets it to 0 and processes
     advertisements itself. With 1, the kernel would process them a second time.
@@ -122,7 +122,7 @@ def _neighbors(family: int, count: int) -> Iterator[tuple[str, str]]:
 
 
 def _neighbor_count(scope: HostScope, nics: Sequence[HostNic], family: int) -> int:
-    """Return the number of neighbors that a server can learn on all its NICs, for the IP version ``family`` (4 or 6).
+    """Return the number of neighbors that the server in ``scope`` can learn on all its NICs, for the IP version ``family`` (4 or 6).
 
     The count includes every address of every other server on a NIC's segment, every gateway, and the link-local address
     of each.
@@ -170,7 +170,7 @@ def host_config(network: Network, name: str) -> HostConfig:
 
 
 def config_of(scope: HostScope) -> HostConfig:
-    """Return the configuration of a server, built from the parts of the network that affect it."""
+    """Return the configuration of a server. ``scope`` holds the server and the parts of the network that affect it."""
     model, fabrics = scope.model, scope.fabrics
     qos = tuple(_qos(scope, fabric) for fabric in fabrics.values())
     nics = tuple(nic for fabric_qos in qos for nic in _nics(scope, fabrics[fabric_qos.fabric], fabric_qos))
@@ -208,7 +208,10 @@ def config_of(scope: HostScope) -> HostConfig:
 
 
 def _versions(scope: HostScope, nics: Sequence[HostNic]) -> Versions:
-    """Return the software versions that the fabric file asks for. For NICs, only the models and drivers of this server are included."""
+    """Return the software versions that the fabric file asks for on the server in ``scope``.
+
+    Of NICs, only the models and drivers of this server are included.
+    """
     asked = scope.hosts.versions
     models, drivers = {nic.model for nic in nics}, {nic.driver for nic in nics}
     return Versions(
@@ -301,12 +304,12 @@ def _addresses(scope: HostScope, fabric: Fabric, nic: Nic, table: int, qos: Host
 
 
 def _routed(scope: HostScope, fabric: Fabric, nic: HostNic) -> bool:
-    """Return True if a NIC has a routed link to its leaf that it shares with no other NIC."""
+    """Return True if a NIC of the server in ``scope`` has a routed link to its leaf that it shares with no other NIC."""
     return not nic.network and fabric.link_of(scope.segments[nic.name].vlan) == "routed"
 
 
 def _routes(scope: HostScope, fabric: Fabric, nic: HostNic) -> list[HostRoute]:
-    """Return the routes of a NIC. Each of the NIC's routing tables has a default route through the leaf.
+    """Return the routes of a NIC of the server in ``scope``. Each of the NIC's routing tables has a default route through the leaf.
 
     Each table also has a direct route to the server prefix, if the fabric file asks for it (``prefix_route``). By default,
     this is so for IPv6 addresses from SLAAC and for proxy ARP.
@@ -323,7 +326,7 @@ def _routes(scope: HostScope, fabric: Fabric, nic: HostNic) -> list[HostRoute]:
 
 
 def _rules(scope: HostScope, fabric: Fabric, nic: HostNic) -> list[HostRule]:
-    """Return one routing rule for each address of a NIC. A rule matches the source by the part of the address that is known in advance.
+    """Return one routing rule for each address of a NIC of the server in ``scope``. A rule matches packets by source.
 
     - SLAAC: the prefix, so that an address that arrives late or changes is routed the same way.
     - Fixed address in a shared prefix: the address itself, even if the leaf answers for the other addresses (proxy

@@ -65,13 +65,16 @@ AMD_MPI_FOLDER = "/opt/AMD/install/mpi"
 """The folder of Open MPI on servers with AMD GPUs (Thor2 guide, section 8.7.2)."""
 
 TUNER_FILE = "/etc/railweave/tuner.json"
-"""The path on every server of railweave's table of algorithms, a copy of ``hosts/tuner.json`` in the build."""
+"""The path of railweave's table of collective algorithms on every server. The build has the same table as ``hosts/tuner.json``."""
 
 LD = "LD_LIBRARY_PATH"
 
 
 def job(scope: HostScope, nics: Sequence[HostNic], qos: Sequence[HostQos]) -> tuple[Variable, ...]:
-    """Return the variables of a collective job, in the order in which they are written; () if no NIC has an address."""
+    """Return the variables of a collective job, in the order in which they are written; () if no NIC has an address.
+
+    ``scope`` holds the server and the parts of the network that affect it, and ``qos`` the QoS values of each of its fabrics.
+    """
     used = [nic for nic in rdma_nics(nics) if nic.addresses]
     if not used:
         return ()
@@ -110,7 +113,8 @@ def tenant_jobs(
 ) -> tuple[tuple[str, tuple[Variable, ...]], ...]:
     """Return (tenant, variables of its jobs) for each tenant, if the server's GPUs belong to several tenants; otherwise ().
 
-    The variables make only the tenant's NICs and GPUs visible to its jobs.
+    The variables make only the tenant's NICs and GPUs visible to its jobs. ``scope`` holds the server and the parts of the network that
+    affect it, and ``qos`` the QoS values of each of its fabrics.
     """
     used = [nic for nic in rdma_nics(nics) if nic.addresses] if nics else []
     tenants = list(dict.fromkeys(nic.tenant for nic in used))
@@ -148,7 +152,10 @@ def used_addresses(nic: HostNic, family: Family | None) -> list[HostAddress]:
 
 
 def uses_own_plugin(scope: HostScope, nics: Sequence[HostNic]) -> bool:
-    """Return True if jobs load railweave's NCCL net plugin and tuner: the library is NCCL and the design has path colors."""
+    """Return True if jobs load railweave's NCCL net plugin and tuner.
+
+    They do if the server (``scope``) uses NCCL, the design has path colors, and the fabric file names no other net plugin.
+    """
     return _colored(nics) and scope.library == "NCCL" and scope.hosts.job.net_plugin in {None, PLUGIN}
 
 
@@ -160,7 +167,7 @@ def _colored(nics: Sequence[HostNic]) -> bool:
 def mpi_folder(wanted: Job, gpu_vendor: str) -> str | None:
     """Return the folder of Open MPI on the servers. Return None if Open MPI is found through PATH.
 
-    ``wanted`` holds the job settings of the fabric file.
+    ``wanted`` holds the job settings of the fabric file. ``gpu_vendor`` decides if the file names no folder: AMD servers have a default.
     """
     return wanted.mpi_folder or (AMD_MPI_FOLDER if gpu_vendor == "AMD" else None)
 
@@ -237,9 +244,9 @@ def _device_list(nics: Sequence[HostNic]) -> str:
 
 
 def _traffic_class(qos: HostQos, *, by_color: bool) -> list[Variable]:
-    """Return the variables that set the traffic class.
+    """Return the variables that set the traffic class of RDMA data and of clear-to-send messages, from the fabric's ``qos``.
 
-    If colors have their own classes (``by_color``), the plug-in reads them from host.json, and no variable is needed.
+    If path colors have their own classes (``by_color``), the plug-in reads the class of data from host.json, and its variable is left out.
     """
     data = f"DSCP {qos.dscp} x 4 + ECT(0): the class of RDMA data on the switches; the library's own default is 0"
     clear = "the class of clear-to-send messages and acknowledgements"
@@ -330,7 +337,7 @@ def _library_path(wanted: Job, library: str, *, colored: bool) -> list[Variable]
 def _changed(variables: Iterable[Variable], changes: dict[str, str | int | None]) -> Iterable[Variable]:
     """Yield the variables with the changes that the fabric file asks for.
 
-    ``changes`` holds the new value by name. None removes a variable, and new variables come last.
+    ``changes`` holds the new value by variable name. The value None removes the variable. Variables that are new come last.
     """
     given = {name: str(value) for name, value in changes.items() if value is not None}
     why = "the fabric file says so (hosts.job.environment)"

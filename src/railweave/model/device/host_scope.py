@@ -91,7 +91,7 @@ def long_haul(network: Network, fabric: Fabric) -> LongHaul | None:
 
 
 def environment(haul: LongHaul) -> dict[str, tuple[str, str]]:
-    """Return (value, reason) of each job variable for long links, by variable name."""
+    """Return (value, reason) of each job variable for long links, by variable name. ``haul`` holds the numbers from which they follow."""
     variables = {
         "NCCL_MIN_CTAS": (
             str(haul.channels),

@@ -52,7 +52,7 @@ def loopback_among(addresses: Iterable[Prefix], router_id: Address) -> Prefix:
 
 @dataclass(frozen=True, slots=True)
 class IsisPort:
-    """A point-to-point link on which IS-IS runs."""
+    """A point-to-point link on which IS-IS runs: its port, the name of its cable (``link``), the neighbor, and the metric."""
 
     interface: str
     link: str
@@ -79,7 +79,7 @@ class Isis:
 
 @dataclass(frozen=True, slots=True)
 class OspfPort:
-    """A link to an OSPF neighbor, with its area and metric."""
+    """A link to an OSPF neighbor: its port, the name of its cable (``link``), the neighbor, and the OSPF area and metric."""
 
     interface: str
     link: str
@@ -186,7 +186,7 @@ class OverlayConfig:
 
     - ``endpoints``: the tunnel endpoints of a leaf.
     - ``reflects``: True on spines, which forward routes with an unchanged next hop.
-    - ``from_spine``: the community that spines add, so that leaves do not send these routes back.
+    - ``from_spine``: the community that spines add to EVPN routes, so that leaves do not send the routes back to spines.
     - ``tunnel_dscp``: True if the switch model needs statements that copy the inner packet's DSCP to the tunnel header.
     - ``links``: ports on which the underlay session also carries EVPN routes. The field is only read from configurations:
       no design sets it, and nothing renders it.
@@ -323,7 +323,7 @@ class DeviceConfig:
         return running.maximum_ecmp if running else None
 
     def carried(self, port: Interface) -> tuple[int, ...]:
-        """Return the VLAN numbers that a server port carries: the untagged VLAN first, then the tagged ones in order."""
+        """Return the VLAN numbers that a server port carries: the untagged VLAN first, if there is one, then the tagged VLANs in order."""
         named = next(
             (gateway.vlan for gateway in self.gateways if gateway.vlan is not None and gateway.vlan_name == port.vlan),
             None,

@@ -246,7 +246,7 @@ def _prefer(color: Color, form: Form) -> tuple[Term, ...]:
 
 
 def _connected(redistribute: bool) -> tuple[Policy, ...]:
-    """Return the policy that limits redistribution to connected prefixes in the fabric's prefix list. Without redistribution, return ()."""
+    """Return the policy that limits redistribution to connected prefixes in the fabric's prefix list. Return () if ``redistribute`` is False."""
     local_term = Term("own", Match(prefix_list=LOCAL, orlonger=True), Action(accept=True))
     return (Policy("connected", (local_term, _reject_rest())),) if redistribute else ()
 
@@ -266,7 +266,7 @@ def _advertised(
 
 
 def _local(fabric: Fabric) -> dict[str, tuple[Prefix, ...]]:
-    """Return the fabric's prefix list: one entry, from the list's name to all prefixes of the fabric."""
+    """Return the fabric's prefix list as a dict with one entry: the list's name, and all prefixes of the fabric."""
     return {LOCAL: tuple(map(Prefix, fabric.local_prefixes))}
 
 
@@ -314,11 +314,11 @@ The device adds it only if the policy term adds no other community.
 PASSES_ON = "forward"
 """The beginning of the names of policy terms by which spines, super-spines and interconnect routers forward learned routes."""
 _TAGGED = frozenset(("local-preference", "aigp"))
-"""The forms in which a community carries the path color of a prefix."""
+"""The ways of announcing path colors (forms, see the module) in which a community carries the path color of a prefix."""
 
 
 def drained_links(network: Network, device: str) -> frozenset[str]:
-    """Return the links of a device on which it must advertise routes as a last resort.
+    """Return the links of a device on which it advertises routes so that neighbors use these routes only as a last resort.
 
     These are all its fabric links if the device is drained, and otherwise its drained links.
     """
@@ -392,7 +392,7 @@ def _wholly(network: Network, fabric: Fabric, device: str, links: frozenset[str]
 
 
 def _by_other_colors(bgp: Bgp, off: frozenset[str]) -> tuple[FabricAdvertise, ...]:
-    """Return the advertisements of prefixes by color. A drained color is replaced by its first backup color that is not drained.
+    """Return the advertisements of prefixes by path color. A drained color is replaced by its first backup color that is not drained.
 
     Remote devices then use the backup color. ``off`` holds the names of drained colors, which move to the end of the lists
     of backups.
@@ -441,7 +441,7 @@ def _changed(
 def _group(
     group: BgpGroup, links: Collection[str], which: Literal["import_policy", "export_policy"], beside: Mapping[str, str]
 ) -> BgpGroup:
-    """Return a group whose sessions on ``links`` use a copy of their policy.
+    """Return ``group``, changed so that its sessions on ``links`` use the changed copy of their policy.
 
     ``which`` selects the import or export policy. ``beside`` holds the name of the copy, by the name of the policy.
     """

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def described(far: End) -> str:
-    """Return the description of a port on every system: the device and the port at the far end of its cable, with a blank between."""
+    """Return the description of a port on every system, from ``far``, the other end of its cable: ``leaf1 Eth1/1`` (device and port)."""
     return f"{far.device} {far.port}"
 
 
@@ -67,7 +67,10 @@ def nic_names(nic: Nic) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Split:
-    """A physical port that is split into channels of ``speed_gbps``."""
+    """A physical port that is split into channels of ``speed_gbps``.
+
+    ``port`` is the port's name on the system, ``physical`` its number, and ``channels`` the number of channels.
+    """
 
     port: str
     physical: int

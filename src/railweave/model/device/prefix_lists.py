@@ -32,10 +32,10 @@ class PrefixLists:
     strange: set[tuple[str, Family]] = field(default_factory=set[tuple[str, "Family"]])
 
     def add(self, name: str, family: Family, sequence: int | None, prefix: Prefix | None, words: Sequence[str]) -> bool:
-        """Add an entry to a list. Return False if railweave does not understand the entry.
+        """Add an entry to the list of this name and address family. Return False if railweave does not understand the entry.
 
         ``words`` are ``permit`` or ``deny``, followed by the words after the prefix. If ``sequence`` is None, the entry
-        gets the next multiple of five.
+        gets the next multiple of five. ``prefix`` is None if the text has no valid prefix.
         """
         entries = self._entries.setdefault((name, family), {})
         between = lengths(prefix, words[1:]) if prefix is not None and prefix.family == family and words else None
@@ -90,7 +90,8 @@ class PrefixLists:
     def connected(self, terms: Sequence[Term], prefixes: Iterable[Prefix]) -> tuple[Prefix, ...] | None:
         """Return the connected prefixes among ``prefixes`` that the terms of a route-map accept without changing them.
 
-        Return None if the terms have conditions or actions that prevent a decision.
+        Return None if this cannot be decided: there are no terms, or a term has a community, an action other than accept or reject,
+        an unknown statement, or a list that is not fully known.
         """
         lists = {term.match.prefix_list for term in terms if term.match.prefix_list}
         plain = all(
@@ -119,7 +120,7 @@ class PrefixLists:
     def entry_lists(self, names: Collection[str | None]) -> tuple[EntryList, ...]:
         """Return the lists among ``names`` that must be evaluated entry by entry.
 
-        A list must be, if an entry denies or if its entries match different lengths.
+        These are lists in which an entry denies, or in which the entries match different lengths.
         """
         return tuple(
             EntryList(name, family, tuple(entry for entry, _ in entries))
@@ -130,7 +131,7 @@ class PrefixLists:
         )
 
     def _in_order(self, name: str, family: Family) -> list[_Entry]:
-        """Return the entries of a list by sequence number.
+        """Return the entries of the list of this name and address family, by sequence number.
 
         Denying entries at the end are left out, because a list denies all other prefixes anyway.
         """
@@ -142,7 +143,7 @@ class PrefixLists:
     def _shape(self, name: str, family: Family) -> tuple[bool, Lengths | None] | None:
         """Return the rule that all entries of a list share: (True if longer prefixes match, minimum and maximum length or None for any length).
 
-        Return None if the list is empty or must be evaluated entry by entry.
+        The list is the one of this name and address family. Return None if it is empty or must be evaluated entry by entry.
         """
         entries = self._in_order(name, family)
         if not entries or not all(entry.permit for entry, _ in entries):

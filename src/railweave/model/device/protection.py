@@ -63,7 +63,10 @@ TCP services such as TACACS+ need no entry, because every TCP reply is accepted.
 
 @dataclass(frozen=True)
 class _Peers:
-    """BGP or BFD peers of one address family with the same kinds of sessions, and the permitted sources of their packets."""
+    """BGP or BFD peers of one address family, and the permitted sources of their packets.
+
+    ``bgp`` and ``bfd`` give the sessions that all of these peers have.
+    """
 
     sources: Sources
     bgp: bool = True

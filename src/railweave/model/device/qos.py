@@ -103,7 +103,10 @@ def _partition(buffers: Buffers, system: System) -> Buffers:
 
 
 def _default_class(classes: Mapping[str, TrafficClass]) -> str:
-    """Return the traffic class of DSCPs that no class lists: the class of DSCP 0, or else the first lossy class, or else the first class."""
+    """Return the name of the traffic class for DSCPs that no class lists. ``classes`` holds all traffic classes by name.
+
+    This is the class of DSCP 0, or else the first lossy class, or else the first class.
+    """
     zero = next((name for name, traffic_class in classes.items() if 0 in traffic_class.dscp), None)
     lossy = next((name for name, traffic_class in classes.items() if not traffic_class.lossless), None)
     return zero or lossy or next(iter(classes), "")

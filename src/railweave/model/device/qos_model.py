@@ -35,7 +35,7 @@ class TrafficClass:
 
     - ``transmit_percent``: the weight of the queue, or the rate cap of a strict class, in percent of the port's rate.
     - ``buffer_percent``: the queue's dedicated buffer, in percent.
-    - ``dynamic_threshold``: an index; alpha = 2^(index - 7).
+    - ``dynamic_threshold``: the index of the queue's threshold in the shared buffer; alpha = 2^(index - 7).
     """
 
     queue: int

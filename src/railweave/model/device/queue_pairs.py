@@ -34,8 +34,9 @@ def queue_pairs(wanted: Job, colors: int, far: LongHaul | None) -> dict[str, tup
 def _own(wanted: Job, colors: int, far: LongHaul | None) -> dict[str, tuple[str, str]]:
     """Return (value, reason) of the two variables for queue pairs, by variable name. Return {} to keep NCCL's default.
 
-    The parameters are those of ``queue_pairs``: job settings, number of path colors, and long links. With path colors,
-    messages are always split, because the net plugin balances paths by splitting messages.
+    ``wanted`` holds the job settings of the fabric file, ``colors`` is the number of path colors of a NIC, and ``far`` holds the
+    settings for long links or is None. With path colors, messages are always split, because the net plugin balances paths by
+    splitting messages.
     """
     if colors:
         why = "queue pairs per connection" if wanted.qps_per_connection else "one queue pair per path color"

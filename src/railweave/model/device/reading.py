@@ -41,7 +41,7 @@ class _Same:
 
 
 def own_type(kind: type[T], given: BaseModel) -> T:
-    """Return a section of the fabric file as the class ``kind`` of the device configuration, whose fields have the same names.
+    """Return ``given``, a section of the fabric file, as an object of ``kind``, a class of the device configuration with the same field names.
 
     Fields that ``kind`` lacks are dropped.
     """
@@ -63,7 +63,7 @@ UNSAID_ADDRESS = InterfaceAddress("0.0.0.0/0")
 
 
 def blank_config(nos: str) -> DeviceConfig:
-    """Return the configuration that an empty text describes on an operating system. Readers fill in the fields that a text states."""
+    """Return the configuration that an empty text describes on the operating system ``nos``. Readers fill in the fields that a text states."""
     return DeviceConfig(
         name="",
         role="leaf",
@@ -105,7 +105,7 @@ class ReadStatement:
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """The numbers of understood, irrelevant and unknown statements in a part of a configuration."""
+    """The numbers of understood, irrelevant and unknown statements in a part of a configuration, such as ``protocols bgp``."""
 
     understood: int = 0
     irrelevant: int = 0
@@ -135,7 +135,7 @@ class Reading:
         return tuple(statement for statement in self.statements if statement.kind == "unknown")
 
     def shares(self) -> dict[str, Share]:
-        """Return the numbers of understood, irrelevant and unknown statements, by part of the configuration."""
+        """Return the numbers of understood, irrelevant and unknown statements, by part of the configuration, such as ``protocols bgp``."""
         counts: dict[str, dict[Kind, int]] = {}
         for statement in self.statements:
             kinds = counts.setdefault(statement.hierarchy, {"understood": 0, "irrelevant": 0, "unknown": 0})

@@ -85,10 +85,11 @@ class Rule:
         why: str | None = None,
         fix: str | None = None,
     ) -> Finding:
-        """Return a finding of this rule. ``message`` says what is wrong; omitted values come from the rule.
+        """Return a finding of this rule. ``message`` says what is wrong.
 
-        ``message`` is required if the rule has only ``holds``, because a requirement does not describe a fault. Without a
-        message, ``ValueError`` is raised.
+        ``field`` names the field of the fabric file that sets the requirement. If ``severity``, ``why`` or ``fix`` is None, the rule's
+        value is used. ``message`` is required if the rule has only ``holds``, because a requirement does not describe a fault.
+        Without a message, ``ValueError`` is raised.
         """
         if not (message or self.fault):
             raise ValueError(f"a finding of {self.id} must say what was found")
@@ -105,7 +106,7 @@ class Rule:
         )
 
     def run(self, read: object, where: str = "", file: str = "") -> Iterator[Finding]:
-        """Yield the findings of the rule's check on ``read``, the object that the check examines.
+        """Yield the findings of the rule's check on ``read``, the object that the check examines, for example a configuration.
 
         If the check reports a fault without its place, the finding gets ``where`` and ``file``.
         """
@@ -136,10 +137,11 @@ def check(
     sometimes: Severity | None = None,
     slow: bool = False,
 ) -> Callable[[Look], Rule]:
-    """Return a decorator that turns a check function into a rule. The parameters are the fields of ``Rule``: severity, reason, fix and so on.
+    """Return a decorator that turns a check function into a rule with the id ``id_``.
 
-    The first paragraph of the function's docstring becomes ``holds``, the requirement. ``applies`` defaults to the
-    operating system whose folder contains the function.
+    ``severity``, ``why`` (the reason), ``fix``, ``sometimes`` and ``slow`` are the fields of ``Rule`` with these names. The first
+    paragraph of the function's docstring becomes ``holds``, the requirement. ``applies`` defaults to the operating system whose
+    folder contains the function.
     """
 
     def made(function: Look) -> Rule:

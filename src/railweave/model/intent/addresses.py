@@ -27,7 +27,7 @@ Prefix = Annotated[str, BeforeValidator(_network), WithJsonSchema({"type": "stri
 
 
 def _address(example: str) -> AfterValidator:
-    """Return a validator that accepts an IP address and returns its canonical text form."""
+    """Return a validator that gives an IP address in canonical form; errors show ``example``."""
 
     def parse(value: str) -> str:
         try:

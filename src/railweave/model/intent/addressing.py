@@ -38,7 +38,7 @@ class FieldBits(Model):
 
 
 def _check_one_way(pool: Addressing | SecondFamily) -> None:
-    """Raise ``WrongValueError`` if ``server_prefix`` is set together with ``bits``, or contradicts ``prefix_length``."""
+    """Raise ``WrongValueError`` if ``pool`` sets ``server_prefix`` and ``bits``, or contradicting ``prefix_length``."""
     if pool.server_prefix is None:
         return
     if pool.bits is not None:

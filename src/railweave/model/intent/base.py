@@ -80,7 +80,7 @@ class Model(BaseModel):
 
     @classmethod
     def __get_pydantic_core_schema__(cls, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:  # noqa: ANN401
-        """Return pydantic's schema with every plain type made strict."""
+        """Return ``handler(source)``, pydantic's schema, with plain types strict."""
         schema = handler(source)
         _make_strict(schema)
         return schema

@@ -114,7 +114,7 @@ def _read(path: Path, reader: csv.DictReader[str]) -> Inventory:
 
 
 def _item(cells: dict[str, str], line: int) -> tuple[Item, list[tuple[str, str]]]:
-    """Return (facts of a row, its faults as pairs of message and correction)."""
+    """Return (facts in a row's ``cells``, its faults as (message, correction))."""
     wrong: list[tuple[str, str]] = []
     mac = cells["mac"].lower().replace("-", ":")
     if mac and not _MAC.fullmatch(mac):
@@ -136,7 +136,7 @@ def _item(cells: dict[str, str], line: int) -> tuple[Item, list[tuple[str, str]]
 def _unique(key: tuple[str, str], item: Item) -> Iterator[str]:
     """Yield the values of a row that no other row may have.
 
-    These are the MAC address, (device, interface), and the Linux and RDMA interface names on the device.
+    These are ``key`` (device, interface), and the ``item``'s MAC address, Linux and RDMA interface names.
     """
     if item.mac:
         yield f"MAC address {item.mac}"

@@ -332,7 +332,7 @@ class JobFile(Model):
 
 @dataclass(frozen=True)
 class ReadJobs:
-    """The jobs of a job file, and the YAML document, which knows each part's line."""
+    """The jobs of a job file, and the YAML document with each part's line."""
 
     jobs: tuple[TrainingJob, ...]
     document: Document

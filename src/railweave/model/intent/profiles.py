@@ -100,9 +100,9 @@ def with_profile(known: dict[str, Profile], given: object) -> object:
 
 
 def _without_egress(values: dict[str, Any], given: dict[str, Any]) -> dict[str, Any]:
-    """Return a profile's values, without the egress partition if the file sets ``egress: system``.
+    """Return a profile's ``values``, without the egress partition if ``given`` (the file's section) sets ``egress: system``.
 
-    That setting overrides the profile, like every field next to ``profile:``.
+    Fields next to ``profile:`` override the profile.
     """
     buffers = given.get("buffers")
     if not isinstance(buffers, dict) or cast("dict[str, Any]", buffers).get("egress") != "system":
@@ -112,7 +112,7 @@ def _without_egress(values: dict[str, Any], given: dict[str, Any]) -> dict[str, 
 
 
 def known_profile(known: dict[str, Profile], name: str | None) -> str | None:
-    """Return the name unchanged, even None. Raise ``WrongValueError`` if no profile has this name."""
+    """Return the name unchanged, even None. Raise ``WrongValueError`` if ``known`` lacks this profile."""
     if name is not None and name not in known:
         raise WrongValueError(f"{name!r} is not a profile", f"known ones: {', '.join(known)}")
     return name

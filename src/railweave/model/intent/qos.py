@@ -265,7 +265,7 @@ class Qos(Model):
     def _with_removed(
         self, value: dict[str, TrafficClass], handler: SerializerFunctionWrapHandler
     ) -> dict[str, object]:
-        """Return the classes to write to a file, with removed default classes as None.
+        """Return the classes as ``handler`` writes them, with removed default classes as None.
 
         Without these entries, reading the file would add the removed classes again.
         """
@@ -278,7 +278,7 @@ class Qos(Model):
 
     @model_validator(mode="after")
     def _names_differ(self) -> Qos:
-        """Check that no two class names differ only in case, because Junos writes class names in capitals."""
+        """Raise ``WrongValueError`` if class names differ only in case, because Junos writes names in capitals."""
         seen: dict[str, str] = {}
         for name in self.classes:
             first = seen.setdefault(name.casefold(), name)

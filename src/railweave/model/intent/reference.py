@@ -191,7 +191,7 @@ def _rows(model: type[BaseModel]) -> dict[str, str]:
 
 
 def _type(info: FieldInfo) -> str:
-    """Return the type of a field. ``null`` is left out if it is the default, which the column of defaults shows as a dash."""
+    """Return a field's type from ``info``. ``null`` is left out if it is the default, which the column of defaults shows as a dash."""
     examples = [example for item in info.metadata for example in _examples(item)]
     shown = f"`{examples[0]}`" if examples else _name(info.annotation)
     if info.default is None:
@@ -206,7 +206,7 @@ def _type(info: FieldInfo) -> str:
 
 
 def _examples(item: object) -> list[str]:
-    """Return the examples in the JSON Schema of a unit type."""
+    """Return the JSON Schema examples of ``item`` (a type's annotation)."""
     return item.json_schema.get("examples", []) if isinstance(item, WithJsonSchema) and item.json_schema else []
 
 

@@ -17,10 +17,11 @@ if TYPE_CHECKING:
 
 
 Status = Literal["planned", "active", "drained", "failed"]
-"""The status of a device or link.
+"""Status of a device or link.
 
-- ``planned``: not delivered or not cabled yet.
-- ``drained``: taken out of service on purpose.
+- ``planned``: not delivered or cabled yet.
+- ``active``: in service.
+- ``drained``: deliberately out of service.
 - ``failed``: broken.
 """
 

@@ -20,7 +20,7 @@ Objective = Literal["speed", "pauses", "marks", "fairness"]
 """The possible goals: higher speed, fewer PFC pauses, fewer ECN marks, or more even slowdowns of jobs."""
 
 MOST_VALUES = 10_000
-"""The largest number of values of one knob."""
+"""Largest number of values of one tuned setting."""
 
 
 class TunedCollective(Model):
@@ -214,7 +214,7 @@ class Range(Model):
 
 
 Values = str | tuple[Setting, ...] | Range
-"""The values of a knob: text such as ``20..80``, ``20..80 step 5`` or ``64us..512us step 64us``, a list, or a map."""
+"""Values of a tuned setting (knob): ``20..80``, ``20..80 step 5`` or ``64us..512us step 64us``, a list, or a map."""
 
 
 class Study(Model):

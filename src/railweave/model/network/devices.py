@@ -43,7 +43,7 @@ def crossings(order: Sequence[str], stripes: Mapping[str, str]) -> int:
 
 
 def fewest_crossings(order: Sequence[str], stripes: Mapping[str, str]) -> int:
-    """Return the smallest possible number of hops between stripes in a ring over these servers.
+    """Return the smallest possible number of hops between stripes in a ring over the servers in ``order``.
 
     This is the number of stripes: if the servers of a stripe are adjacent in the ring, one hop leaves the stripe. With
     only one stripe, the result is 0. ``stripes`` maps each server to its stripe.
@@ -85,9 +85,12 @@ class Fabric:
     """One fabric, and the settings that all of its devices share.
 
     - ``nics``: the kind of NICs that connect to the fabric, for example ``gpu``.
+    - ``local_prefixes``: the prefixes of the fabric that its switches exchange; they contain all server prefixes or, with an
+      overlay, the addresses of its sessions and tunnels.
     - ``leaf_asns`` and similar fields: the first and the last AS number of the role's range.
     - ``emulation``: the BGP attribute that carries path colors in the lab.
     - ``server_mode``: the assignment of server addresses. ``server_link``: the type of the servers' links.
+    - ``first_table``: the number of the first routing table for the fabric's NICs on a server.
     """
 
     name: str
@@ -367,7 +370,11 @@ class NicAddress:
 
 @dataclass(frozen=True, slots=True)
 class Nic:
-    """A NIC of a server on a fabric."""
+    """A NIC of a server on a fabric.
+
+    ``name`` is its name in the design, ``netdev`` its Linux interface, and ``rdma`` its RDMA device. ``mac`` is an invented address
+    if ``mac_is_placeholder``. ``vlan`` is None if the leaf's port is routed.
+    """
 
     name: str
     netdev: str
@@ -419,6 +426,7 @@ class End:
     - ``physical``: the port's number on the device; None for a NIC.
     - ``channel``: the number of the channel of a split port; None for other ports.
     - ``lanes``: the electrical lanes of the port, such as ``1-4``.
+    - ``optic``: the catalog's name of the optic or copper cable. ``address``: the address on a numbered link, else empty.
     """
 
     device: str
@@ -440,6 +448,8 @@ class Cable:
     """A cable, between a server and a leaf or between switches.
 
     - ``a`` is the server or the lower switch (a leaf, or a spine under a super-spine).
+    - ``measured`` is True if ``length_m`` is from the inventory, and False if it is planned.
+    - ``color`` is the ``Color.index`` of the path color of an uplink, or None.
     - ``delay_us`` is the measured one-way delay in microseconds, if the fabric file gives it.
     """
 

@@ -17,7 +17,10 @@ RareFlag = Field(exclude_if=lambda value: value is False)
 
 @dataclass(frozen=True, slots=True)
 class VirtualNetwork:
-    """A layer-2 network of a tenant: a VLAN on every leaf with a member. EVPN extends the VLAN between the leaves."""
+    """A layer-2 network of a tenant: a VLAN on every leaf with a member. EVPN extends the VLAN between the leaves.
+
+    ``slot`` is the network's number, from which the VLAN and the VNI are derived by default.
+    """
 
     name: str
     slot: int
@@ -96,7 +99,7 @@ class ExternalRouter:
 class TenantLeaf:
     """The settings of a tenant's VRF on a leaf: the route distinguisher and the loopbacks.
 
-    If the route distinguisher is empty, it is derived from the tenant's slot.
+    If the route distinguisher is empty, it is derived from the tenant's number (``Tenant.slot``).
     """
 
     leaf: str

@@ -32,7 +32,7 @@ class CaptureEntry(BaseModel):
     """The entry in ``meta.json`` for a device that ``railweave collect`` queried.
 
     ``status`` is ``answered`` if the device answered all questions, ``partly`` if it answered some, and ``failed`` if none.
-    ``kind`` is the kind of ``error``.
+    ``kind`` is the kind of ``error``, such as ``unreachable`` or ``login``.
     """
 
     model_config = ConfigDict(extra="ignore")
@@ -52,7 +52,8 @@ class CaptureEntry(BaseModel):
 class LabEntry(BaseModel):
     """The entry in ``meta.json`` for a capture of a lab.
 
-    ``slice`` names the part of the network that the lab emulates. ``timers`` replace the timers of the design.
+    ``slice`` names the part of the network that the lab emulates. ``timers`` replace the timers of the design, by name, such as
+    ``bfd_interval_ms``.
     """
 
     model_config = ConfigDict(extra="ignore")

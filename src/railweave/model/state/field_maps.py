@@ -36,12 +36,12 @@ T = TypeVar("T")
 
 
 def texts(value: Value) -> tuple[str, ...]:
-    """Return the entries of a list that are texts."""
+    """Return those entries of the list ``value`` that are texts."""
     return tuple(text for entry in value.each() if (text := entry.text()) is not None)
 
 
 def texts_if_there(value: Value) -> tuple[str, ...] | None:
-    """Return the entries of a list that are texts, or None if the list is absent."""
+    """Return those entries of the list ``value`` that are texts, or None if the answer does not contain the list."""
     return texts(value) if value.there else None
 
 
@@ -116,7 +116,7 @@ class Fields(Generic[T]):
                 self._fields.append((name, False, _row_reader([[["."]]], read)))
 
     def __call__(self, row: Value, *keys: str, **given: Any) -> T:  # noqa: ANN401 - any field's
-        """Return the state object that a row describes. Fields in ``given`` are not read from the row.
+        """Return the state object that ``row``, a part of an answer, describes. Fields in ``given`` are not read from the row.
 
         ``keys`` are the keys on the path to the row.
         """
@@ -124,7 +124,7 @@ class Fields(Generic[T]):
         return self._made(**fields, **given)
 
     def maybe(self, row: Value, *keys: str, **given: Any) -> T | None:  # noqa: ANN401
-        """Return the state object that a row describes, or None if a required field is absent.
+        """Return the state object that ``row``, a part of an answer, describes, or None if a required field is absent.
 
         ``keys`` are the keys on the path to the row. Fields in ``given`` are not read from the row.
         """
@@ -136,16 +136,19 @@ class Fields(Generic[T]):
         return self(row, *keys, **given)
 
     def onto(self, known: T, row: Value, *keys: str) -> T:
-        """Return the state object ``known``, updated with the fields that a row contains. Other fields keep their values."""
+        """Return the state object ``known``, updated with the fields that a row contains. Other fields keep their values.
+
+        ``keys`` are the keys on the path to the row.
+        """
         fields = {name: value for name, _, read in self._fields if (value := read(row, keys)) is not None}
         return cast("Any", dataclasses.replace)(known, **fields)
 
 
 def _row_reader(choices: list[list[list[str]]], read: Reader) -> _RowReader:
-    """Return a function that reads one field of a row.
+    """Return a function that reads one field of a row, the part of an answer that describes one object.
 
-    The function tries ``choices`` in order until ``read`` returns a value. Each choice is a list of places in the row, and
-    ``read`` gets the value at the first place that the row contains, or else at the last.
+    The function tries ``choices`` in order until ``read`` returns a value. Each choice is a list of places in the row, such as
+    ``a/b`` divided at ``/``. ``read`` gets the value at the first place that the row contains, or else at the last.
     """
     if len(choices) == 1 and len(choices[0]) == 1 and choices[0][0][0][0] not in "$.":
         place = choices[0][0]
@@ -163,7 +166,10 @@ def _row_reader(choices: list[list[list[str]]], read: Reader) -> _RowReader:
 
 
 def _first(row: Value, keys: tuple[str, ...], places: list[list[str]]) -> Value:
-    """Return the value at the first of ``places`` that the row contains, or else at the last of them."""
+    """Return the value at the first of ``places`` that the row contains, or else at the last of them.
+
+    A place is a list of keys such as ``a``, ``b`` for ``a/b``. ``keys`` are the keys on the path to the row.
+    """
     value = row
     for place in places:
         if place[0].startswith("$"):

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def lldp(answer: Value | None) -> dict[str, tuple[LldpNeighbor, ...]] | None:
-    """Return the LLDP neighbors by local port, from the output of ``lldpcli -f json show neighbors``. Return None without output.
+    """Return the LLDP neighbors by local port from ``answer``, the output of ``lldpcli -f json show neighbors``. Return None without output.
 
     The format ``json0`` of lldpcli is read too.
     """
@@ -58,7 +58,7 @@ def _neighbor(heard: Value) -> LldpNeighbor:
 def _chassis(chassis: Value) -> tuple[str | None, Value]:
     """Return (the neighbor's system name, the part of the output that describes its chassis).
 
-    The name is None if the neighbor sent none. It is a key or a field, depending on lldpcli's format.
+    The name is None if the neighbor sent none. In the output, the name is a key or a field, depending on lldpcli's format.
     """
     entry = chassis
     if len(chassis.keys) == 1 and not {"id", "name"} & chassis.keys:
@@ -166,7 +166,7 @@ class RdmaPort:
 class HostState:
     """The answer of one server. Tables use the server's own names.
 
-    - ``firewall``: commands that delete firewall rules. These rules drop RoCE.
+    - ``firewall``: commands that an operator can type to delete the firewall rules that drop RoCE.
     - ``notes``: the places in the answer that could not be read.
     """
 

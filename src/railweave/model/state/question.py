@@ -59,13 +59,13 @@ NOT_RUNNING = "is not running"
 def about(kind: str, vrf: str, prefix: str) -> str:
     """Return the name of a question about one prefix, such as ``route@default@2001:db8::_64``.
 
-    The name contains the VRF and the prefix, because the answer may not repeat them.
+    ``kind`` is the first part, such as ``route``. The name contains the VRF and the prefix, because the answer may not repeat them.
     """
     return f"{kind}@{vrf}@{prefix.replace('/', '_')}"
 
 
 def asked_about(name: str) -> tuple[str, str, str] | None:
-    """Return (kind, VRF, prefix) from the name of a question about a prefix, or None for any other question."""
+    """Return (kind such as ``route``, VRF, prefix) from the name of a question about a prefix (``about``), or None for any other question."""
     parts = name.split("@")
     if len(parts) != 3 or not all(parts):
         return None
@@ -109,9 +109,10 @@ _READS: dict[Protocol, re.Pattern[str]] = {
 
 
 def reads_only(protocol: Protocol, words: str) -> bool:
-    """Return True if a request only reads: it starts with a read-only command such as ``show``, and has no second command or redirection.
+    """Return True if the request ``words`` only reads: it starts with a command that ``protocol`` allows for reading, such as ``show``.
 
-    Callers check this before they send any question, regardless of its source.
+    A request with a second command or a redirection gives False. Callers check this before they send any question, regardless of
+    its source.
     """
     # ".." would leave the data that may be fetched.
     return _READS[protocol].fullmatch(words) is not None and ".." not in words

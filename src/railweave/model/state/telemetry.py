@@ -47,7 +47,7 @@ class Metric:
 
 @dataclass(frozen=True, slots=True, order=True)
 class Series:
-    """A series of one device: one metric of one port, queue, session or the like.
+    """A series of one device: one metric of one port, queue, session or other part of the device.
 
     ``port`` is the device's name for the port, or empty if the series has no port. ``index`` is the queue, priority, lane
     or neighbor.
@@ -217,7 +217,7 @@ _WORDS: Mapping[str, Mapping[str, int]] = {"bgp_state": _BGP, "storming": {"stor
 
 
 def number_of(metric: str, word: str) -> float | None:
-    """Return the value of a metric as a number, from the device's text. Return None for a text such as ``N/A``."""
+    """Return the value of a metric as a number, from ``word``, the device's text such as ``-3.2dBm`` or ``UP``. Return None for ``N/A``."""
     word = word.strip()
     try:
         number = float(word.removesuffix("dBm").removesuffix("%"))
@@ -273,7 +273,7 @@ _MODULE = re.compile(r"[a-z][\w.-]*:")
 
 
 def schema(elements: Elements) -> tuple[str, dict[str, str]]:
-    """Return (path without keys and module names, key values by element name).
+    """Return (path without keys and module names, key values by element name) of a decoded telemetry path.
 
     For an element with several keys, the value of the first key is given. An element without keys has no value.
     """
@@ -288,7 +288,7 @@ def schema(elements: Elements) -> tuple[str, dict[str, str]]:
 
 
 def series(elements: Elements, leaves: Mapping[str, tuple[str, str, str]] = LEAVES) -> Series | None:
-    """Return the series for the value at a path, or None if railweave does not use this path.
+    """Return the series for the value at a decoded path (``elements``), or None if railweave does not use this path.
 
     ``leaves`` gives the meaning of each path, as ``LEAVES`` does.
     """

@@ -98,7 +98,10 @@ class Answers:
         return tuple(self._notes)
 
     def note(self, question: str, place: str, reason: str) -> None:
-        """Record that a place in an answer could not be read, and the reason. Notes beyond ``MOST_NOTES`` are not listed."""
+        """Record that a place in the answer to a question could not be read, and the reason. Notes beyond ``MOST_NOTES`` are not listed.
+
+        ``question`` is the question's name, and ``place`` the keys that lead to the place, joined by dots.
+        """
         if len(self._notes) < MOST_NOTES:
             self._notes[Note(self.device, question, printable(place), printable(reason))] = None
         elif len(self._notes) == MOST_NOTES:
@@ -107,11 +110,11 @@ class Answers:
             ] = None
 
     def text(self, question: str) -> str | None:
-        """Return the unmodified answer, or None if there is none."""
+        """Return the unmodified answer to the question with this name, or None if there is none."""
         return self.texts.get(question)
 
     def tree(self, question: str) -> Value | None:
-        """Return an answer in JSON or XML as a ``Value``.
+        """Return the answer in JSON or XML to the question with this name, as a ``Value``.
 
         Return None if there is no answer, or if it cannot be parsed. In the latter case, also add a note.
         """
@@ -166,7 +169,7 @@ class Value:
         return self.raw is not None
 
     def note(self, reason: str) -> None:
-        """Add a note that this value could not be read, and why."""
+        """Add a note that this value could not be read, with the ``reason``."""
         self._answers.note(self._question, self.place, reason)
 
     def _below(self, key: str, raw: object) -> Value:
@@ -205,7 +208,7 @@ class Value:
 
     @property
     def keys(self) -> frozenset[str]:
-        """The keys of this value if it is a table. Any other value gives an empty set, without a note."""
+        """The keys of this value if it is a map. Any other value gives an empty set, without a note."""
         raw: object = self.raw
         return frozenset(map(str, cast("dict[Any, Any]", raw))) if isinstance(raw, dict) else frozenset()
 
@@ -338,7 +341,7 @@ class Value:
 
 
 def _leaf(raw: object) -> object:
-    """Return a value without the list around a single entry, and without Junos' key ``data`` around text."""
+    """Return ``raw``, parsed JSON or XML, without the list around a single entry, and without Junos' key ``data`` around text."""
     content: object = raw
     for _ in range(2):
         if isinstance(content, list):

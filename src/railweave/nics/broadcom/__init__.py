@@ -51,7 +51,7 @@ def _by_fabric(config: HostConfig) -> dict[str, dict[str, str]]:
 
 
 def bnxt_re_conf(qos: HostQos) -> dict[str, str]:
-    """Return the settings that Broadcom's package bnxt_re_conf reads when the driver is loaded.
+    """Return the settings by which Broadcom's package bnxt_re_conf gives NICs the QoS of a fabric (``qos``) when the driver is loaded.
 
     ``FC_MODE`` is 1 for PFC, 2 for congestion control, 3 for both (bnxt_setupcc.sh, option -m). Congestion control applies to the
     whole NIC, so it is on if switches mark packets of any class. The file has no comments, because it is not known whether the package

@@ -409,7 +409,7 @@ def number(text: str) -> float | None:
 
 
 def value(given: object) -> float | None:
-    """Return a JSON number, or the number in a JSON string, if it is below ``LARGEST``; otherwise None."""
+    """Return ``given``, a JSON number or a number in a JSON string, if it is below ``LARGEST``; otherwise None."""
     if isinstance(given, str):
         return number(given.strip())
     if isinstance(given, bool) or not isinstance(given, int | float):
@@ -422,7 +422,7 @@ def value(given: object) -> float | None:
 
 
 def count(given: object) -> int | None:
-    """Return a whole number of at most 18 digits from a JSON number or string; otherwise None."""
+    """Return ``given``, a JSON number or string, as a whole number of at most 18 digits; otherwise None."""
     if isinstance(given, str):
         return whole(given.strip())
     parsed = value(given)

@@ -317,9 +317,11 @@ class NcclLog:
     """A log of one or more ranks.
 
     - ``versions``: (line, version) in the library's format, with the version of CUDA or ROCm.
+    - ``variables``: (name, first reported value) of each environment variable.
     - ``settings`` and ``version_lines``: variables and versions with the host that reports them.
     - ``rings``: (channel, ranks of its ring in order). ``init_seconds``: (line, duration of an initialization).
     - ``communicators``: the ids (``commId``) of the communicators.
+    - ``messages``: the number of NCCL's messages in the log.
     - ``sources``: (line number, process that printed the line) for each line with a fact or a warning.
     """
 

@@ -60,7 +60,7 @@ class Parts:
     """The ranks that a process reported as its own, by (host, process number, GPU)."""
 
     def rank(self, seen: RankSeen) -> None:
-        """Store a rank of a communicator, merged with what earlier lines reported about it."""
+        """Store ``seen``, a rank of a communicator, merged with what earlier lines reported about the same rank."""
         key = seen.host, seen.communicator, seen.rank
         had = self.ranks.get(key)
         self.ranks[key] = (
@@ -191,7 +191,10 @@ def failed_completion(line: int, host: str, text: str) -> FailedCompletion | Non
 
 
 def _number(match: re.Match[str]) -> int | None:
-    """Return the number of a completion status in a message. If the message has only its name, return the index of the name in ``STATUSES``."""
+    """Return the number of the completion status that ``match`` found in a message; None if it has neither number nor known name.
+
+    If the message has only the status's name, return the index of the name in ``STATUSES``.
+    """
     digits = match["beside"] or match["number"]
     if digits:
         return int(digits)
@@ -527,7 +530,7 @@ def _time(match: re.Match[str]) -> bool:
 
 
 def _hosts(lines: Sequence[Line]) -> dict[str, set[str]]:
-    """Return the process numbers of each host whose messages begin a line, by host."""
+    """Return, by host, the process numbers in the messages of this host that begin a line."""
     hosts: dict[str, set[str]] = defaultdict(set)
     first = lines[0].number if lines else 0
     cut: list[tuple[str, str]] = []

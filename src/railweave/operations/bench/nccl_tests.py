@@ -228,7 +228,7 @@ class NcclTests:
 
 
 def version_of(code: int) -> str:
-    """Return a library's version from its number: 23007 is 2.30.7; 2708 is 2.7.8 (NCCL up to 2.8)."""
+    """Return a library's version from its number ``code``: 23007 is 2.30.7; 2708 is 2.7.8 (NCCL up to 2.8). Return "" for 0 or less."""
     major, minor = (1000, 100) if code < 10_000 else (10_000, 100)
     return f"{code // major}.{code % major // minor}.{code % minor}" if code > 0 else ""
 
@@ -312,7 +312,10 @@ def _plain(given: object) -> bool:
 
 
 def _number(given: object, name: str, notes: Notes) -> float | None:
-    """Return a measured number. Return None for ``nan`` and ``N/A``, which the tests print for unmeasured values."""
+    """Return a measured number from JSON (``given``). Return None for ``nan`` and ``N/A``, which the tests print for unmeasured values.
+
+    ``name`` is its key. If the value is negative, too large or not a number, add a note to ``notes`` and return None.
+    """
     return None if given in ("nan", "-nan", "N/A") else measured(given, name, 0, notes)
 
 

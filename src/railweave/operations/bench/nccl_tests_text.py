@@ -71,6 +71,7 @@ def row_of(columns: Columns, line: int, text: str, notes: Notes) -> nccl_tests.N
     """Return a row of a table, or the reason why the row is invalid. ``line`` is the number of the line, and ``text`` its text.
 
     If an optional column (redop, root) is empty, the line has no field for it. A timestamp has two fields, a date and a time.
+    ``notes`` collects values that cannot be read.
     """
     fields = text.split()
     size = whole(fields[0]) if fields else None
@@ -310,7 +311,8 @@ def _of_another(run: _Run, text: str) -> bool:
 def _take(run: _Run, line: Line, text: str, above: str, notes: Notes) -> bool:
     """Add a line to a run, and return True if the line belongs to the run.
 
-    ``text`` is the line's text without trailing blanks, and ``above`` is the text of the previous line.
+    ``text`` is the line's text without trailing blanks, and ``above`` is the text of the previous line. ``notes`` collects rows that
+    cannot be read.
     """
     if text.startswith("#"):
         return _comment(run, line.number, text, above, notes) or _failed(run, line, text)
@@ -353,7 +355,7 @@ def _versions(run: _Run, match: re.Match[str]) -> None:
 def _comment(run: _Run, line: int, text: str, above: str, notes: Notes) -> bool:
     """Add a line that begins with ``#`` to a run, and return True if the line is a known header, setting, rank or summary.
 
-    ``line`` is the number of the line, and ``above`` is the text of the previous line.
+    ``line`` is the number of the line, ``above`` is the text of the previous line, and ``notes`` collects values that cannot be read.
     """
     columns = columns_of(text, above)
     if columns or _HEADER.match(text):

@@ -73,14 +73,17 @@ def _leaves(pair: Pair) -> Ends | None:
 
 
 KINDS: dict[str, Callable[[Pair], Ends | None]] = {"NIC": _nics, "server": _servers, "leaf": _leaves}
-"""The kinds of rows and columns that a map can have, each with the function that returns the two ends of a pair.
+"""The kinds of rows and columns that a map of pairs can have, each with the function that returns the names of a pair's two ends.
 
 The first kind with at most ``MOST_CELLS`` names is used.
 """
 
 
 def _worst(ends: Sequence[tuple[Pair, Ends | None]], named: Sequence[str]) -> list[str]:
-    """Return the ``MOST_CELLS`` names of NICs, servers or leaves with the lowest median rates, sorted by name."""
+    """Return the ``MOST_CELLS`` of ``named`` (NICs, servers or leaves) with the lowest median rates, sorted by name.
+
+    ``ends`` holds (pair, names of its two ends or None if unknown) for each measured pair.
+    """
     levels: dict[str, list[float]] = {name: [] for name in named}
     for pair, names in ends:
         for name in set(names or ()):
@@ -215,7 +218,7 @@ def _data(report: StoreReport) -> dict[str, Any]:
 
 
 def _next(report: StoreReport) -> str:
-    """Return a sentence that tells the reader of the page what to do next."""
+    """Return a sentence that tells the reader of the page what to do next, chosen by the results in ``report``."""
     estimate = report.predicted.estimate
     if estimate.suspects:
         return f"Next: look at {estimate.suspects[0].part.to_text()}, which explains the slow pairs best."
@@ -275,7 +278,7 @@ SLOWEST = (
 
 
 def _blame(estimate: Estimate) -> str:
-    """Return the suspected parts of the network as HTML, each with its runner-up (second-best explanation)."""
+    """Return the suspected parts of the network in ``estimate`` as HTML, each with its runner-up (second-best explanation)."""
     if not estimate.pairs:
         return _about("No pair can be compared: nothing was predicted of them, and fewer than three are alike.")
     noise = f"{estimate.pairs:,} pairs get {estimate.usual:.0%} of what they should in the median, and scatter by {estimate.noise:.1%}."

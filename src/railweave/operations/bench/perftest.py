@@ -22,7 +22,7 @@ GBPS_OF_MIBPS = (1 << 20) * 8 / 1e9
 Verb = Literal["write", "read", "send", "atomic", ""]
 Kind = Literal["bandwidth", "latency", ""]
 Half = Literal["local", "remote"]
-"""The end of a bidirectional test with ``--report-both`` that measured a row."""
+"""The end of a test that measured a row, in a bidirectional test with ``--report-both``, which prints the results of both ends."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,12 +122,12 @@ class Perftest:
     notes: tuple[Note, ...] = ()
 
     def setting(self, *names: str) -> str:
-        """Return the value of the first of these settings that the header contains; empty if the header contains none."""
+        """Return the text of the first of the settings ``names`` that the header contains; empty if the header contains none."""
         settings = dict(self.settings)
         return next((settings[name] for name in names if name in settings), "")
 
     def number(self, *names: str) -> int | None:
-        """Return the number at the beginning of the first of these settings that the header contains, or None.
+        """Return the number at the beginning of the first of the settings ``names`` that the header contains, or None if there is no number.
 
         For example, ``4096[B]`` gives 4096.
         """
@@ -236,7 +236,10 @@ def read_perftest_json(lines: Sequence[Line], notes: Notes, *, gbits: bool | Non
 
 
 def _documents(lines: Sequence[Line], notes: Notes) -> list[_Document]:
-    """Return the contents of each test in order. A repeated ``test_info``, or a repeated object of results, begins a new test."""
+    """Return the contents of each test in order. A repeated ``test_info``, or a repeated object of results, begins a new test.
+
+    ``notes`` collects the objects of results that railweave does not know.
+    """
     documents = [_Document()]
     inside: list[str] = []  # names of the objects that are open, the innermost last
     for line in lines:

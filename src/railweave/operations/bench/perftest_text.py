@@ -111,7 +111,7 @@ class _Test:
 def read_perftest(lines: Sequence[Line], notes: Notes) -> list[perftest.Perftest]:
     """Return the tests in these lines, in order. Never raises an error.
 
-    The output of a server is returned as a test too, although it has no rows.
+    The output of a server is returned as a test too, although it has no rows. Unknown lines are added to ``notes``.
     """
     tests: list[_Test] = []
     for line in lines:
@@ -158,7 +158,7 @@ def _table(tests: list[_Test], line: Line, notes: Notes) -> None:
     """Begin a table in the last test of ``tests``, at the header ``line``.
 
     If this test has a table already, the new table has the results of one of the two ends, or belongs to a different
-    test. Its rows are never added to those of the first table.
+    test. Its rows are never added to those of the first table. Rows that are removed are added to ``notes``.
     """
     if not tests:
         tests.append(_Test(line.number))
@@ -190,7 +190,10 @@ def _others(tests: Sequence[_Test]) -> list[_Test]:
 
 
 def _at_once(tests: Sequence[_Test], notes: Notes) -> None:
-    """Remove the rows of tests that ran at the same time, because the output does not show which test a row belongs to."""
+    """Remove the rows of tests that ran at the same time, because the output does not show which test a row belongs to.
+
+    A note about each removed row is added to ``notes``.
+    """
     test = tests[-1]
     if test.left_out:
         return

@@ -91,7 +91,8 @@ class PlannedRun:
     """A planned run.
 
     - ``name``: unique in the plan, and usable as a relative file path (``pairs/leaf/03/h100-01-gpu0_eth``).
-    - ``part``: the part of the suite that the run belongs to. ``why``: a sentence on the purpose of the run.
+    - ``part``: the group of runs that the run belongs to, such as ``loops``. ``why``: a sentence on the purpose of the run.
+    - ``test``: the program to run, with its arguments.
     - ``round``: the number of the round. Runs of a part in the same round run at the same time and share no NIC and no link.
     - ``timeout_s``: the time limit; ``estimate_s``: the expected duration.
     - ``predictions``: the expected results, each with its band (the expected range); empty without a prediction.
@@ -118,7 +119,7 @@ class Plan:
     """A plan: all runs of a suite on a network.
 
     - ``fabric``: the fabric file; ``design_digest``: the SHA-256 digest of its design.
-    - ``notes``: the parts that were left out, and why.
+    - ``notes``: a sentence for each group of runs that was left out, with the reason.
     """
 
     suite: str
@@ -142,7 +143,7 @@ class Plan:
         return hashlib.sha256(self.to_json()).hexdigest()
 
     def to_text(self) -> str:
-        """Return the table of the plan as text, followed by the settings that runs need beforehand and by the notes."""
+        """Return a table of the plan's runs as text, followed by the settings that runs need beforehand and by the notes."""
         from railweave.operations.bench.planning.making import plan_text
 
         return plan_text(self)
@@ -209,12 +210,12 @@ class RunRequest:
     """A run that a suite requests, before anything is predicted.
 
     - ``name``, ``part``, ``why``, ``test``, ``round``, ``links``, ``needs``: the values for the fields of ``PlannedRun``.
-    - ``alike``: a value that is equal for runs with the same expected result. Such runs share a prediction.
+    - ``alike``: a key that is equal for runs with the same expected result. Such runs share a prediction.
     - ``gbps``: the total speed of a server's NICs in 10^9 bit/s. Without a prediction it determines the expected
       duration.
     - ``places``: for perftest, the indexes of the client's and the server's address on their NICs.
     - ``lb``: the load balancing of switches, if it differs from the design (``railweave sim --lb``).
-    - ``slope``: True if the slope of times over sizes should be predicted too.
+    - ``slope``: True to predict also the bandwidth from the slope of time over message size.
     """
 
     name: str

@@ -44,11 +44,11 @@ _KNOWN = {
     *("rankspernode", "gpusperrank", "size", "type", "redop", "inplace"),
     *("time", "algbw", "busbw", "wrong", "#wrong"),
 }
-"""The fields that this reader interprets. All others are stored with the row, and distinguish rows."""
+"""The fields of rccl-tests' records that this reader interprets. All other fields are stored with the row, and distinguish rows."""
 
 
 def is_reporter_head(heads: Sequence[str]) -> bool:
-    """Return True if these are the column names of a CSV file from rccl-tests. Versions before 2025 have no ``numCycle``."""
+    """Return True if ``heads`` are the column names of a CSV file from rccl-tests. Versions before 2025 have no ``numCycle``."""
     names = {head.strip().lower() for head in heads}
     return "numcycle" in names or {"size", "inplace", "busbw"} <= names
 
@@ -182,8 +182,7 @@ _HEADS = ("# nThread", "# nccl-tests", "# rccl-tests", "rccl-tests:", "# Collect
 class ParsedText:
     """The content of a text, and notes on unknown lines.
 
-    - ``tableless``: 0, unless the text has the header ``# nThread`` of nccl-tests but no row of a table could be read. Then
-      it is the line number of the first such header.
+    - ``tableless``: the line number of the first header ``# nThread`` of nccl-tests, if no row of a table could be read; otherwise 0.
     """
 
     file: str
@@ -323,9 +322,9 @@ def _text(lines: Sequence[Line], notes: Notes, operation: str) -> ParsedText:
 
 
 def _together(tests: Sequence[NcclTests]) -> tuple[NcclTests, ...]:
-    """Return the tests, with a failure added to each test that several processes ran separately.
+    """Return the tests. A test that several processes ran separately gets a failure that says so.
 
-    Without MPI, each process runs the whole test as rank 0. The failure says so.
+    Without MPI, each process runs the whole test as rank 0.
     """
     alike: dict[tuple[object, ...], set[tuple[str, int]]] = {}
     for test in tests:
@@ -343,8 +342,8 @@ def _together(tests: Sequence[NcclTests]) -> tuple[NcclTests, ...]:
 def _owner(text: str, now: list[Line], tests: list[Line], perftests: list[Line]) -> list[Line]:
     """Return the list to which a line belongs: ``tests`` (nccl-tests), ``perftests``, or ``now``.
 
-    A heading of nccl-tests or perftest belongs to the list of that program. Any other line belongs to ``now``, the list
-    of the last heading.
+    A line that is a heading of nccl-tests or perftest belongs to the list of that program. Any other line belongs to ``now``, the
+    list to which the last heading belongs. ``text`` is the text of the line.
     """
     if text.startswith("#"):
         return tests if text.startswith(_HEADS) else now

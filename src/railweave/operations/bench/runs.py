@@ -92,7 +92,7 @@ def facts_of(log: NcclLog) -> tuple[tuple[str, str], ...]:
 
 
 def runs_of(read: ParsedText, digest: str, kept: str, environment: Environment | None = None) -> list[Run]:
-    """Return the runs in a text.
+    """Return the runs for the store from the parsed text ``read``.
 
     The facts in an NCCL log are added to each nccl-tests run of the same text. If there is no such run, the log becomes
     a run without samples.
@@ -351,7 +351,7 @@ def _table(table: Table, read: ParsedText, digest: str, kept: str, given: Enviro
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A fact about a job: its value in the NCCL log, and the value that the model assumes."""
+    """A fact about a job, such as its number of channels: its value in the NCCL log, and the value that the model of NCCL assumes."""
 
     what: str
     logged: str
@@ -364,7 +364,7 @@ class Row:
 
 
 def parameters_of(log: NcclLog, job: Job) -> Parameters:
-    """Return the model's parameters, set from the NCCL variables in the log.
+    """Return the parameters of railweave's model of NCCL for a job, set from the NCCL variables in the log.
 
     Variables that the model does not have, and values that it rejects, are ignored.
     """
@@ -379,7 +379,7 @@ def parameters_of(log: NcclLog, job: Job) -> Parameters:
 
 
 def laid_beside(log: NcclLog, job: Job, nccl: Parameters | None = None) -> tuple[Row, ...]:
-    """Compare a log with the model: return a row for each fact in the log, with the value that the model assumes for ``job``.
+    """Compare a log with railweave's model of NCCL: return a row for each fact in the log, with the value that the model assumes for ``job``.
 
     ``nccl`` has the model's parameters; None means the parameters that the log reports.
     """
@@ -454,12 +454,11 @@ MOST_BYTES = 512 << 20
 
 @dataclass(frozen=True)
 class ImportResult:
-    """The result of an import.
+    """The result of an import of benchmark outputs.
 
-    - ``files``: the content of each file.
-    - ``runs``: the new runs.
-    - ``known``: the number of runs that were already stored.
-    - ``beside``: by file, the comparison of its NCCL log with railweave's model.
+    - ``files``: the parsed text of each file.
+    - ``runs``: the runs that were added to the store. ``known``: the number of runs that were already in the store.
+    - ``beside``: by file, the comparison of its NCCL log with railweave's model of NCCL.
     """
 
     files: tuple[ParsedText, ...]
@@ -581,7 +580,7 @@ def output_text(file: Path | str) -> str:
 
 
 def _beside(log: NcclLog, network: Network) -> tuple[Row, ...]:
-    """Compare a log with the model. Return a row for each fact in the log; empty if the network lacks a server of the log."""
+    """Compare a log with railweave's model of NCCL. Return a row for each fact in the log; empty if the network lacks a server of the log."""
     from railweave.prediction.simulation.conditions import bed_of
 
     names = {server.name.lower(): server.name for server in network.servers}

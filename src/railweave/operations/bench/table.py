@@ -86,7 +86,7 @@ class Table:
 
 
 def is_table(heads: Sequence[str]) -> bool:
-    """Return True if at least one of these column names stands for a known quantity."""
+    """Return True if at least one of the column names ``heads`` stands for a known quantity."""
     names = {head.strip().lower() for head in heads}
     return bool(names & QUANTITIES.keys()) or (
         "unit" in names and bool(names & {"value", *(key for key, _ in IN_UNITS)})
@@ -94,7 +94,7 @@ def is_table(heads: Sequence[str]) -> bool:
 
 
 def read_table(lines: Sequence[Line], notes: Notes) -> Table:
-    """Return the numbers of a table. Its first nonempty line names the columns. Never raises an error."""
+    """Return the numbers of a table. Its first nonempty line names the columns. Lines that cannot be read are added to ``notes``."""
     heads: list[str] = []
     measurements: list[Measurement] = []
     for line in lines:
@@ -111,7 +111,7 @@ def read_table(lines: Sequence[Line], notes: Notes) -> Table:
 
 
 def _unique_names(heads: Sequence[str]) -> list[str]:
-    """Return unique column names. For the second and later columns of one name, the column number is added to the name."""
+    """Return the column names ``heads``, made unique: the second and later columns of one name get the column number in addition."""
     return [name if name not in heads[:place] else f"{name} (column {place + 1})" for place, name in enumerate(heads)]
 
 

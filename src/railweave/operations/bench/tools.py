@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ToolRun:
-    """A run of one of these benchmarks.
+    """A run of OSU micro-benchmarks, ``ucx_perftest``, TransferBench or nvbandwidth.
 
     - ``tool``: ``osu``, ``ucx_perftest``, ``TransferBench`` or ``nvbandwidth``.
     - ``settings``: the values in the header, such as the version and the memory of the buffers.
@@ -89,7 +89,7 @@ TOOLS: Mapping[str, re.Pattern[str]] = {
     "TransferBench": _TRANSFERBENCH,
     "nvbandwidth": _NVBANDWIDTH,
 }
-"""The patterns of the lines that begin the output of each tool."""
+"""By tool, the pattern of the line that begins its output."""
 
 
 def tool_of(text: str) -> str:
@@ -98,7 +98,10 @@ def tool_of(text: str) -> str:
 
 
 def read_tool(tool: str, lines: Sequence[Line], notes: Notes) -> list[ToolRun]:
-    """Return the runs in lines that one tool has printed. Never raises an error. ``tool`` is a key of ``TOOLS``."""
+    """Return the runs in lines that one tool has printed. Never raises an error. ``tool`` is a key of ``TOOLS``.
+
+    Lines that cannot be read are added to ``notes``.
+    """
     runs: list[_Run] = []
     take = _READERS[tool]
     for line in lines:
@@ -134,7 +137,7 @@ _KNOWN = re.compile(r"^\s*#|^\s*(?:mpirun|mpiexec|srun)\s|^\[?.{0,80}(?:WARN|INF
 
 
 def _osu_operation(kind: str) -> tuple[str, str]:
-    """Return (operation, memory) from a title such as ``MPI-CUDA Allreduce Latency``. The memory is ``gpu`` or empty."""
+    """Return (operation, memory) from ``kind``, a title such as ``MPI-CUDA Allreduce Latency``. The memory is ``gpu`` or empty."""
     match = re.match(r"(MPI|[NRX]CCL)(?:-(CUDA|ROCM|OPENACC))?\s+(.*)$", kind.strip(), re.IGNORECASE)
     library, memory = (match[1].lower(), "gpu" if match[2] else "") if match else ("mpi", "")
     name = re.sub(r"\s+(?:test|with.*)$", "", (match[3] if match else kind).strip().lower())
@@ -304,7 +307,7 @@ _TB_SUBSET = re.compile(r"\(([^\s()]{1,80} \w{1,20} [^\s()]{1,80})\)")
 
 
 def _tb_rate(run: _Run, line: Line, value: str, name: str, notes: Notes, size: int | None, **labels: str) -> None:
-    """Add a rate that TransferBench prints in GB/s. If the rate cannot be read, add a note that contains ``name``."""
+    """Add a rate that TransferBench prints in GB/s. If ``value`` is not a number, add a note with ``name``, the printed unit or column."""
     rate = measured(value, name, line.number, notes)
     run.add(line.number, "bandwidth_gbps", None if rate is None else rate * 8, size, **labels)
 
@@ -351,7 +354,10 @@ def _transferbench(runs: list[_Run], line: Line, notes: Notes) -> bool:
 
 
 def _tb_numbers(run: _Run, line: Line, text: str, notes: Notes) -> bool:
-    """Add the numbers of a line that states the meaning of each number. Return False if the line is not of this kind."""
+    """Add the numbers of a TransferBench line that names each of its numbers to ``run``. Return False for any other line.
+
+    Numbers that cannot be read are added to ``notes``.
+    """
     test = run.names[0] if run.names else ""
     if row := _TB_ROW.match(text):
         host = re.search(r"\(sum\) \[(\S+)\]", row[5])
@@ -456,7 +462,7 @@ def _nv_cell(run: _Run, line: int, places: tuple[str, str], value: float | None)
 
 
 def read_nvbandwidth_json(text: str, notes: Notes) -> list[ToolRun]:
-    """Return the run in the output of ``nvbandwidth -j``. Never raises an error."""
+    """Return the run in the output of ``nvbandwidth -j``. Never raises an error. Numbers that cannot be read are added to ``notes``."""
     try:
         document = parse_json(text)
     except ValueError as error:

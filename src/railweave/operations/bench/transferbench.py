@@ -67,7 +67,7 @@ class Matrix:
         return self._row(labels, values)
 
     def _head(self, text: str, cells: list[tuple[int, str]]) -> bool:
-        """Add a line to the header lines if it is a header line. Return True if it is."""
+        """Add a line to the header lines if it is a header line, and return True if it is. ``cells`` are the (position, text) of its cells."""
         texts = [cell for _, cell in cells]
         if texts[:1] == ["Device"] and self.heads and (kinds := re.findall(r"(\w+) BW\b", text)):
             rings = zip((cell for _, cell in self.heads[-1]), ["", *dict.fromkeys(kinds)] * len(cells), strict=False)
@@ -81,7 +81,10 @@ class Matrix:
         return True
 
     def _named(self) -> list[str]:
-        """Return the name of each column, made from the header lines: the name of its group, then its own name."""
+        """Return the name of each column, made from the header lines: the texts above the column from top to bottom, such as ``GPU 00``.
+
+        A column of sums, such as a total, has only that word as its name.
+        """
         lines = [[(end, cell) for end, cell in head if not _CORNER.fullmatch(cell)] for head in self.heads]
         whole = max(lines, key=len, default=list[tuple[int, str]]())
         names = [list[str]() for _ in whole]

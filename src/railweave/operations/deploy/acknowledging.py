@@ -180,7 +180,7 @@ class _Comparison:
         self._not_shown = not_asked({switch.nos for switch in site.network.switches}, site.visible)
 
     def device(self, name: str) -> ComparedDevice:
-        """Return the comparison of one device."""
+        """Return the comparison of one device with the design and the inventory."""
         state = self._reported.get(name)
         if state is None:
             why = f"{name} did not answer: {self._silent.get(name, 'no answer')}"
@@ -296,7 +296,7 @@ class _Comparison:
         return next((device for device, ends in by_device.items() if shown.items() <= ends.items()), "")
 
     def _dark(self, port: Port) -> str:
-        """Return the reason why the cable of a port was not seen."""
+        """Return the reason why the cable of a port was not seen, such as ``the port is down``."""
         state = self._reported[port.device]
         interface = of_port(state.interfaces or {}, port.said_as)
         if interface is not None and interface.oper_up is False:

@@ -45,7 +45,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class FileChange:
-    """A file with its text before and after a change. Empty text: the file does not exist. ``called`` is its name in messages."""
+    """A file with its text before and after a change. An empty text means that the file does not exist.
+
+    ``called`` is the name of the file in messages.
+    """
 
     path: Path
     before: str
@@ -67,7 +70,7 @@ def change_of(plan: Plan) -> FileChange | None:
 
 
 def check(change: FileChange, later: str = "") -> None:
-    """Raise ``InputError`` if the file's text is neither ``before`` nor ``after``.
+    """Raise ``InputError`` if the present text of the file is neither the ``before`` nor the ``after`` of ``change``.
 
     The error ends with ``later``, a clause about the revisions applied since the plan was made.
     """
@@ -140,7 +143,7 @@ def change_request(
 DRY_RUN_LABEL = "railweave-_dry-run-{number}-{digest}"
 """The label of the revision for a dry run. If it is killed, ``resume`` must not carry out its plan."""
 FAULT_LABEL = "railweave-_fault-{number}-{digest}"
-"""The label of the revision for one turn of a campaign. In a turn, faults are injected together.
+"""The label of the revision for one turn of a campaign: the faults that are injected together.
 
 A network's name begins with a letter, so no other revision has such a label.
 """
@@ -206,8 +209,11 @@ def apply(
 ) -> Revision:
     """Apply a plan, and return its revision (its record in the journal ``rows``). If ``dry_run`` is True, only test the changes on the devices.
 
-    ``part_of`` is the number of the upgrade revision that this plan belongs to. Raises ``InputError`` if the plan does not
-    fit the present state, and ``StoppedError`` if a device refuses its change or a wave fails.
+    - ``how``: the settings, such as timers. ``secrets``: the values of secrets, by name.
+    - ``part_of``: the number of the upgrade revision that this plan belongs to.
+
+    Raises ``InputError`` if the plan does not fit the present state, and ``StoppedError`` if a device refuses its change or a
+    wave fails.
     """
     for last in rows.under_way():
         if last.number != part_of:
@@ -236,8 +242,9 @@ def apply(
 def resume(rows: Journal, site: Site, how: ApplySettings, secrets: Mapping[str, str], *, back: bool) -> Revision:
     """Complete the newest interrupted revision and return it. If ``back`` is True, only end its unfinished wave (``recovery.unfinished``).
 
-    A wave is the devices that are changed together. A campaign's faults and a trial are always rolled back. Raises ``InputError`` if
-    no revision was interrupted, and ``StoppedError`` if a wave fails.
+    ``how`` has the settings, such as timers, and ``secrets`` the values of secrets by name. A wave is the devices that are changed
+    together. A campaign's faults and a trial are always rolled back. Raises ``InputError`` if no revision was interrupted, and
+    ``StoppedError`` if a wave fails.
     """
     newest = next(iter(rows.under_way()), None)
     if newest is None:
@@ -268,8 +275,8 @@ def resume_all(
 ) -> Revision:
     """Complete the interrupted revision, then the upgrade to which it belongs. Return the last of these revisions.
 
-    If ``back`` is True, only end the unfinished wave (devices changed together) of each. Raises ``InputError`` if no revision was
-    interrupted, and ``StoppedError`` if a wave fails.
+    If ``back`` is True, only end the unfinished wave (devices changed together) of each. ``how`` and ``secrets`` are explained at
+    ``resume``. Raises ``InputError`` if no revision was interrupted, and ``StoppedError`` if a wave fails.
     """
     while True:
         newest = next(iter(rows.under_way()), None)
@@ -282,10 +289,11 @@ def resume_all(
 
 
 def with_shifts(fabric: RunningFabric, rows: Journal, how: ApplySettings, secrets: Mapping[str, str]) -> ApplySettings:
-    """Return settings whose function ``shift`` drains switches during an upgrade, or returns them to service. Each call makes a plan and a revision.
+    """Return the settings ``how`` with a function ``shift`` that drains switches during an upgrade, or returns them to service.
 
-    ``shift`` does nothing if the switches are already in the requested state. It raises ``InputError`` if the drain is
-    refused, and ``StoppedError`` if a wave of the drain fails.
+    Each call of ``shift`` makes a plan and applies it as a revision. It does nothing if the switches are already in the requested
+    state. It raises ``InputError`` if the drain is refused, and ``StoppedError`` if a wave of the drain fails. ``secrets`` has the
+    values of secrets by name.
     """
 
     def shift(names: Sequence[str], back: bool) -> None:
@@ -317,7 +325,10 @@ def conditions(rows: Journal, revision: Revision, site: Site) -> list[DeviceCond
 
 
 def devices(rows: Journal, revision: Revision, site: Site, secrets: Mapping[str, str]) -> dict[str, Device]:
-    """Return the devices that a revision changes. If the journal has a device's earlier configuration, the result includes it."""
+    """Return the devices that a revision changes, each with its change, in which the values of ``secrets`` are filled in.
+
+    If the journal has a device's earlier configuration, the result includes it.
+    """
     return {
         name: Device(
             change,
@@ -330,9 +341,9 @@ def devices(rows: Journal, revision: Revision, site: Site, secrets: Mapping[str,
 
 
 def _upgraded(rows: Journal, revision: Revision, site: Site, how: ApplySettings, *, finish: bool = False) -> Revision:
-    """Carry out an upgrade, or the batches that remain of an interrupted upgrade.
+    """Carry out the upgrade of ``revision``, or the batches that remain of an interrupted upgrade. Return the ended revision.
 
-    If ``finish`` is True, complete only the batch in progress.
+    A batch is the switches that are upgraded together. If ``finish`` is True, complete only the batch in progress.
     """
     number = revision.number
     assert how.shift is not None  # noqa: S101 - whoever applies plans says how a switch is drained
@@ -362,7 +373,10 @@ def _upgraded(rows: Journal, revision: Revision, site: Site, how: ApplySettings,
 def rollout_of(
     rows: Journal, revision: Revision, site: Site, how: ApplySettings, secrets: Mapping[str, str]
 ) -> Rollout:
-    """Return the rollout that applies a revision or rolls it back."""
+    """Return the rollout (the change of devices in waves) that applies a revision or rolls it back.
+
+    ``how`` has the settings, such as timers, and ``secrets`` the values of secrets by name.
+    """
 
     def say(line: str) -> None:
         rows.note(revision.number, line)
@@ -382,7 +396,7 @@ def rollout_of(
 
 
 async def _carried_out(rollout: Rollout, rows: Journal, site: Site, how: ApplySettings) -> None:
-    """Carry out a plan: change the operator's file, run the waves, and wait until drained ports are idle.
+    """Carry out the plan of ``rollout``: change the operator's file, run the waves, and wait until drained ports are idle.
 
     The file is the fabric file (its ``status:``) or the inventory. Raises ``StoppedError`` if a wave fails or a port does
     not become idle.
@@ -402,7 +416,7 @@ async def _carried_out(rollout: Rollout, rows: Journal, site: Site, how: ApplySe
 
 
 async def _resumed(rollout: Rollout, rows: Journal, site: Site, how: ApplySettings, *, again: bool) -> None:
-    """Complete an interrupted plan if ``again`` is True, or else roll it back. Raises ``StoppedError`` if that fails."""
+    """Complete the interrupted plan of ``rollout`` if ``again`` is True, or else roll it back. Raises ``StoppedError`` if that fails."""
     change = change_of(rollout.plan)
     if change is not None and again:
         write(change)
@@ -426,7 +440,7 @@ def _put_back(rollout: Rollout, rows: Journal, *, back: bool) -> None:
 
 
 async def _wait_until_idle(rollout: Rollout, site: Site, how: ApplySettings) -> None:
-    """Wait until the drained ports are idle. Raises ``StoppedError`` if some ports are not; the drain stays in force."""
+    """Wait until the ports that the plan of ``rollout`` drains are idle. Raises ``StoppedError`` if some ports are not; the drain stays in force."""
     drain = rollout.plan.drain
     if drain is None or drain.back or not drain.ports:
         return
@@ -443,7 +457,7 @@ async def _wait_until_idle(rollout: Rollout, site: Site, how: ApplySettings) -> 
 
 
 def _ended(rows: Journal, number: int, work: Coroutine[Any, Any, None]) -> None:
-    """Run the coroutine of a revision. If it stops with an error, record the reason in the journal."""
+    """Run ``work``, the coroutine of revision ``number``. If it stops with an error, record the reason in the journal."""
     with _ending(rows, number):
         asyncio.run(work)
 

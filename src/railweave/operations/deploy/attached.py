@@ -55,10 +55,10 @@ Attached = dict[tuple[str, str], FarEnd]
 
 @dataclass(frozen=True)
 class LostPort(JsonObject):
-    """A port that a plan leaves without its use for good. The device at its far end is cut off.
+    """A port that a plan permanently leaves without its use, so that the device at its far end is cut off.
 
     - ``kind``: the kind of the port. ``session``: a BGP session without a port; ``port`` is then the neighbor's address.
-    - ``attached``: the far end. If neither the configuration nor the design names it, all NICs that it can be.
+    - ``attached``: the name of the far end. If neither the configuration nor the design names it, the names of all NICs that it can be.
     - ``certain``: False if ``attached`` only lists possible NICs.
     - ``loses``: the uses that the port no longer has, such as ``VLAN 2``.
     - ``later``: the switch and port that the far end has in the design; empty if the design has no such cable.
@@ -74,7 +74,7 @@ class LostPort(JsonObject):
 
     @classmethod
     def of_json(cls, fields: Mapping[str, Any]) -> LostPort:
-        """Return the lost port from the JSON object of a plan file. Raises ``KeyError`` or ``TypeError`` if the object is invalid."""
+        """Return the lost port from ``fields``, its JSON object in a plan file. Raises ``KeyError`` or ``TypeError`` if the object is invalid."""
         return cls(
             fields["device"],
             fields["port"],
@@ -129,7 +129,7 @@ def designed_ends(network: Network) -> dict[tuple[str, str], tuple[str, str]]:
 
 
 def _described(configs: Mapping[str, DeviceConfig]) -> dict[tuple[str, str], tuple[str, str]]:
-    """Return the far end (device, port) that the description of each port names, by switch and port."""
+    """Return the far end (device, port) that the description of each port names, by the switch and name of the port."""
     ends = {
         (name, port.name): far_end(port.description) for name, config in configs.items() for port in config.interfaces
     }
@@ -213,7 +213,7 @@ def lost_attachments(
 def _gone(
     port: Interface, was: Sequence[str], will: Sequence[str], before: DeviceConfig, after: DeviceConfig
 ) -> Iterator[str]:
-    """Yield the uses (such as ``VLAN 2``) that a port loses for good.
+    """Yield the uses (such as ``VLAN 2``) that a port permanently loses.
 
     ``was`` and ``will`` are its uses before and after the plan. A VLAN or VRF that is replaced by another VLAN or VRF is
     not lost; the effects on routes and tenants are shown elsewhere in the plan.
@@ -230,7 +230,10 @@ def _gone(
 
 
 def _leaves_its_prefixes(port: Interface, before: DeviceConfig, after: DeviceConfig) -> bool:
-    """Return True if a plan moves a port to an untagged VLAN with different prefixes, while the old prefixes stay on another VLAN."""
+    """Return True if a plan moves a port to an untagged VLAN with different prefixes, while the old prefixes stay on another VLAN.
+
+    ``before`` and ``after`` are the configurations of the port's switch before and after the plan.
+    """
     there = next((each for each in after.interfaces if each.name == port.name), port)
     old, new = (
         {prefix for gateway in config.gateways if gateway.vlan_name == vlan for prefix in gateway.prefixes}
@@ -241,7 +244,10 @@ def _leaves_its_prefixes(port: Interface, before: DeviceConfig, after: DeviceCon
 
 
 def _lost_sessions(device: str, before: DeviceConfig, after: DeviceConfig) -> Iterator[LostPort]:
-    """Yield the BGP sessions that a plan removes from a switch, except sessions on its configured ports."""
+    """Yield the BGP sessions that a plan removes from a switch, except sessions on its configured ports.
+
+    ``before`` and ``after`` are the configurations of the switch before and after the plan.
+    """
     ports = {port.name for port in before.interfaces}
     sides = [
         {

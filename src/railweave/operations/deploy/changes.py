@@ -227,10 +227,10 @@ def partial_change(
 
 
 def _carried(nodes: tuple[Node, ...], steps: Sequence[Step]) -> tuple[tuple[Node, ...], list[str]]:
-    """Apply steps to the statements of a device. Return (new statements, texts of the steps that do not fit the device).
+    """Apply steps (each adds, removes, replaces or moves a statement) to ``nodes``, the statements of a device.
 
-    A step that the device has already is skipped. A step does not fit, for example, if it replaces a value that the device
-    does not have.
+    Return (new statements, texts of the steps that do not fit the device). A step whose result the device already has is skipped.
+    A step does not fit, for example, if it replaces a value that the device does not have.
     """
     clashes: list[str] = []
     for step in steps:
@@ -293,10 +293,11 @@ def _without_own(
     change: Change,
     own_statements: Callable[[], DeviceCheck] | None,
 ) -> tuple[Change, list[str]]:
-    """Return (the change without removals of the device's own statements, these statements).
+    """Return (``change`` without removals of the device's own statements, these statements as texts).
 
-    The operator or the system itself added these statements, and they have no effect on the design. For a tree of a
-    server's settings, the change is returned unmodified, because each node states itself if it stays (``Node.stays``).
+    The operator or the system itself added these statements, and they have no effect on the design. ``running`` has the running
+    texts by file, and ``old`` is the tree of ``file``. For a tree of a server's settings, the change is returned unmodified, because
+    each node states itself if it stays (``Node.stays``).
     """
     if any(node.stays for node in old.nodes):
         return change, []
@@ -348,7 +349,7 @@ def loses_only(change: DeviceChange) -> bool:
 
 
 def digest(nodes: Sequence[Node]) -> str:
-    """Return a digest of the statements in a tree. The order of statements matters only in ordered parts of the tree."""
+    """Return a digest of the statements ``nodes`` and of those below them. Their order matters only where a node is ``ordered``."""
     rows = [
         (node.ordered, node.name, node.values, None if node.children is None else digest(node.children))
         for node in nodes

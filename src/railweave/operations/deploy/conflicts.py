@@ -46,7 +46,7 @@ def since(rows: Journal, plan: Plan) -> str:
 
 
 def with_maintenance(rows: Journal, network: Network, changed: Collection[str]) -> Iterator[str]:
-    """Yield a line for each changed device that is drained or has a drained link. The line names the revision that drained it."""
+    """Yield a line for each device of ``changed`` that is drained or has a drained link. The line names the revision that drained it."""
     for device in changed:
         parts = [device] if device in network.drained else []
         if device in {switch.name for switch in network.switches} and not parts:

@@ -143,10 +143,11 @@ class Device:
         return any(self._digest(file, texts.get(file, "")) != digest for file, digest in self.change.before.items())
 
     def changed_by_others(self, texts: Mapping[str, str]) -> list[str]:
-        """Return the statements in which the texts of a device match its configuration neither before nor after the change.
+        """Return the statements of a device that someone has changed since the plan was made.
 
-        Each line has a sign: ``+`` for a statement that the device has in addition, ``-`` for one that it lacks, and ``~`` for
-        a different value.
+        ``texts`` are the device's running texts. Each line has a sign: ``+`` for a statement that the device has in addition to its
+        configuration after the change, ``-`` for one that it lacks, and ``~`` for a different value. Changes of the plan itself are left
+        out.
         """
         lines: list[str] = []
         for file in self.change.commands:
@@ -168,7 +169,7 @@ class Device:
         return lines
 
     def same(self, texts: Mapping[str, str], wanted: Mapping[str, str]) -> bool:
-        """Return True if texts are equal to the wanted texts, in the files that change. Secrets that a device hashes are not compared."""
+        """Return True if ``texts`` equal ``wanted``, in the files that change. Both are by file. Secrets that a device hashes are not compared."""
         return not self.missing(texts, wanted)
 
     def missing(self, texts: Mapping[str, str], wanted: Mapping[str, str]) -> list[str]:

@@ -41,10 +41,10 @@ class DrainWait:
     seconds: float
 
     async def __call__(self, number: int, wave: Wave) -> str:
-        """Run the command before a wave. Return the reason if it failed, else an empty string. Its output goes to standard error.
+        """Run the command before wave ``number``. Return the reason if it failed, else an empty string.
 
-        Its environment has ``RAILWEAVE_WAVE`` (the wave's number), ``RAILWEAVE_DEVICES`` and ``RAILWEAVE_SERVERS``
-        (names separated by commas).
+        The output of the command goes to standard error. Its environment has ``RAILWEAVE_WAVE`` (the number), ``RAILWEAVE_DEVICES`` and
+        ``RAILWEAVE_SERVERS`` (names separated by commas).
         """
         given = {
             "RAILWEAVE_WAVE": str(number),
@@ -80,7 +80,7 @@ class DrainTargets:
 
 
 def named(network: Network, word: str) -> DrainTargets:
-    """Return the targets for a switch, server, path color, SERVER:NIC or link. Raises ``InputError`` for an unknown name."""
+    """Return the drain targets that ``word`` names: a switch, server, path color, SERVER:NIC or link. Raises ``InputError`` for an unknown name."""
     devices = {device.name for device in (*network.switches, *network.servers)}
     if word in devices:
         return DrainTargets((word,), frozenset(cable.name for cable in network.cables_of(word)))
@@ -156,7 +156,10 @@ def ports(network: Network, configs: Mapping[str, DeviceConfig], links: frozense
 
 
 def by_hand(former: DeviceConfig, config: DeviceConfig) -> Iterator[str]:
-    """Yield the commands for a switch that the operator must change by hand; nothing if railweave can change the switch."""
+    """Yield the commands that the operator must type to change a switch from the design ``former`` to the design ``config``.
+
+    Yield nothing if railweave can change the switch.
+    """
     if transaction(config.nos) is not None:
         return
     old, new = system(former.nos).trees(former), system(config.nos).trees(config)
@@ -170,7 +173,7 @@ def plan_drain(fabric: RunningFabric, words: Sequence[str], *, force: bool, also
 
     - ``words``: the names of the targets.
     - ``force``: plan the drain even if it would otherwise be refused.
-    - ``also_pending``: include the other differences of these switches from the design.
+    - ``also_pending``: include the other differences of the changed switches from the design.
     """
     before = fabric.network()
     targets = [named(before, word) for word in words]
@@ -193,11 +196,11 @@ def plan_drain(fabric: RunningFabric, words: Sequence[str], *, force: bool, also
 
 
 def plan_undrain(fabric: RunningFabric, words: Sequence[str], *, again: bool, also_pending: bool = False) -> Plan:
-    """Plan the return of drained parts to service. Raises ``InputError`` for an unknown name.
+    """Plan the return of drained switches, links, path colors or servers to service. Raises ``InputError`` for an unknown name.
 
-    - ``words``: the names of the parts.
-    - ``again``: allow a plan although no named part is drained; otherwise this is an ``InputError``.
-    - ``also_pending``: include the other differences of these switches from the design.
+    - ``words``: the names of the drained targets.
+    - ``again``: allow a plan although no named target is drained; otherwise this is an ``InputError``.
+    - ``also_pending``: include the other differences of the changed switches from the design.
     """
     before = fabric.network()
     targets = [named(before, word) for word in words]
@@ -240,6 +243,7 @@ def _planned(
     - ``texts``: the fabric file before and after.
     - ``other``: the network with the targets in the opposite state. The plan covers the switches whose configurations
       differ between ``other`` and the network after, even if the fabric file already has the new state.
+    - ``force``, ``also_pending``: see ``plan_drain``.
     """
     before, after = networks
     links = frozenset(link for target in targets for link in target.links)

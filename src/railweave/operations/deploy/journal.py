@@ -30,7 +30,10 @@ if TYPE_CHECKING:
 
 
 Verb = Literal["rehearse", "commit", "confirm", "revert", "restore", "drain", "install", "restart", "return", "undrain"]
-"""A kind of step on a device. The last five kinds occur only in upgrades."""
+"""A kind of step on a device: ``rehearse`` tests a change without activating it, and ``revert`` rolls it back. ``restore`` is not used.
+
+The last five kinds occur only in upgrades.
+"""
 State = Literal["running", "done", "stopped", "rolled back"]
 """The state of a revision.
 
@@ -58,7 +61,9 @@ CREATE TABLE IF NOT EXISTS acknowledged (
 class Revision:
     """A revision: a single application of a plan. Times are seconds since 1970.
 
-    ``who`` is the user, host and process. ``why`` is the reason why the revision stopped.
+    - ``label``: its name on devices. ``digest``: that of the plan.
+    - ``who``: the user, host and process. ``why``: the reason why the revision stopped.
+    - ``back_to``: the revision that it rolls back, or None.
     """
 
     number: int
@@ -138,7 +143,7 @@ class Journal:
         return self.revision(number)
 
     def end(self, number: int, state: State, why: str = "") -> None:
-        """Record the end of a revision and its reason. With the state ``running``, record only that the revision was interrupted."""
+        """Record the end of revision ``number`` and the reason ``why``. With the state ``running``, record only that the revision was interrupted."""
         ended = None if state == "running" else time.time()
         with self._database as rows:
             rows.execute(
@@ -147,7 +152,7 @@ class Journal:
 
     @contextmanager
     def step(self, revision: int, wave: int, device: str, verb: Verb, *, anyway: bool = False) -> Generator[None]:
-        """Record a step: its beginning when the context is entered, and its end afterwards.
+        """Record a step of kind ``verb`` of a revision: its beginning when the context is entered, and its end afterwards.
 
         An error in the context is recorded and raised again. If the journal cannot be written, for example because the
         disk is full, raise ``OutputError`` before the step begins. If ``anyway`` is True, the step is taken without a
@@ -235,7 +240,10 @@ class Journal:
         return [Line(*row) for row in rows]
 
     def acknowledge(self, device: str, serial: str, unseen: Sequence[str]) -> None:
-        """Record that a device matches the design and the inventory. The new record replaces an earlier one of the same device."""
+        """Record that a device matches the design and the inventory. The new record replaces an earlier one of the same device.
+
+        ``serial`` is its serial number. ``unseen`` has the parts that could not be compared and were accepted.
+        """
         with self._database as rows:
             rows.execute(
                 "INSERT OR REPLACE INTO acknowledged (device, serial, who, at, unseen) VALUES (?,?,?,?,?)",
@@ -253,10 +261,7 @@ class Journal:
         ]
 
     def keep(self, number: int, device: str, when: Literal["before", "after"], texts: Mapping[str, str]) -> None:
-        """Store the configuration texts of a device before or after a revision. Raises ``OutputError`` if they cannot be written.
-
-        ``when`` is ``before`` or ``after``.
-        """
+        """Store the configuration texts of a device before or after revision ``number``. Raises ``OutputError`` if they cannot be written."""
         folder = self.folder / "revisions" / f"{number:04}" / device / when
         try:
             for directory in (*reversed(folder.parents[:3]), folder):
@@ -267,7 +272,10 @@ class Journal:
             write_file(folder / file, text, private=True)
 
     def kept(self, number: int, device: str, when: Literal["before", "after"]) -> dict[str, str]:
-        """Return the texts of a device that ``keep`` stored, by file; empty if there are none. Raises ``OutputError`` if they cannot be read."""
+        """Return the texts of a device that ``keep`` stored for revision ``number`` and ``when``, by file; empty if there are none.
+
+        Raises ``OutputError`` if they cannot be read.
+        """
         folder = self.folder / "revisions" / f"{number:04}" / device / when
         try:
             return {file.name: file.read_text(encoding="utf-8") for file in sorted(folder.iterdir())}
@@ -356,7 +364,10 @@ def _tables(database: sqlite3.Connection) -> list[str]:
 
 
 def _copied(path: Path, folder: Path) -> Path:
-    """Copy a database and its log in a consistent state. If a process writes during the copy, the copy is repeated."""
+    """Copy a database and its log into ``folder``, and return the path of the copied database.
+
+    If a process writes during the copy, the copy is repeated, so that both files have the same state.
+    """
     files = [path, path.with_name(f"{path.name}-wal")]
     while True:
         before = _stamps(files)

@@ -84,7 +84,7 @@ class PlanConfigs:
 
     @cached_property
     def running(self) -> Subject:
-        """The network as it is before the plan, with the configurations that switches run."""
+        """The network before the plan, with the configurations that switches run."""
         return Subject(self._cabled, self.before)
 
     @cached_property
@@ -171,10 +171,9 @@ class PlanConfigs:
         return tuple(computed)
 
     def _interrupted(self, devices: Sequence[str], gone: Collection[tuple[str, str]]) -> dict[str, tuple[str, ...]]:
-        """Return the interruptions that the changes of these devices cause, each with the devices that cause it.
+        """Return the interruptions that the changes of these devices cause, such as sessions that reset, each with the devices that cause it.
 
-        An interruption of only unused ports is left out, and so is one of only the ports in ``gone``, whose traffic is lost
-        for good.
+        An interruption is left out if all its ports are unused, or are in ``gone``: (device, port) of ports whose traffic is lost anyway.
         """
         cabled = (self._designed_ends.keys() | self.attached.keys()) - set(gone)
         interrupted: dict[str, dict[str, None]] = {}
@@ -186,7 +185,7 @@ class PlanConfigs:
         return {disruption: tuple(names) for disruption, names in interrupted.items()}
 
     def _moving(self, devices: Collection[str]) -> dict[str, tuple[str, ...]]:
-        """Return the leaves, by tenant, on whose ports a NIC leaves or joins the tenant."""
+        """Return, by tenant, those leaves of ``devices`` on whose ports a NIC leaves or joins the tenant."""
         old, new = self._tenants
         leaves: dict[str, dict[str, None]] = {}
         for leaf, server, nic in self._places:
@@ -199,8 +198,8 @@ class PlanConfigs:
     def _unknown(self, device: str, effect: WaveEffect) -> Iterator[str]:
         """Yield the changed statements of a device whose disruption is unknown.
 
-        Such a statement is unknown to railweave, or changes a field without a known effect. Other statements in the
-        operating system's table of disruptions are left out.
+        Such a statement is unknown to railweave, or changes a field without a known effect (``effect.unknown``). Statements that the
+        operating system's table of disruptions has are left out.
         """
         if device not in self._target:
             return
@@ -228,7 +227,7 @@ class PlanConfigs:
                 yield words
 
     def _stated_by(self, device: str, places: Sequence[str]) -> dict[str, str]:
-        """Return a text for each changed field, by the first statement that changes the field. ``places`` has the paths of the fields.
+        """Return a text for each changed field, by the first statement that changes the field. ``places`` has the names of the fields.
 
         The text has the statement, its file and line, the number of other statements that change the field, and the field. A
         removed statement has its line in the running text, any other statement its line in the text after the change. If no
@@ -364,7 +363,10 @@ def _avoidable(effect: WaveEffect) -> bool:
 
 
 def _renumbered(before: DeviceConfig, after: DeviceConfig) -> bool:
-    """Return True if a BGP session with a configured neighbor expects a different AS number after the plan."""
+    """Return True if a BGP session with a configured neighbor expects a different AS number after the plan.
+
+    ``before`` and ``after`` are the configurations of a switch before and after the plan.
+    """
     numbers = [
         {
             session.link: session.peer_as
@@ -383,7 +385,7 @@ def _configs(states: Mapping[str, DeviceCheck]) -> Configs:
 
 
 def _near(place: str, other: str) -> bool:
-    """Return True if two field paths are equal, or one lies below the other."""
+    """Return True if the names ``place`` and ``other`` of two fields are equal, or one field lies below the other."""
     return f"{place} ".startswith(f"{other} ") or f"{other} ".startswith(f"{place} ")
 
 
@@ -438,20 +440,23 @@ def leaks(configs: Iterable[DeviceConfig]) -> list[str]:
 def _between(now: Mapping[str, str], old: Mapping[str, str], new: Mapping[str, str]) -> bool:
     """Return True if a server is in a VRF that it leaves and, at the same time, in a VRF that it joins.
 
-    The arguments have the VRF of each of its NICs: now, before the plan and after it.
+    ``now``, ``old`` and ``new`` have the VRF of each of its NICs: now, before the plan and after the plan.
     """
     vrfs = set(now.values())
     return bool(vrfs - set(new.values())) and bool(vrfs - set(old.values()))
 
 
 def _moved(server: str, old: Tenants, new: Tenants) -> list[str]:
-    """Return the NICs of a server that move from one VRF to a different one."""
+    """Return the NICs of a server that move from one VRF in ``old`` (before the plan) to a different one in ``new`` (after the plan)."""
     was, will = old.get(server, {}), new.get(server, {})
     return [nic for nic in was if nic in will and was[nic] != will[nic]]
 
 
 def _moving(server: str, old: Tenants, new: Tenants) -> str:
-    """Return a clause about a server's move between tenants. The clause names the NICs that move, unless all of them move."""
+    """Return a clause about a server's move between tenants. The clause names the NICs that move, unless all of them move.
+
+    ``old`` and ``new`` have the VRFs of NICs before and after the plan.
+    """
     nics = _moved(server, old, new)
     if set(nics) == set(old[server]):
         return f"{server} moves from {_named(old, server)} to {_named(new, server)}"
@@ -506,6 +511,7 @@ def make_plan(
 ) -> Plan:
     """Plan the changes that bring switches to their design. Raises ``InputError`` for unknown names in ``only``, and for an unknown step.
 
+    - ``answers``: the texts that the devices run.
     - ``only``: the switches to change; empty means all.
     - ``configs``: the wanted configurations of switches, if they differ from the network's own, for example in a lab.
     - ``former``: configurations of some switches. Such a switch gets only the difference from its former to its wanted
@@ -564,7 +570,10 @@ def make_plan(
 
 
 def _stage(designed: Subject, running: Mapping[str, Mapping[str, str]], step: int) -> Subject:
-    """Return the network after the intermediate step ``step`` (see ``stages``) from the running network to the design."""
+    """Return the network after the intermediate step ``step`` (see ``stages``) from the running network to the network ``designed``.
+
+    ``running`` has the running texts by switch and file. Raises ``InputError`` if there is no such step.
+    """
     if step > len(STAGES):
         fix = "; ".join(f"--step {number}: {words}" for number, words in enumerate(STAGES, 1))
         raise InputError(
@@ -588,12 +597,12 @@ def plan_back(
 ) -> Plan:
     """Plan the changes that restore configurations to their texts before a revision.
 
-    - ``before``: the texts before the revision, by device and file name.
+    - ``running``, ``before``: the texts now, and the texts before the revision, by device and file name.
     - ``silent``: the devices that did not answer, with the reason.
     - ``revision``: the number of the revision.
-    - ``most``: the largest share of the network that a wave may take out of service.
+    - ``most``: the largest share of the network (0 to 1) that a wave may take out of service.
 
-    Statements outside the design are restored too. The other parameters are explained at ``make_plan``.
+    Statements outside the design are restored too. ``configs`` has the designed configurations.
     """
     designed = Subject(network, configs)
 
@@ -615,9 +624,11 @@ def _ordered(
     limits: PlanLimits,
     states: tuple[Mapping[str, DeviceCheck], Mapping[str, DeviceCheck]] = ({}, {}),
 ) -> tuple[Wave, ...]:
-    """Return the waves of the changes, each with its computed effect. In an overlay, the isolation of tenants is checked too.
+    """Return the waves of the changes ``changed``, each with its computed effect. In an overlay, the isolation of tenants is checked too.
 
-    ``states`` has the parsed states of switches before and after their change, as far as they are known.
+    - ``designed``: the network and its designed configurations. ``running``: the running texts, by switch and file.
+    - ``states``: the parsed states of switches before and after their change, as far as they are known.
+    - ``limits``: the limits of waves.
     """
     network = designed.network
     if not changed:
@@ -672,7 +683,7 @@ def _plan(
 
 
 def _outside(nos: str) -> tuple[str, ...]:
-    """Return the settings that affect traffic but are absent from a system's configuration, because its Linux host has them."""
+    """Return the settings that affect traffic but that a system's configuration lacks, because its Linux host has them, such as QoS."""
     if nos == SERVER:
         return ()
     fields = [name for name, reason in catalog().systems[nos].reads.unsaid.items() if reason == _OF_THE_HOST]

@@ -77,13 +77,13 @@ class WaveEffect(JsonObject):
 
     - ``states``: the number of states of the network for which routes were computed; 0 if the effect was not computed.
     - ``cuts``: destinations that are lost for a time.
-    - ``effects``: the differences that this wave makes: prefixes that are lost for good, move or are gained, and
+    - ``effects``: the differences that this wave makes: prefixes that are permanently lost, move or are gained, and
       changes of colors, classes and tenants.
     - ``risks``: findings that exist only between waves, neither before nor after the plan. Each has the number of the
       wave after which it is gone.
     - ``interrupted``: by interruption, such as sessions that reset, the devices on which this wave causes it.
     - ``subjects``: by changed setting that does not appear in routes, such as MTU, the devices.
-    - ``ports``: ports and sessions that lose their use for good, each with its far end.
+    - ``ports``: ports and sessions that permanently lose their use, each with its far end.
     - ``unknown``: changes whose disruption is unknown, as (device, statement). In results of ``Moments``, the name of
       the changed field takes the place of the statement.
     """
@@ -215,8 +215,8 @@ class _Destination:
 def _destinations(before: DeviceConfig, after: DeviceConfig) -> Iterator[tuple[str, _Destination]]:
     """Yield (prefix before the plan, destination to which it belongs) for each prefix of a device's gateways.
 
-    If a gateway loses prefixes and gets others, each lost prefix is paired with a new prefix, in order. Servers are then
-    reached by either of the two. Any other prefix is paired with itself.
+    If a gateway loses prefixes and gets others in the configuration ``after``, each lost prefix is paired with a new prefix, in order.
+    Servers are then reached by either of the two. Any other prefix is paired with itself.
     """
     later = {(gateway.name, gateway.vrf): gateway.prefixes for gateway in after.gateways}
     for gateway in before.gateways:
@@ -258,9 +258,11 @@ class _Reached:
 
 @dataclass(frozen=True)
 class _State:
-    """The network after a wave: the devices that have changed, the destinations that switches reach, and the findings.
+    """The network after a wave.
 
-    If the routes are unknown, the reason takes the place of the destinations.
+    - ``done``: the devices that have changed.
+    - ``reached``: the destinations that switches reach, or the reason why the routes are unknown.
+    - ``wrong``: the findings, as texts. ``effects``: the differences that the wave makes.
     """
 
     done: frozenset[str]
@@ -279,9 +281,10 @@ STAGES = (
 def stages(
     before: Mapping[str, DeviceConfig], after: Mapping[str, DeviceConfig]
 ) -> tuple[dict[str, DeviceConfig], ...]:
-    """Return (configurations after the first intermediate step, configurations after the second) between two networks.
+    """Return two intermediate steps from the configurations ``before`` to the configurations ``after``, each as configurations by switch.
 
-    Devices accept a route target or prefix of either network as long as any device offers it (see ``STAGES``).
+    After the first step, devices accept the route targets, prefixes and other values of both. After the second, they offer those of
+    ``after``, and still accept both (see ``STAGES``).
     """
     accepting = {name: _accepting(config, config, after[name]) for name, config in before.items()}
     offering = {name: _accepting(config, before[name], config) for name, config in after.items()}
@@ -332,7 +335,7 @@ def _both(first: Iterable[_Each], second: Iterable[_Each]) -> tuple[_Each, ...]:
 
 
 def _serving(gateway: Gateway, old: DeviceConfig, new: DeviceConfig) -> Gateway:
-    """Return the gateway with its addresses of both configurations; unchanged if one of them lacks the gateway."""
+    """Return the gateway with its addresses in both ``old`` and ``new``; unchanged if one of these configurations lacks the gateway."""
     same = [
         each for side in (old, new) for each in side.gateways if (each.name, each.vrf) == (gateway.name, gateway.vrf)
     ]
@@ -460,11 +463,12 @@ class Moments:
         return WaveEffect(1 + count, tuple(cuts), moved, risks, named, tuple(unknown))
 
     def _meanwhile(self, wave: int, states: Sequence[_State]) -> tuple[dict[str, tuple[str, ...]], int, Effects]:
-        """Compute the states of the network in which only some devices of a wave have changed.
+        """Compute the states of the network in which only some devices of wave ``wave`` have changed.
 
         Return (by lost destination, the places that do not reach it; number of states; effects of the wave). Lost destinations are
-        reached before and after the wave, but not in one of these states. A place is a switch with servers, or one of its VRFs or VNIs.
-        If the routes of a state cannot be computed, ``Effects.unsettled`` has the reason.
+        reached before and after the wave (``states`` has the state after each wave), but not in one of the computed states. A place is
+        a switch with servers, or one of its VRFs or VNIs. If the routes of a state cannot be computed, ``Effects.unsettled`` has the
+        reason.
         """
         was, now, moved = states[wave - 1], states[wave], states[wave].effects
         cut: dict[str, dict[str, None]] = {}
@@ -479,9 +483,9 @@ class Moments:
         return {prefix: tuple(places) for prefix, places in cut.items()}, len(halves), moved
 
     def _cuts(self, states: Sequence[_State]) -> list[list[Cut]]:
-        """Return a list of cuts for each state, one cut per later wave that ends some losses of that state.
+        """Return, for each state, its cuts: the losses of that state, grouped by the later wave after which they end.
 
-        A state with unknown routes ends no cut.
+        ``states`` are the states before the plan and after each wave. A state with unknown routes ends no cut.
         """
         first, last = states[0].reached, states[-1].reached
         if isinstance(first, str) or isinstance(last, str):
@@ -523,8 +527,7 @@ class Moments:
     def _subject(self, done: Iterable[str]) -> Subject:
         """Return the network in which only the devices of ``done`` have changed.
 
-        Often it differs from the network of the previous call only in fields that routing does not use. Then both share their
-        routes, so that these are computed once.
+        If it differs from the network of the previous call only in fields that routing does not use, the two share their routes.
         """
         subject = Subject(self._network, {**self._before, **{name: self._after[name] for name in done}})
         rerouting = frozenset(self._rerouting.intersection(done))
@@ -534,7 +537,7 @@ class Moments:
         return subject
 
     def _reached(self, subject: Subject) -> _Reached | str:
-        """Return the destinations that the switches of a network reach, or the reason why its routes are unknown."""
+        """Return the destinations that the switches of the network ``subject`` reach, or the reason why its routes are unknown."""
         prefixes = [
             destination.after if owner and subject.configs[owner] is self._after[owner] else destination.before
             for owner, destination in zip(self._owners, self._destinations, strict=True)
@@ -545,7 +548,7 @@ class Moments:
             return str(error)
 
     def _findings(self, subject: Subject) -> frozenset[str]:
-        """Return the findings about a network as texts, except findings that cannot affect traffic.
+        """Return the findings about the network ``subject`` as texts, except findings that cannot affect traffic.
 
         ``mtu-mismatch`` is left out if all packets of servers fit, and ``qos-mismatch`` if their packets stay protected.
         """
@@ -561,7 +564,7 @@ class Moments:
         )
 
     def _fits(self, configs: Mapping[str, DeviceConfig]) -> bool:
-        """Return True if all packets of servers fit through each fabric link.
+        """Return True if the largest packets of servers fit through each fabric link in these configurations.
 
         With IS-IS, the result is False, because IS-IS compares the MTUs of both ends.
         """
@@ -579,7 +582,7 @@ class Moments:
         )
 
     def _protected(self, configs: Mapping[str, DeviceConfig]) -> bool:
-        """Return True if switches protect at least all packets that they protect before the plan, or at least all after the plan.
+        """Return True if PFC in ``configs`` protects at least all packets that it protects before the plan, or all that it protects after it.
 
         A packet is known by its DSCP and priority. It counts as protected only if all switches of a fabric protect it.
         """
@@ -591,7 +594,7 @@ class Moments:
 
 
 def _lossless(network: Network, configs: Mapping[str, DeviceConfig]) -> dict[str, frozenset[tuple[int, int | None]]]:
-    """Return, by fabric, the (DSCP, priority) pairs that are lossless on all its switches. Switches without lossless classes do not count."""
+    """Return, by fabric, the (DSCP, priority) pairs that all its switches treat as lossless. Switches without lossless classes do not count."""
     everywhere: dict[str, frozenset[tuple[int, int | None]]] = {}
     for name, config in configs.items():
         classes = config.qos.classes.values() if config.qos else ()

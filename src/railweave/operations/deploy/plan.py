@@ -36,7 +36,7 @@ class Drain(JsonObject):
     - ``before``, ``after``: texts of the fabric file, in which ``status:`` changes.
     - ``names``: the lines of ``status:`` that are added or, with ``back``, removed.
     - ``ports``: the ports, by switch, that carry no traffic after the drain.
-    - ``lines``: a description of the remaining network.
+    - ``lines``: sentences about the capacity that remains and the losses.
     - ``refused``: the reasons why the drain cannot be carried out.
     """
 
@@ -89,7 +89,7 @@ class Upgrade(JsonObject):
 
     @classmethod
     def of_json(cls, fields: Mapping[str, Any]) -> Upgrade:
-        """Return the upgrade from the JSON object of a plan file. Raises ``KeyError`` or ``TypeError`` if the object is invalid."""
+        """Return the upgrade from ``fields``, its JSON object in a plan file. Raises ``KeyError`` or ``TypeError`` if the object is invalid."""
         return cls(
             Image(**fields["image"]),
             str(fields["system"]),
@@ -106,7 +106,7 @@ class Upgrade(JsonObject):
 class Replacement(JsonObject):
     """The replacement of hardware in a plan.
 
-    - ``what``: the part that was replaced.
+    - ``what``: the switch, server or ``SERVER:NIC`` that was replaced.
     - ``file``: the path of the inventory; ``before``, ``after``: its texts.
     - ``lines``: the consequences of the replacement; ``refused``: the reasons why the plan cannot be applied.
     """
@@ -136,7 +136,7 @@ class Replacement(JsonObject):
 
 
 def part(network: Network, word: str) -> tuple[str, str]:
-    """Return (device, interface) for a switch, a server, or ``SERVER:NIC``. Raises ``InputError`` for an unknown name.
+    """Return (device, interface) for ``word``: a switch, a server, or ``SERVER:NIC``. Raises ``InputError`` for an unknown name.
 
     The interface is empty for a switch or server. Names are those of the inventory.
     """
@@ -168,15 +168,15 @@ def cells(network: Network, word: str, serial: str, mac: str) -> dict[tuple[str,
 
 
 def differences(old: str, new: str, file: str, context: int = 0) -> Iterator[str]:
-    """Yield the differences of two texts as a unified diff; nothing if the texts are equal."""
+    """Yield the differences between the texts ``old`` and ``new`` as a unified diff with ``context`` lines around each; nothing if they are equal."""
     yield from difflib.unified_diff(old.splitlines(), new.splitlines(), file, file, lineterm="", n=context)
 
 
 def follows(before: Network, after: Network, word: str) -> Iterator[str]:
     """Yield lines about how new hardware changes each file of a build, and about the cables to plug in.
 
-    The files are the tables of cables and addresses, switch configurations and server files. ``word`` is the part that
-    was replaced.
+    The files are the tables of cables and addresses, switch configurations and server files. ``before`` and ``after`` are the networks
+    with the old and the new hardware. ``word`` is the switch, server or ``SERVER:NIC`` that was replaced.
     """
     from railweave.outputs.folder.differences import diff
     from railweave.outputs.rendering.tables import tables_of
@@ -246,7 +246,7 @@ class Plan:
 
     @property
     def changed(self) -> dict[str, DeviceChange]:
-        """The devices that change."""
+        """The changes of the devices that change, by device name."""
         return {device.device: device for device in self.devices if device}
 
     @property

@@ -162,7 +162,7 @@ def plan_from_capture(
 ) -> Plan:
     """Plan the changes that bring switches from the configurations in a capture to the design.
 
-    - ``only``: the switches to change; empty means all.
+    - ``only``: the switches to change; empty means all. ``limits``: the limits of waves.
     - ``say``: a function that receives progress lines.
     """
     with in_force(network.catalog):
@@ -247,7 +247,8 @@ def plan_before(fabric: RunningFabric, number: int, *, only: Sequence[str], most
 def plan_replacement(fabric: RunningFabric, subject: str, serial: str, mac: str, *, also_pending: bool = False) -> Plan:
     """Plan all changes that are needed because a switch, server or NIC was replaced. Raises ``InputError`` for an invalid name or value.
 
-    - ``serial``, ``mac``: the serial number and the MAC address of the new part; empty if unchanged.
+    - ``subject``: the name of the switch or server, or ``SERVER:NIC``.
+    - ``serial``, ``mac``: the new serial number and MAC address; empty if unchanged.
     - ``also_pending``: True to include all other differences from the design, for the switches that change. A replaced
       switch always gets its whole configuration.
     """
@@ -295,7 +296,7 @@ def plan_replacement(fabric: RunningFabric, subject: str, serial: str, mac: str,
 def _with_inventory(fabric: RunningFabric, inventory: str, subject: str) -> Network:
     """Return the network designed with a different text of the inventory. Raises ``InputError`` if a value is invalid.
 
-    The error does not show the path of the temporary file that is used.
+    The error names ``subject``, the replaced hardware, and not the temporary file that is used.
     """
     try:
         return designed_with(fabric.path, inventory, fabric.hardware)

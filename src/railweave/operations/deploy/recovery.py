@@ -117,7 +117,7 @@ async def unfinished(rollout: Rollout, steps: Sequence[Step], *, again: bool) ->
     """End the unfinished wave of an interrupted rollout. With ``again``, carry out the remaining waves too.
 
     The wave has passed its check if any of its devices had begun to confirm. If it has passed and all its devices still run the change,
-    it is finished. Otherwise the wave is rolled back. A trial is never kept: all its waves are rolled back, and nothing is left to do.
+    the wave is confirmed. Otherwise it is rolled back. A trial is never kept: all its waves are rolled back.
 
     ``steps`` are the steps of the rollout in the journal. Raises ``StoppedError`` if a wave fails or cannot be rolled back, or if the
     state of a device is unknown.
@@ -145,7 +145,10 @@ async def unfinished(rollout: Rollout, steps: Sequence[Step], *, again: bool) ->
 async def states(
     site: Site, names: Collection[str], *, attempts: int = 1
 ) -> tuple[dict[str, DeviceState], dict[str, str]]:
-    """Return (state of each switch by name, reason for each switch that did not answer). Running configurations are not read."""
+    """Return (state of each switch by name, reason for each switch that did not answer). Running configurations are not read.
+
+    ``attempts`` is the largest number of attempts to reach a switch.
+    """
     asked = {name: site.asked[name] for name in names}
     questions = [device.of_state() for device in asked.values()]
     with TemporaryDirectory() as place:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from railweave.model.network.model import Network
 
 SHOWN = 3
-"""The largest number of names in a line. Further names are only counted."""
+"""The largest number of device, link or NIC names in a line of this module. Further names are only counted."""
 
 
 def capacity(before: Network, after: Network) -> Iterator[str]:
@@ -54,9 +54,10 @@ def capacity(before: Network, after: Network) -> Iterator[str]:
 
 
 def lost_parts(before: Network, after: Network, configs: Mapping[str, DeviceConfig]) -> Iterator[str]:
-    """Yield a line for each kind of part that ``before`` has and ``after`` lacks.
+    """Yield a line for each kind of part that the network ``before`` has and the network ``after`` lacks.
 
-    The kinds are path colors of leaves, rail planes, leaves without uplinks, tenants, NICs of servers, and routes.
+    The kinds are path colors of leaves, rail planes, leaves without uplinks, tenants, NICs of servers, and routes. ``configs`` has the
+    configurations of ``after``.
     """
     old, new = (_uplinks(present(network), "leaf") for network in (before, after))
     stay = [leaf for leaf in old if leaf not in after.absent]
@@ -106,7 +107,7 @@ def still_used(network: Network, configs: Mapping[str, DeviceConfig], links: fro
 
 
 def _crossing(network: Network, routes: Routes, links: frozenset[str]) -> dict[str, NDArray[np.bool_]]:
-    """Return, for each device, a mask over all prefixes: True if the device's packets to a prefix may cross some of the links."""
+    """Return, for each device, a mask over all prefixes: True if the device's packets to a prefix may cross one of ``links``."""
     far: dict[tuple[str, str], str] = {}
     for cable in network.cables:
         far[cable.a.device, cable.name], far[cable.b.device, cable.name] = cable.b.device, cable.a.device
@@ -166,7 +167,10 @@ def _tenants(before: Network, after: Network) -> Iterator[str]:
 
 
 def _cut(before: Network, after: Network) -> list[str]:
-    """Return the NICs that lose their connection although neither their server nor their own link is drained."""
+    """Return the NICs of the network ``before`` that lose their connection in ``after``, as ``SERVER:NIC``.
+
+    NICs whose server or own link is drained are left out.
+    """
     old, new = (
         {f"{server.name}:{nic.name}" for server in present(network).servers for nic in server.nics}
         for network in (before, after)

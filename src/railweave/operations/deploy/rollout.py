@@ -115,7 +115,7 @@ class Rollout:
         await self._rehearse(later)
 
     async def _take_stock(self, names: Sequence[str]) -> None:
-        """Store the running texts of devices, to be restored on rollback.
+        """Store the running texts of devices in the journal, to be restored on rollback.
 
         Raises ``StoppedError`` if a device does not answer, or has changed since the plan was made.
         """
@@ -191,7 +191,10 @@ class Rollout:
             raise StoppedError(why, number, back=False)
 
     async def back(self, number: int, wave: Wave, why: str) -> None:
-        """Roll back every device of a wave. Raises ``StoppedError`` if a device must be left to its rollback timer."""
+        """Roll back every device of a wave. Raises ``StoppedError`` if a device must be left to its rollback timer.
+
+        ``why`` is the reason to report.
+        """
         self.say(f"wave {number}: {why}: going back")
         _, failed = await self._all(wave.devices, "revert", number, lambda device: device.go_back())
         if failed:

@@ -61,7 +61,7 @@ async def counted(site: Site, ports: Mapping[str, tuple[str, ...]]) -> PortCount
 def busy(first: PortCounters, then: PortCounters, below_mbps: float) -> list[str]:
     """Return a line for each port that was not idle, or whose counters are unknown.
 
-    A port was not idle if it carried at least ``below_mbps`` Mb/s in a direction between the two readings.
+    A port was not idle if it carried at least ``below_mbps`` Mb/s in a direction between the readings ``first`` and ``then``.
     """
     seconds = max(then.at - first.at, 1e-3)
     lines: list[str] = []

@@ -35,8 +35,8 @@ def with_plan_applied(
 ) -> T:
     """Apply a plan on all its devices, run ``work``, roll the plan back, and return the result of ``work``.
 
-    ``plan.trial`` names the trial. ``site`` is the running network with the plan's design. ``how.confirm_within`` must be longer
-    than the whole trial.
+    - ``plan.trial``: the name of the trial. ``site``: the running network with the plan's design.
+    - ``how.confirm_within``: must be longer than the whole trial. ``secrets``: the values of secrets by name.
 
     Raises ``StoppedError`` if a device refuses the change, a check after a wave fails, or the trial takes too long. ``back`` of
     this error is True if everything was rolled back. Raises ``InputError`` if the plan is refused. Errors of ``work`` are
@@ -68,7 +68,7 @@ def with_plan_applied(
 
 
 async def _in_force(rollout: Rollout) -> None:
-    """Change and check every wave, without confirming any of them. Each step is in the journal. Raises ``StoppedError`` if a wave fails."""
+    """Change and check every wave of ``rollout``, without confirming any. Each step is in the journal. Raises ``StoppedError`` if a wave fails."""
     await rollout.rehearse()
     for number, wave in enumerate(rollout.plan.waves, 1):
         now, then = rollout.texts(number, done=False), rollout.texts(number, done=True)
@@ -79,7 +79,7 @@ async def _in_force(rollout: Rollout) -> None:
 
 
 def _end(rows: Journal, rollout: Rollout, why: str) -> None:
-    """Roll back the whole trial, and write its end to the journal with the reason ``why``.
+    """Roll back the trial ``rollout``, all waves, and write its end to the journal with the reason ``why``.
 
     Raises ``StoppedError`` if a wave cannot be rolled back; the trial is then still recorded as running.
     """

@@ -81,7 +81,10 @@ def digests(path: Path) -> tuple[str, str]:
 
 
 def restarts(network: Network, names: Collection[str], release: str) -> dict[str, DeviceChange]:
-    """Return, for each named switch, a change that disrupts the whole switch by a restart. The batches are planned with these changes."""
+    """Return, for each named switch, a change that disrupts the whole switch by a restart.
+
+    The batches (switches that are upgraded together) are planned with these changes.
+    """
     out = Disruptive(f"install {release}", "all of it", "it restarts", "")
     return {
         switch.name: DeviceChange(switch.name, switch.nos, disrupts=(out,))
@@ -138,9 +141,10 @@ def plan_upgrade(
 ) -> Plan:
     """Plan the installation of a release on switches, batch by batch. Raises ``InputError`` for wrong input.
 
-    - ``given``: the image, as a file or a URL. With ``root`` (for a lab), it is the root folder of another FRR release.
-    - ``at_once``: the largest number of switches of a batch. ``most``: the largest share of the network (0 to 1) that a
-      batch may put at risk.
+    - ``given``: the image, as a file or a URL. With ``root`` (for a lab), it is a folder in which another FRR release is installed.
+    - ``only``: the switches to upgrade; empty means all.
+    - ``at_once``: the largest number of switches of a batch, which are upgraded together. ``most``: the largest share of the
+      network (0 to 1) that a batch may put at risk.
     - ``force``: True to accept losses for which a drain would otherwise be refused.
     """
     network = fabric.network()
@@ -193,7 +197,7 @@ def plan_upgrade(
 def _commands(image: Image, nos: str, given: str, *, root: bool) -> tuple[Sequence[str], list[str]]:
     """Return (commands for each switch, reasons why railweave cannot install the image on this system; empty if it can).
 
-    ``given`` is the value of the option ``--image``. ``root`` is True if the image is a root folder of a lab.
+    ``given`` is the value of the option ``--image``. ``root`` is True if it is a folder in which a lab's FRR release is installed.
     """
     by_system = system(nos).upgrade
     if by_system is None:
@@ -230,8 +234,8 @@ def _losses(
 ) -> tuple[list[str], list[str]]:
     """Return (lines about the losses while batches are out of service, reasons to refuse the plan).
 
-    Only one batch of each kind is examined, because the losses of all batches of a kind are the same. ``drained`` has
-    the devices that are already drained.
+    ``ordered`` has the batches (switches that are upgraded together). Only one batch of each kind (``Wave.why``) is examined, because the
+    others lose the same. ``drained`` has the devices that are already drained. With ``force``, losses are not reasons to refuse.
     """
     lines, refused, seen = list[str](), list[str](), set[str]()
     text = fabric.text()

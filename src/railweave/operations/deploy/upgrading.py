@@ -112,11 +112,11 @@ def machine(site: Site, device: str, seconds: float) -> Machine:
 class SwitchCondition(JsonObject):
     """The state of a switch, to be compared before and after its restart.
 
-    - ``boot``: the identifier of the current boot, which changes with each boot.
-    - ``sessions``: for each established BGP session by neighbor, the number of prefixes by address family.
+    - ``version``: the release that the switch runs. ``boot``: the identifier of the current boot, which changes with each boot.
+    - ``sessions``: for each established BGP session, by VRF and neighbor, the number of received prefixes by address family.
     - ``bfd``: the BFD sessions that are up.
-    - ``heard``: the LLDP neighbor of each port.
-    - ``routes``: for each requested route, the number of next hops.
+    - ``heard``: the LLDP neighbor of each port, by port.
+    - ``routes``: for each requested route, by VRF and prefix, the number of next hops.
     """
 
     version: str
@@ -128,7 +128,7 @@ class SwitchCondition(JsonObject):
 
     @classmethod
     def of_json(cls, fields: Mapping[str, Any]) -> SwitchCondition:
-        """Return the state from the JSON object that the journal has stored."""
+        """Return the state from ``fields``, the JSON object that the journal has stored."""
         return cls(
             fields["version"],
             fields["boot"],
@@ -140,7 +140,7 @@ class SwitchCondition(JsonObject):
 
 
 def switch_condition(state: DeviceState, boot: str) -> SwitchCondition:
-    """Return the current state of a switch, for comparison before and after its restart."""
+    """Return the current state of a switch, for comparison before and after its restart. ``boot`` is the identifier of the current boot."""
     sessions = {
         f"{session.vrf or 'default'} {session.interface or session.peer}": {
             family: count
@@ -169,7 +169,7 @@ def switch_condition(state: DeviceState, boot: str) -> SwitchCondition:
 
 
 def less(before: SwitchCondition, now: SwitchCondition) -> Iterator[str]:
-    """Yield a line for each session, prefix, neighbor or route that the switch has lost since ``before``."""
+    """Yield a line for each session, prefix, neighbor or route that the switch has in ``before`` and lacks in ``now``."""
     for name, families in before.sessions.items():
         present_counts = now.sessions.get(name)
         if present_counts is None:
@@ -195,7 +195,7 @@ def _in_vrf(name: str) -> str:
 
 
 def restarted(before: str, now: str) -> bool:
-    """Return True if two boot identifiers belong to different boots.
+    """Return True if the boot identifiers ``before`` and ``now`` belong to different boots.
 
     Identifiers that are times count as equal within ``CLOCK_S`` seconds, because reported boot times vary slightly.
     """
@@ -236,7 +236,7 @@ class Upgrading:
     - ``shift``: a function that drains devices or, with True, returns them to service. Each call is a separate
       revision.
     - ``say``: a function that receives a progress line.
-    - ``wait_for``: the command to run before a wave for which servers must be drained.
+    - ``wait_for``: the command to run before a wave for which servers must be drained; None for no command.
     """
 
     plan: Plan
@@ -255,10 +255,10 @@ class Upgrading:
         return self.plan.upgrade
 
     def run(self, *, finish: bool = False) -> None:
-        """Carry out every batch that is not done. Raises ``StoppedError`` if a stage fails or a switch does not return to its earlier state.
+        """Carry out every batch (switches that are upgraded together) that is not done.
 
         With ``finish``, carry out only a batch that has begun. If nothing was installed on its switches yet, they are
-        only undrained.
+        only undrained. Raises ``StoppedError`` if a stage fails or a switch does not return to its earlier state.
         """
         for number, wave in enumerate(self.plan.waves, 1):
             if self._done(number, "undrain") >= set(wave.devices):

@@ -50,7 +50,7 @@ class Wave:
 
     @classmethod
     def of_json(cls, fields: Mapping[str, Any]) -> Wave:
-        """Return the wave from the JSON object of a plan file."""
+        """Return the wave from ``fields``, its JSON object in a plan file."""
         return cls(
             tuple(fields["devices"]),
             fields["why"],
@@ -70,7 +70,7 @@ class Wave:
     def with_effect(self, effect: WaveEffect) -> Wave:
         """Return the wave with its computed effect. The sentences about the effect are added to ``risks``.
 
-        ``risks`` must still be as the function ``waves`` set it.
+        Call this only once for a wave, because each call adds its sentences.
         """
         lines = effect.lines()
         if not lines and not self.risks and effect.states:
@@ -158,6 +158,7 @@ def waves(
     Servers that only lose routes and rules come before the switches, which may then remove those paths. All other
     servers come after the switches, when their new paths exist.
 
+    - ``control``: the model of the routing protocols before the plan.
     - ``canary``: True to begin with a wave of a single device.
     - ``together``: sets of devices that must share a wave.
     - ``at_once``: the largest number of devices in a wave; None means no limit.
@@ -330,10 +331,11 @@ def _in_service(network: Network, now: Attached) -> _Service:
 
 
 def _risk(control: ControlPlane, service: _Service, out: Mapping[str, frozenset[str]], *, routes: bool = False) -> Risk:
-    """Return the loss while devices, or some of their ports, are out of service.
+    """Return the loss of capacity and reachability while devices, or some of their ports, are out of service.
 
-    ``out`` has, for each device, the ports that are out of service; empty for the whole device. With ``routes``, lost routes
-    are counted too, which is slower.
+    ``control`` is the model of the routing protocols, and ``service`` has the links and ports that are in service. ``out`` has, for
+    each device, the ports that are out of service; empty for the whole device. With ``routes``, lost routes are counted too, which
+    is slower.
     """
     every: dict[str, float] = {}
     alive: dict[str, float] = {}
@@ -354,9 +356,9 @@ def _risk(control: ControlPlane, service: _Service, out: Mapping[str, frozenset[
 
 
 def _lost_routes(control: ControlPlane, gone: Sequence[str]) -> int:
-    """Return the number of routes that all other switches lose if the switches ``gone`` are out of service.
+    """Return the number of routes that the remaining switches lose if the switches ``gone`` are out of service.
 
-    Return 0 if the routes do not settle. The effect of the wave then has the reason.
+    ``control`` is the model of the routing protocols. Return 0 if the routes do not settle. The effect of the wave then has the reason.
     """
     try:
         before, after = control.routes(), control.routes(gone)

@@ -135,5 +135,5 @@ class Run:
 
 
 def pairs(given: Mapping[str, str]) -> Pairs:
-    """Return a mapping as (name, value) pairs, sorted by name."""
+    """Return the mapping ``given`` as (name, value) pairs, sorted by name."""
     return tuple(sorted(given.items()))

@@ -70,7 +70,7 @@ def runs_of(word: str, beside: str = "") -> list[Run]:
 
 
 def _store_of(word: str) -> str:
-    """Return the store in an argument that names a store, or a store and a run separated by ``#``."""
+    """Return the store in ``word``, which names a store, or a store and a run separated by ``#``."""
     store, hashed, _ = word.rpartition("#")
     return store if hashed and not Path(word).exists() else word
 
@@ -199,7 +199,7 @@ def _statements(run: Run) -> list[Statement]:
 
 
 def _plain(given: object) -> object:
-    """Return a text with replacements for the characters that PostgreSQL or a file cannot store: NUL, and unpaired surrogates.
+    """Return the text ``given`` with replacements for characters that PostgreSQL or a file cannot store: NUL, and unpaired surrogates.
 
     Other values are returned unchanged.
     """

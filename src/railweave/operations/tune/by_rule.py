@@ -46,7 +46,7 @@ _LIKE: dict[RoleName, tuple[str, ...]] = {
     "super-spine": ("super_spine", "spine", "leaf"),
     "dci": ("dci", "spine", "leaf"),
 }
-"""For each role, the sections of the fabric file that may have its values. The first section that the file has applies."""
+"""For each role of a switch, the keys of a fabric in the fabric file that may set its values. The first key that the file has applies."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,8 +55,8 @@ class Derived(JsonObject):
 
     - ``path``: the path of the field below the fabric.
     - ``have``: the file's value, or None for the system's default.
-    - ``least``, ``most``: the range of the rule; None means no limit.
-    - ``wanted``: the proposed value.
+    - ``least``, ``most``: the ends of the range; None means no limit.
+    - ``wanted``: the proposed value; None if ``have`` is None.
     - ``steps``: the arithmetic, line by line.
     """
 
@@ -101,9 +101,9 @@ def _derived(
 
 
 def _roles(network: Network) -> Iterator[tuple[Fabric, RoleName, Qos, Headroom]]:
-    """Yield (fabric, role, QoS, headroom) for each role that sends PFC pauses.
+    """Yield (fabric, role, QoS, headroom) for each role of switches, such as ``leaf``, that sends PFC pauses.
 
-    The headroom is that of the role's fullest switch: the one that uses the largest share of its headroom.
+    The headroom is that of the role's fullest switch: the switch that uses the largest share of its headroom.
     """
     for fabric in network.fabrics:
         for role in _LIKE:
@@ -124,7 +124,10 @@ def headroom(network: Network) -> list[Derived]:
 
 
 def _shared(worst: Headroom) -> tuple[float, str]:
-    """Return (bytes of the buffer that is divided into lossless, lossy and headroom shares, source of this number)."""
+    """Return (bytes of the buffer that is divided into lossless, lossy and headroom shares, source of this number).
+
+    ``worst`` is the headroom of the switch that uses the largest share of its headroom.
+    """
     if worst.published_bytes is not None:
         return worst.published_bytes * 100 / max(
             1, worst.partition_percent
@@ -275,7 +278,7 @@ def _of_watchdog(at: tuple[Fabric, RoleName], dog: Watchdog, pause_ms: float, st
 
 
 def in_file(document: Any, derived: Sequence[Derived]) -> dict[tuple[str, ...], int]:  # noqa: ANN401 - plain YAML
-    """Return the proposed values by their path in the fabric file. If roles share a field, the largest value applies."""
+    """Return the values that ``derived`` proposes, by their path in the fabric file. If roles share a field, the largest value applies."""
     values: dict[tuple[str, ...], int] = {}
     for value in derived:
         if value.wanted is None or value.wanted == value.have:
@@ -304,9 +307,9 @@ def _stated(fabric: Any, role: RoleName) -> tuple[str, ...]:  # noqa: ANN401 - p
 
 @dataclass(frozen=True)
 class RuleResult(JsonObject):
-    """The values that a rule derives for a design.
+    """The values that a rule derives for a fabric file.
 
-    - ``patch``: a diff for ``patch -p0``.
+    - ``patch``: a diff of the fabric file for ``patch -p0``.
     - ``amended``: the whole text of the file with the patch applied.
 
     ``patch`` and ``amended`` are empty if every value of the file is within its range.

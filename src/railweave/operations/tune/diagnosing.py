@@ -149,7 +149,8 @@ class Diagnosis(JsonObject):
 
     - ``step``: one change of one field, for the first symptom that such a change fixes; None if there is none.
     - ``before``, ``after``: the simulator's results with the file's values and with the proposed step, by seed; empty
-      without a rehearsal.
+      without a rehearsal. ``rehearsed``: a phrase about the simulated servers.
+    - ``refused``: the reason why the design refuses the step; empty if it does not.
     - ``patch``, ``amended``: the patch and the patched file; empty if nothing is proposed.
     - ``subjects``: the numbers of expected and reported counters, by kind and device.
     - ``unseen``: sentences about required counters that no device reported, and about devices that did not answer.
@@ -304,7 +305,7 @@ def _next(rule: str, qos: Qos, description: str) -> list[tuple[tuple[str, ...], 
 
 
 def not_seen(result: CheckResult) -> tuple[str, ...]:
-    """Return sentences about required counters that devices did not report, and about devices that did not answer.
+    """Return sentences about required counters that devices did not report in a check's ``result``, and about devices that did not answer.
 
     Counters that the check did not require are left out. If there are no counters at all, a sentence states this.
     """
@@ -318,11 +319,11 @@ def not_seen(result: CheckResult) -> tuple[str, ...]:
 
 
 COUNTED = "counters-"
-"""The prefix that marks a checked subject as a kind of counter."""
+"""The prefix of those checked subjects (kinds of state that a check compares) that are kinds of counters."""
 
 
 def step_of(observed: Sequence[Symptom]) -> Symptom | None:
-    """Return the first symptom that a field change fixes, or None."""
+    """Return the first of the ``observed`` symptoms that a field change fixes, or None."""
     return next((symptom for symptom in observed if symptom.moves), None)
 
 

@@ -122,7 +122,7 @@ class Counters:
         return StateReading(states, {**silent, **missing})
 
     def rises(self, then: StateReading, now: StateReading) -> list[CounterRise]:
-        """Return the increases of counters between two readings, for the switches that answered both times."""
+        """Return the increases of counters from the reading ``then`` to the reading ``now``, for the switches that answered both times."""
         return [
             rise
             for name, expectation in self._expected.items()
@@ -133,8 +133,8 @@ class Counters:
     def broken(self, then: StateReading, now: StateReading) -> str:
         """Return a text that names the exceeded guardrail and its counter; empty if no guardrail was exceeded.
 
-        A guardrail is a limit of the study on a counter's increase. A switch that no longer answers counts as an exceeded
-        guardrail.
+        A guardrail is a limit of the study on a counter's increase, here from the reading ``then`` to the reading ``now``. A switch that no
+        longer answers counts as an exceeded guardrail.
         """
         if now.silent:
             name, why = next(iter(now.silent.items()))
@@ -154,7 +154,7 @@ class Counters:
                 raise GuardrailError(why)
 
     def check(self, file: StudyFile, reading: StateReading) -> None:
-        """Raise ``InputError`` at the line of the study if a guardrail limits a counter that a switch does not report."""
+        """Raise ``InputError`` at the line of the study if a guardrail limits a counter that a switch does not report in ``reading``."""
         at = ("bench", "guardrails")
         if reading.silent:
             name, why = next(iter(reading.silent.items()))
@@ -177,7 +177,7 @@ class Counters:
 
 
 PART = "tune"
-"""The name of the part of a benchmark plan that has the runs of a study."""
+"""The name of the only part (group of runs) in the benchmark plan of a study."""
 BUSBW = "busbw_gbytes_per_s"
 OUT_OF_PLACE = "out-of-place"
 
@@ -189,7 +189,7 @@ def plan_of(
 
     - ``own_network``: the design without the trial's values. If the trial's values change a job's environment, the runs
       set the changed variables themselves.
-    - ``label``: a text that is part of the names of runs.
+    - ``fabric``: the fabric file. ``label``: a text that is part of the names of runs.
 
     Raises ``InputError`` at the line of a collective that cannot be run.
     """
@@ -241,7 +241,7 @@ def _test(file: StudyFile, number: int, asked: TunedCollective, own_network: Net
 
 
 def _job(file: StudyFile, asked: TunedCollective, network: Network) -> Job | None:
-    """Return the job of a collective. Return None if the servers of the collective do not form exactly one job."""
+    """Return the job of the collective ``asked``. Return None if the servers of the collective do not form exactly one job."""
     tenants = {tenant.name for fabric in network.fabrics for tenant in fabric.tenants}
     if tenants and asked.tenant not in tenants:
         message = f"there is no tenant {asked.tenant!r}" if asked.tenant else "the tenant of the job is missing"
@@ -259,7 +259,10 @@ def _job(file: StudyFile, asked: TunedCollective, network: Network) -> Job | Non
 
 
 def _changed(own_network: Network, network: Network, server: str, tenant: str) -> dict[str, str]:
-    """Return the environment variables of a job on a server whose values differ because of a trial, with the trial's values."""
+    """Return the environment variables of a job on a server whose values differ because of a trial, with the trial's values.
+
+    ``own_network`` is the design without the trial's values, ``network`` the design with them.
+    """
     before, after = (_environment(design, server, tenant) for design in (own_network, network))
     return {name: value for name, value in after.items() if before.get(name) != value}
 
@@ -356,7 +359,7 @@ class HardwareEvaluator:
             self._open = stack.pop_all()
 
     def measure(self, wanted: Sequence[TrialRequest]) -> list[Sample | RefusedCombination | FailedCombination]:
-        """Return the result of each requested trial, in order. Each combination is applied once, for all of its runs.
+        """Return the result of each trial in ``wanted``, in order. Each combination of values is applied once, for all of its runs.
 
         Raises ``InputError`` for collectives that cannot be run, or if the file's own values fail. Raises
         ``StoppedError`` (of ``operations.deploy.rollout``) if a device could not be rolled back.
@@ -409,10 +412,10 @@ class HardwareEvaluator:
     def _trial(
         self, network: Network, plan: BenchPlan, seeds: Sequence[int], words: str
     ) -> list[Sample] | list[FailedCombination]:
-        """Run benchmarks while a trial's values are in force. If no device needs a change, only run the benchmarks.
+        """Run benchmarks while a trial's values are in force, and return a result for each seed of ``seeds``.
 
-        ``words`` has the values as text. Raises ``GuardrailError`` if a counter increases by more than the study allows, and
-        ``StoppedError`` as ``operations.deploy.trial.with_plan_applied`` does.
+        If no device needs a change, only run the benchmarks. ``words`` has the values as text. Raises ``GuardrailError`` if a counter
+        increases by more than the study allows, and ``StoppedError`` as ``operations.deploy.trial.with_plan_applied`` does.
         """
         site = self._way.site(network)
         change = self._change(site, words)
@@ -440,7 +443,7 @@ class HardwareEvaluator:
     def _own_runs(
         self, network: Network, plan: BenchPlan, seeds: Sequence[int]
     ) -> list[Sample] | list[FailedCombination]:
-        """Run benchmarks with the file's own values. Raises ``InputError`` if a run fails."""
+        """Run benchmarks with the file's own values, and return a sample for each seed. Raises ``InputError`` if a run fails."""
         self._way.say("measuring the file's own values")
         answers = self._runs(network, plan, seeds, guarded=False)
         if bad := next((answer for answer in answers if isinstance(answer, FailedCombination)), None):
@@ -452,7 +455,7 @@ class HardwareEvaluator:
     def _runs(
         self, network: Network, plan: BenchPlan, seeds: Sequence[int], *, guarded: bool = True
     ) -> list[Sample] | list[FailedCombination]:
-        """Run benchmarks on the network as it is, and read counters before and after.
+        """Run benchmarks on the network as it is, read counters before and after, and return a result for each seed.
 
         With ``guarded``, raises ``GuardrailError`` as soon as a counter has increased by more than the study allows.
         """
@@ -478,7 +481,11 @@ class HardwareEvaluator:
         before: StateReading,
         after: StateReading,
     ) -> list[Sample]:
-        """Return a sample for each seed. The counters are totals over all seeds, so they are equal in all samples."""
+        """Return a sample for each seed. ``speeds`` has the bus bandwidth by run name, in GB/s.
+
+        The counters are the increases from the reading ``before`` to the reading ``after``, over all seeds, so they are equal in all
+        samples.
+        """
         weights = [collective.weight for collective in self._study.goal.collectives]
         rises = self._counters.rises(before, after)
         drops, pauses, marks = (total(rises, kind) for kind in COUNTED)
@@ -517,7 +524,7 @@ class HardwareEvaluator:
         return replace(plan, trial=words)
 
     def _brought_back(self) -> None:
-        """Roll back an interrupted trial, if there is one. Raises ``InputError`` if another kind of revision was interrupted."""
+        """Roll back an interrupted trial, if there is one. Raises ``InputError`` if a revision that is not a trial was interrupted."""
         last = next(iter(self._rows.revisions()), None)
         if last is None or last.state != "running":
             return

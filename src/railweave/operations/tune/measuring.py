@@ -93,7 +93,7 @@ class Evaluator(Protocol):
     """
 
     def measure(self, wanted: Sequence[TrialRequest]) -> Sequence[Sample | RefusedCombination | FailedCombination]:
-        """Return the result of each requested trial, in order. Raises ``InputError`` for a goal that cannot be run."""
+        """Return the result of each trial in ``wanted``, in order. Raises ``InputError`` for a goal that cannot be run."""
         ...
 
     def close(self) -> None:
@@ -117,7 +117,7 @@ def mean(values: Sequence[float], weights: Sequence[float]) -> float:
 def designed(
     source: Source, values: Mapping[tuple[str, ...], Setting], device: Sequence[str], hardware: Path | None
 ) -> Network | RefusedCombination:
-    """Return the network of a fabric file with some values replaced, or the reason why the design refuses them.
+    """Return the network of the fabric file ``source`` with some values replaced, or the reason why the design refuses them.
 
     ``values`` has the new values by path. ``device`` has switch models that replace those of the file, and ``hardware`` is a
     folder of hardware files.

@@ -28,7 +28,7 @@ MOST_LABELS = 9
 
 
 def parallel(outcome: Outcome) -> str:
-    """Return a parallel coordinates plot as SVG: an axis for each knob (a field that the study varies), and one for the first objective.
+    """Return a parallel coordinates plot of a study's trials as SVG: an axis for each knob (a field to vary) and one for the first objective.
 
     Each trial that was measured with every seed is a line. The best trial is bold.
     """
@@ -107,7 +107,7 @@ def _up(part: float) -> float:
 
 
 def course(outcome: Outcome) -> str:
-    """Return a chart (SVG) of the first objective of each trial, in search order, with a line for the best result so far."""
+    """Return a chart (SVG) of the first objective of each trial of a study, in search order, with a line for the best result so far."""
     aim = aims_of(outcome.study.goal)[0]
     drawn: list[Dot] = []
     steps: list[Dot] = []
@@ -123,7 +123,7 @@ def course(outcome: Outcome) -> str:
 
 
 def frontier(outcome: Outcome) -> str:
-    """Return a chart (SVG) of the first two objectives of every trial. Trials that no other trial beats in both are filled."""
+    """Return a chart (SVG) of the first two objectives of every trial of a study. Trials that no other beats in every objective are filled."""
     aim, other = aims_of(outcome.study.goal)[:2]
     drawn = [
         Dot(
@@ -151,7 +151,7 @@ WHERE = {
 
 
 def tuning_html(result: Result) -> str:
-    """Return the page as HTML."""
+    """Return the page about the result of a study as HTML."""
     outcome = result.outcome
     study = outcome.study
     title = f"{study.name}: {len(outcome.trials)} trials"
@@ -260,6 +260,6 @@ def _importance(result: Result) -> str:
 
 
 def _journal(outcome: Outcome) -> str:
-    """Return the paragraph that points to ``journal.jsonl`` if the table leaves trials out; empty otherwise."""
+    """Return the paragraph that points to ``journal.jsonl`` if the table leaves trials of the study out; empty otherwise."""
     all_of = "journal.jsonl has all of them."
     return element("p", all_of, class_="about") if len(outcome.trials) > MOST_ROWS else ""

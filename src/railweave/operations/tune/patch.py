@@ -68,7 +68,7 @@ def amended(text: str, file: str, wanted: Mapping[tuple[str, ...], Setting]) -> 
 
 
 def unified(before: str, after: str, file: str) -> str:
-    """Return the diff of two texts as input for ``patch -p0``, or an empty string if the texts are equal."""
+    """Return the diff from the text ``before`` to the text ``after`` of ``file`` as input for ``patch -p0``; empty if they are equal."""
     old, new = before.splitlines(keepends=True), after.splitlines(keepends=True)
     return "".join(difflib.unified_diff(old, new, file, file))
 

@@ -42,6 +42,7 @@ MOST_FAILED = 5
 class Result:
     """The result of ``tune run``.
 
+    - ``outcome``: the trials and their scores. ``fabric``: the path of the fabric file.
     - ``patch``: a diff of the fabric file for ``patch -p0``.
     - ``amended``: the whole text of the fabric file with the patch applied.
     - ``beside``: by name, the proposed values of simulator parameters that a fabric file does not have.
@@ -59,17 +60,17 @@ class Result:
 
     @property
     def page_file(self) -> Path:
-        """The page of the result."""
+        """The path of the result's HTML page."""
         return self.folder / PAGE
 
     @property
     def patch_file(self) -> Path:
-        """The file that has the patch."""
+        """The path of the patch of the fabric file."""
         return self.folder / PATCH
 
     @property
     def verdict(self) -> str:
-        """The verdict in a few words; ``MEANING`` has the sentence."""
+        """The verdict, such as ``better``, or ``nothing`` if nothing was confirmed. ``MEANING`` has it as a sentence."""
         check = self.outcome.confirmed
         return "nothing" if check is None else check.verdict
 
@@ -308,7 +309,7 @@ def _importance_json(importance: Importance | None) -> dict[str, Any]:
 
 
 def trials_json(outcome: Outcome) -> list[dict[str, Any]]:
-    """Return the trials as JSON objects."""
+    """Return the trials of a study as JSON objects, each with its values, state, samples and, if it was measured with every seed, its score."""
     return [
         {
             "trial": trial.number,
@@ -323,9 +324,10 @@ def trials_json(outcome: Outcome) -> list[dict[str, Any]]:
 
 
 def result_of(outcome: Outcome, fabric: Path, text: str, values: Mapping[str, Setting] | None, folder: Path) -> Result:
-    """Return the result, with a patch that writes ``values`` into a fabric file's text; None means the proposed values.
+    """Return the result of a study, with a patch that writes ``values`` into the fabric file's ``text``; None means the proposed values.
 
-    Raises ``InputError`` if the file's text does not allow the changes, for example because of a YAML alias.
+    ``outcome`` has the trials, and ``folder`` is the folder of the study's files. Raises ``InputError`` if the file's text does not allow
+    the changes, for example because of a YAML alias.
     """
     check = outcome.confirmed
     taken = values if values is not None else check.values if check is not None and check.verdict == "better" else None

@@ -107,10 +107,10 @@ def confirmed(
     importance: Mapping[str, float],
     evaluator: Evaluator,
 ) -> Confirmation:
-    """Compare the best values (``winner``) with the file's own values on fresh seeds.
+    """Compare the best values (``winner``) with the file's own values on seeds that the search has not used, measured by ``evaluator``.
 
-    Knobs whose value makes no difference are set back to the file's value. They are tried in order of ``importance``, the least
-    important first.
+    Knobs (fields that the study varies) whose value makes no difference are set back to the file's value. They are tried in order of
+    ``importance``, the least important first.
     """
     seeds = _fresh(study)
 
@@ -152,8 +152,8 @@ def on_hardware(
 ) -> Confirmation:
     """Measure the simulator's best trials and the file's own values on hardware, and propose the trial that is best on hardware.
 
-    The best of several candidates looks better than it is, because chance helps to select it. So ``chance`` is the
-    probability for one candidate times the number of candidates (Bonferroni).
+    ``evaluator`` is the evaluator on hardware. The best of several candidates looks better than it is, because chance helps to select
+    it. So ``chance`` is the probability for one candidate times the number of candidates (Bonferroni).
     """
     before = _samples(study, own_values, evaluator)[0]
     seen: list[HardwareResult] = []
@@ -178,12 +178,12 @@ def on_hardware(
 
 
 def _fresh(study: Study) -> range:
-    """Return seeds that the search has not used."""
+    """Return the seeds for the confirmation of a study, none of which its search has used."""
     return range(study.seeds + 1, study.seeds + study.confirm + 1)
 
 
 def _samples(study: Study, values: Mapping[str, Setting], evaluator: Evaluator) -> tuple[tuple[Sample, ...], str]:
-    """Return (samples of some values on fresh seeds, reason if the values failed or were refused; else empty)."""
+    """Return (samples of some values on seeds that the search has not used, reason if the values failed or were refused; else empty)."""
     answers = evaluator.measure([TrialRequest(values, seed) for seed in _fresh(study)])
     failed = next((answer.why for answer in answers if not isinstance(answer, Sample)), "")
     return tuple(answer for answer in answers if isinstance(answer, Sample)), failed
@@ -266,7 +266,7 @@ class Outcome:
 
 
 class StoppedError(KeyboardInterrupt):
-    """An interrupted study. Its measurements are kept in a folder; ``trials`` is the number of trials kept."""
+    """The error for a study that was interrupted. Its measurements are kept in a folder; ``trials`` is the number of trials kept."""
 
     def __init__(self, trials: int, folder: Path) -> None:
         super().__init__(f"stopped: {trials} trials are kept in {folder}; run the same command to continue")
@@ -300,8 +300,9 @@ def run_study(
 ) -> Outcome:
     """Run or continue a study, and confirm its result. If ``hardware`` is given, the result is confirmed on hardware.
 
-    ``database`` is the file with the search's state. ``digest`` identifies the study (``digest_of``); the file must belong to the same
-    study. Raises ``StoppedError`` if the study is interrupted, and ``InputError`` for a goal that cannot be run.
+    ``space`` has the knobs (fields to vary), and ``evaluator`` measures trials. ``database`` is the file with the search's state.
+    ``digest`` identifies the study (``digest_of``); the file must belong to the same study. Raises ``StoppedError`` if the study is
+    interrupted, and ``InputError`` for a goal that cannot be run.
     """
     searcher = Searcher(database, study, space, digest)
     own_values = {
@@ -326,7 +327,11 @@ def _search(
     own_samples: Sequence[Sample],
     progress: Callable[[str], None],
 ) -> None:
-    """Propose and measure batches of trials until the budget is spent. Earlier measurements are not repeated."""
+    """Propose and measure batches of trials until the budget is spent. Earlier measurements are not repeated.
+
+    ``searcher`` proposes the trials of ``space``, and ``evaluator`` measures them. ``own_samples`` are the samples of the file's own
+    values.
+    """
     measured: dict[tuple[Chosen, int], Sample | RefusedCombination | FailedCombination] = {}
     for past_trial in searcher.trials():
         measured |= {(past_trial.chosen, sample.seed): sample for sample in past_trial.samples}
@@ -363,7 +368,11 @@ def _outcome(
     progress: Callable[[str], None],
     hardware: Callable[[], Evaluator] | None,
 ) -> Outcome:
-    """Return the outcome of a finished search, confirmed on fresh seeds."""
+    """Return the outcome of a finished search, confirmed on seeds that the search has not used.
+
+    ``evaluator`` confirms the result or, if ``hardware`` is given, the evaluator that ``hardware`` returns. ``own_values`` and
+    ``own_samples`` are the file's own values and their samples.
+    """
     aims = scoring.aims_of(study.goal)
     trials = tuple(searcher.trials())
     scores = {
@@ -409,9 +418,10 @@ def _outcome(
 def _frontier(
     study: Study, scores: Mapping[int, scoring.Score], good: Sequence[int], trials: Sequence[Trial]
 ) -> tuple[int, ...]:
-    """Return the trials that no other trial beats in every objective, sorted by the first objective, best first.
+    """Return the numbers of the trials that no other trial beats in every objective, sorted by the first objective, best first.
 
-    ``good`` has the numbers of the trials that exceed no limit. If trials have the same combination, only the first counts.
+    ``scores`` has the score of each trial by number, and ``good`` the numbers of the trials that exceed no limit. If trials have the same
+    combination, only the first counts.
     """
     aims = scoring.aims_of(study.goal)
     first: dict[Chosen, int] = {}
@@ -428,7 +438,7 @@ def _frontier(
 def _best(study: Study, scores: Mapping[int, scoring.Score], trials: Sequence[Trial], good: Sequence[int]) -> list[int]:
     """Return the numbers of the trials to confirm on hardware, best first, with each combination only once.
 
-    ``good`` has the numbers of the trials that exceed no limit.
+    ``scores`` has the score of each trial by number, and ``good`` the numbers of the trials that exceed no limit.
     """
     aims = scoring.aims_of(study.goal)
     first: dict[Chosen, int] = {}
@@ -445,7 +455,7 @@ def _batch(
     earlier: Sequence[Trial],
     measured: dict[tuple[Chosen, int], Sample | RefusedCombination | FailedCombination],
 ) -> list[Trial]:
-    """Measure a batch of trials, and return the trials with their results. If trials may be pruned, measure seed by seed.
+    """Measure a batch of trials with ``evaluator``, and return the trials with their results. If trials may be pruned, measure seed by seed.
 
     The decision to prune a trial (to stop it early) depends only on earlier batches (``earlier``). ``measured`` has the
     results so far by combination and seed. These are not measured again, and new results are added.
@@ -488,9 +498,9 @@ def _batch(
 
 
 def _hopeless(study: Study, samples: Sequence[Sample], earlier: Sequence[Trial]) -> bool:
-    """Return True if a trial, after its seeds so far, is worse than the median of earlier trials after the same number of seeds.
+    """Return True if a trial with the results ``samples`` is worse than the median of the trials ``earlier`` after the same number of seeds.
 
-    This is the median rule of D. Golovin and others, 2017.
+    This is the median rule of D. Golovin and others, 2017. The result is False while too few earlier trials have so many seeds.
     """
     (aim,) = scoring.aims_of(study.goal)
     count = len(samples)
@@ -505,7 +515,7 @@ def _hopeless(study: Study, samples: Sequence[Sample], earlier: Sequence[Trial])
 
 
 def _line(study: Study, trials: Sequence[Trial]) -> str:
-    """Return a line that reports the progress of a study."""
+    """Return a line with the number of trials and the best result so far, such as ``12 trials, best bus bandwidth 301.22 GB/s``."""
     aim = scoring.aims_of(study.goal)[0]
     good = [
         score.values[0]

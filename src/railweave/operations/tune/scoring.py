@@ -20,7 +20,7 @@ ANY = 1 << 62
 
 
 def as_measured(study: Study) -> Study:
-    """Return the study with its guardrails (limits on counters of switches) as limits, for scoring samples from hardware."""
+    """Return the study with its guardrails (limits on counters of switches) as its limits, to score samples from hardware."""
     rails = study.bench.guardrails
     return study.model_copy(
         update={"limits": Limits(drops=ANY if rails.drops is None else rails.drops, pauses=rails.pauses)}
@@ -87,13 +87,13 @@ class Score(JsonObject):
 
 
 def value_of(aim: Aim, sample: Sample) -> float:
-    """Return the value of an objective in one sample. If it was not measured, fairness counts as 1, and a counter as 0."""
+    """Return the value of the objective ``aim`` in one sample. If it was not measured, fairness counts as 1, and a counter as 0."""
     value = getattr(sample, aim.objective)
     return float(value) if value is not None else 1.0 if aim.objective == "fairness" else 0.0
 
 
 def over_seeds(aim: Aim, tail: str, samples: Sequence[Sample]) -> float:
-    """Return the value of an objective over several seeds: the worst, the median or the mean, according to ``tail``."""
+    """Return the value of the objective ``aim`` over the samples of several seeds: worst, median or mean, as ``tail`` says."""
     values = [value_of(aim, sample) for sample in samples]
     if tail == "worst":
         return min(values) if aim.more else max(values)
@@ -101,7 +101,7 @@ def over_seeds(aim: Aim, tail: str, samples: Sequence[Sample]) -> float:
 
 
 def scored(goal: Goal, limits: Limits, samples: Sequence[Sample]) -> Score:
-    """Return the score of a combination over its seeds. Every seed must meet the limits."""
+    """Return the score of a combination by the objectives of ``goal``. ``samples`` has a sample per seed, and every seed must meet ``limits``."""
     broken: list[tuple[str, float]] = []
     if not all(sample.complete for sample in samples):
         broken.append(("messages never arrived", 1.0))
@@ -118,11 +118,11 @@ def scored(goal: Goal, limits: Limits, samples: Sequence[Sample]) -> Score:
 
 
 def best_first(aims: Sequence[Aim], score: Score) -> tuple[float, ...]:
-    """Return a sort key that puts the best score first: by the first objective, then by the others."""
+    """Return a sort key that puts the best score first: by the first objective of ``aims``, then by the others."""
     return tuple(-value if aim.more else value for aim, value in zip(aims, score.values, strict=True))
 
 
 def dominated(aims: Sequence[Aim], score: Score, other: Score) -> bool:
-    """Return True if ``other`` is at least as good as ``score`` in every objective, and better in at least one."""
+    """Return True if ``other`` is at least as good as ``score`` in every objective of ``aims``, and better in at least one."""
     mine, theirs = best_first(aims, score), best_first(aims, other)
     return all(b <= a for a, b in zip(mine, theirs, strict=True)) and mine != theirs

@@ -234,7 +234,7 @@ fewer effects than half the number of trials. The remaining trials can then esti
 DRAWS = 5_000
 RESAMPLES = 200
 EXACT = 1e-12
-"""The fraction of the total sum of squares below which another sum of squares is regarded as a rounding error."""
+"""The fraction of the total sum of squares below which the sum of squares of a knob (a field to vary) counts as a rounding error."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -256,8 +256,8 @@ class Importance:
 def importance(space: Space, aim: Aim, trials: Iterable[Trial]) -> dict[str, Importance]:
     """Return the importance of knobs (fields to vary) by name: the fraction of the differences between complete trials that a knob explains.
 
-    Knobs that have only one value in the trials are left out. Knobs whose effect cannot be distinguished from chance,
-    or from the effect of other knobs, are left out too.
+    The differences are those of the objective ``aim``. Knobs that have only one value in the trials are left out. Knobs whose effect
+    cannot be distinguished from chance, or from the effect of other knobs, are left out too.
     """
     measured = {
         trial.chosen: [value_of(aim, sample) for sample in trial.samples]
@@ -290,10 +290,10 @@ def importance(space: Space, aim: Aim, trials: Iterable[Trial]) -> dict[str, Imp
 
 
 def _of_grid(names: list[str], values: NDArray[np.float64], rng: np.random.Generator) -> dict[str, Importance]:
-    """Return the importance of knobs (fields to vary) by analysis of variance, if every combination was measured.
+    """Return the importance of the knobs ``names`` (fields to vary) by analysis of variance, if every combination was measured.
 
-    ``values`` has an axis for each knob, and a last axis for the seeds. In the analysis, a seed is a block, because all
-    combinations use the same seeds.
+    ``values`` has an axis for each knob, and a last axis for the seeds. Differences between seeds do not count as noise, because all
+    combinations use the same seeds. ``rng`` draws the noise for the uncertainty.
     """
     means: NDArray[np.float64] = values.mean(axis=-1)
     count, many = means.size, values.shape[-1]
@@ -334,9 +334,10 @@ def _share(means: NDArray[np.float64], axis: int, freedom: int, noise: float) ->
 
 
 def _groups(level: NDArray[np.int64], most: int) -> NDArray[np.int64]:
-    """Return the group of each trial's value, as an index. Neighboring values share a group, and groups have similar numbers of trials.
+    """Return, for each trial, the group of its value of one knob (a field to vary), as an index.
 
-    ``level`` has the index of each trial's value. There are at most ``most`` groups.
+    Neighboring values share a group, and groups have similar numbers of trials. ``level`` has the index of each trial's value. There are
+    at most ``most`` groups.
     """
     if int(level.max()) < most:
         return level
@@ -347,9 +348,10 @@ def _groups(level: NDArray[np.int64], most: int) -> NDArray[np.int64]:
 def _fitted(
     names: list[str], levels: list[NDArray[np.int64]], values: NDArray[np.float64], rng: np.random.Generator
 ) -> dict[str, Importance]:
-    """Return the importance of knobs (fields to vary) by a linear fit that has an effect for each value of each knob.
+    """Return the importance of the knobs ``names`` (fields to vary) by a linear fit that has an effect for each value of each knob.
 
-    ``levels`` has, for each knob, the index of its value in each trial. ``values`` has the result of each trial.
+    ``levels`` has, for each knob, the index of its value in each trial. ``values`` has the result of each trial. ``rng`` draws the noise
+    for the uncertainty.
     """
     whole = float(((values - values.mean()) ** 2).sum())
     columns = [np.eye(int(level.max()) + 1)[level] for level in levels]
@@ -377,7 +379,7 @@ def _fitted(
 
 
 def _left(columns: list[NDArray[np.float64]], values: NDArray[np.float64]) -> tuple[float, int, NDArray[np.float64]]:
-    """Return (residual sum of squares of a linear fit, rank of its columns, fitted values)."""
+    """Return (residual sum of squares of a linear fit of ``values`` by ``columns``, rank of the columns, fitted values)."""
     matrix = np.hstack([np.ones((len(values), 1)), *columns])
     fit, _, rank, _ = np.linalg.lstsq(matrix, values, rcond=None)
     fitted = matrix @ fit
@@ -387,7 +389,7 @@ def _left(columns: list[NDArray[np.float64]], values: NDArray[np.float64]) -> tu
 def _chance(
     explained: float, own_freedom: int, left: float, freedom: int, whole: float, rng: np.random.Generator
 ) -> float:
-    """Return the probability that noise alone makes a knob explain this much, from random draws of the F distribution.
+    """Return the probability that noise alone makes a knob explain this much, from random draws of the F distribution by ``rng``.
 
     - ``explained``: the knob's sum of squares, with ``own_freedom`` degrees of freedom.
     - ``left``: the residual sum of squares, with ``freedom`` degrees of freedom.

@@ -57,7 +57,7 @@ class ParallelSimulator:
             self._bench = InProcessSimulator(task)
 
     def measure(self, wanted: Sequence[TrialRequest]) -> list[Sample | RefusedCombination]:
-        """Return the result of each requested trial, in order.
+        """Return the result of each trial in ``wanted``, in order.
 
         Raises ``InputError`` for a goal that cannot be run, at the line of the study file.
         """
@@ -105,7 +105,7 @@ class InProcessSimulator:
         return network if isinstance(network, RefusedCombination) else job_network(network, self._task.study.study.on)
 
     def measure(self, wanted: TrialRequest) -> Sample | RefusedCombination:
-        """Return the result of one trial. Raises ``InputError`` for a goal that cannot be run."""
+        """Return the result of the trial ``wanted``. Raises ``InputError`` for a goal that cannot be run."""
         space, study = self._task.space, self._task.study.study
         network = self._network(tuple(sorted(space.in_file(wanted.values).items())))
         if isinstance(network, RefusedCombination):
@@ -129,7 +129,10 @@ class InProcessSimulator:
 
 
 def of_collective(network: Network, asked: TunedCollective, settings: Mapping[str, Setting]) -> Sample:
-    """Simulate one collective packet by packet, and return its sample with counters. Raises ``InputError`` if the collective cannot be run."""
+    """Simulate the collective ``asked`` packet by packet, and return its sample with counters. Raises ``InputError`` if it cannot be run.
+
+    ``settings`` has the parameters of the simulator by name, among them the seed.
+    """
     step = Step(collective=asked.collective, size=asked.size, qps=asked.qps, nccl=asked.nccl)
     scenario = Scenario(traffic=(step,), overrides=RunOverrides(set=dict(settings)))  # pyright: ignore[reportCallIssue]
     bed = bed_of(network, None, None, asked.tenant, None, order=asked.hosts)

@@ -73,11 +73,11 @@ class Space:
 
     @property
     def size(self) -> int:
-        """The number of combinations."""
+        """The number of combinations of the knobs' values."""
         return prod(len(knob.values) for knob in self.knobs)
 
     def values(self, chosen: Chosen) -> dict[str, Setting]:
-        """Return the values of a combination, by knob name."""
+        """Return the values of the combination ``chosen``, by knob name."""
         return {knob.name: knob.values[number] for knob, number in zip(self.knobs, chosen, strict=True)}
 
     def in_file(self, values: Mapping[str, Setting]) -> dict[tuple[str, ...], Setting]:
@@ -132,7 +132,10 @@ class _WrongError(ValueError):
 
 
 def _values(given: Values) -> tuple[tuple[Setting, ...], bool]:
-    """Return (all values of a knob, True if their order is meaningful). A knob is a field that the study varies."""
+    """Return (all values of a knob, True if their order is meaningful). A knob is a field that the study varies.
+
+    ``given`` is a range such as ``20..80 step 5``, or a list. A list's order is meaningful if it has ascending numbers of one unit.
+    """
     if isinstance(given, Range):
         return _spread(given.first, given.last, given.step, ""), True
     if isinstance(given, str):
@@ -186,7 +189,10 @@ def _base(number: float, unit: str) -> tuple[float, str]:
 
 
 def _same(first: tuple[float, str] | None, second: tuple[float, str]) -> bool:
-    """Return True if two quantities are equal. A number without a unit equals the same number with any unit."""
+    """Return True if ``first`` and ``second``, each (number, unit), are equal. A number without a unit equals it with any unit.
+
+    If ``first`` is None, return False.
+    """
     if first is None:
         return False
     if not (first[1] and second[1]):
@@ -218,7 +224,10 @@ def _own(knob: Knob, fabric: Document, spec: FabricFile) -> Setting | None:
 
 
 def _walked(knob: Knob, spec: FabricFile) -> object:
-    """Return the value at a knob's path in the parsed file, defaults included, or None if a field along the path is empty."""
+    """Return the value at a knob's path in the parsed file, defaults included, or None if a field along the path is empty.
+
+    Raises ``_WrongError`` if the path does not lead to a value.
+    """
     kind: Any = FabricFile
     at: Any = spec
     for depth, key in enumerate(knob.path):
@@ -255,7 +264,7 @@ def _instead(name: str, key: str, fields: Mapping[str, str]) -> str:
 
 
 def _kinds(annotation: Any) -> Iterator[Any]:  # noqa: ANN401 - typing objects
-    """Yield the types that a field may have: the members of a union, or the type itself."""
+    """Yield the types that a field with the type ``annotation`` may have: the members of a union, or the type itself."""
     origin = typing.get_origin(annotation)
     if origin is typing.Annotated:
         yield from _kinds(typing.get_args(annotation)[0])
@@ -271,7 +280,7 @@ def _model(annotation: Any) -> type[BaseModel] | None:  # noqa: ANN401 - typing 
 
 
 def _mapped(annotation: Any) -> Any:  # noqa: ANN401 - typing objects
-    """Return the value type of a map type, or None if the type is not a map."""
+    """Return the type of the values of the map type ``annotation``, or None if it is not a map."""
     return next((typing.get_args(kind)[1] for kind in _kinds(annotation) if typing.get_origin(kind) is dict), None)
 
 
@@ -295,7 +304,7 @@ def shown(values: Mapping[str, Setting], names: Sequence[str] | None = None) -> 
 
 
 def short_names(names: Sequence[str]) -> dict[str, str]:
-    """Return a short name for each path: the shortest end of the path that is not the end of any other path."""
+    """Return a short name for each of these dotted paths, by path: the shortest end of the path that no other of the paths has."""
     shortest: dict[str, str] = {}
     for name in names:
         parts = name.split(".")

@@ -63,7 +63,7 @@ class RayEvaluator:
         self._workers = [made.remote(known) for _ in range(count)]
 
     def measure(self, wanted: Sequence[TrialRequest]) -> list[Sample | RefusedCombination]:
-        """Return the result of each requested trial, in order.
+        """Return the result of each trial in ``wanted``, in order.
 
         Raises ``InputError`` for a goal that cannot be run, at the line of the study file.
         """
@@ -115,7 +115,7 @@ class _Worker:
         self._here = InProcessSimulator(task)
 
     def measure(self, wanted: TrialRequest) -> Sample | RefusedCombination | InputError:
-        """Return the result of a trial, or the ``InputError`` of its goal as a value, because Ray would wrap a raised error in its own."""
+        """Return the result of the trial ``wanted``, or the ``InputError`` of its goal as a value, because Ray would wrap a raised error in its own."""
         try:
             return self._here.measure(wanted)
         except InputError as error:
@@ -195,7 +195,10 @@ def evaluated(
 
 
 def simulator_of(task: Task, workers: int | None, ray: str | None) -> ParallelSimulator | RayEvaluator:
-    """Return the simulator: on this machine or, if ``ray`` is an address, in a Ray cluster. ``workers`` is the number of processes."""
+    """Return the simulator: on this machine or, if ``ray`` is an address, in a Ray cluster.
+
+    ``task`` is the input of its processes. ``workers`` is their number; None means one for each core.
+    """
     return ParallelSimulator(task, workers or os.cpu_count() or 1) if ray is None else RayEvaluator(task, workers, ray)
 
 

@@ -147,8 +147,8 @@ def _keyed(findings: Iterable[Finding]) -> Iterator[tuple[_Key, Finding]]:
 def _words(text: str) -> str:
     """Return the part of a finding's text that is the same in all readings.
 
-    If the text names queues or priorities, it is only their names. Otherwise it is the text without counts, and without the
-    findings that this finding explains.
+    If the text names queues or priorities, the result is only their names. Otherwise numbers become ``#``, and the list of the findings
+    that this finding explains is left out.
     """
     head = text.partition(". This explains ")[0].partition("; at the other end,")[0]
     return " ".join(_QUEUE.findall(head)) or _COUNT.sub("#", head)

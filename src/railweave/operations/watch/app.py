@@ -65,7 +65,7 @@ class LimitedProtocol(H11Protocol):
     """True while a request is being answered."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Accept the connection. If there are too many, abort the oldest connection that is not being answered."""
+        """Accept the connection ``transport``. If there are too many, abort the oldest connection that is not being answered."""
         super().connection_made(transport)
         self.opened[self] = None
         if len(self.opened) > self.most:
@@ -121,7 +121,7 @@ class LimitedProtocol(H11Protocol):
 
 
 def limited(most: int) -> type[LimitedProtocol]:
-    """Return a connection class for a listener that accepts at most ``most`` connections."""
+    """Return a connection class (a subclass of ``LimitedProtocol``) for a listener that accepts at most ``most`` connections."""
 
     class ConsoleConnection(LimitedProtocol):
         opened: ClassVar[dict[LimitedProtocol, None]] = {}
@@ -223,7 +223,7 @@ def app(
     runs: str | None = None,
     most: int = MOST,
 ) -> Any:  # noqa: ANN401 - an ASGI application
-    """Return the ASGI application that serves a watched network.
+    """Return the ASGI application that serves the watched network ``watching``.
 
     - ``password``: the password that readers need, with any user name.
     - ``proxy``: the proxy that identifies readers, in place of a password.

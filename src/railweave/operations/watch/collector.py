@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class Source(Protocol):
-    """A source that puts a device's numbers into its stream: a subscriber or a poller."""
+    """A subscriber or poller, which puts the numbers that it receives into a device's stream."""
 
     reached: SubscriptionState
 
@@ -33,7 +33,12 @@ class Source(Protocol):
 
 @dataclass
 class WatchedDevice:
-    """A watched device, with its sources of numbers and its last answer. ``system`` is empty for a server."""
+    """A watched device, with its sources of numbers and its last answer.
+
+    - ``system``: its operating system; empty for a server. ``role``: its role, such as ``leaf`` or ``server``.
+    - ``stream``: its latest numbers. ``sources``: the subscribers and pollers that deliver them.
+    - ``asked``: the last answer of a switch to queries; None before the first answer.
+    """
 
     name: str
     system: str
@@ -82,7 +87,7 @@ class Figures:
 
 
 def _fail(device: WatchedDevice, reached: SubscriptionState, error: Exception) -> None:
-    """Record that a device's data cannot be read, as if the device did not answer."""
+    """Record in ``reached`` that a device's data cannot be read because of ``error``, as if the device did not answer."""
     reached.turn(up=False, why=f"the answer cannot be read: {cause(error)}")
     reached.tries += 1
     device.stream.drop()
@@ -139,7 +144,10 @@ class Collector:
             await self.step(time())
 
     async def step(self, now: float) -> None:
-        """End the current round of each device (its numbers at one time), and write the rounds to the store."""
+        """End the current round of each device (its numbers at one time), and write the rounds to the store.
+
+        ``now`` is the time of the step in seconds since 1970.
+        """
         rounds: list[tuple[Layout, Round]] = []
         for device in self.devices.values():
             try:

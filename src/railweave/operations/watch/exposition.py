@@ -46,7 +46,7 @@ def exposed(devices: Iterable[WatchedDevice], anomalies: Mapping[tuple[str, str]
 
 
 def whole(standing: NetworkStanding) -> str:
-    """Return two metrics of the whole network in the Prometheus text format.
+    """Return two metrics of the state ``standing`` of the whole network in the Prometheus text format.
 
     The first is 1 if the network is as designed, 0 if not, and NaN if the state is unknown. The second is the number of
     devices that were not compared with the design.
@@ -147,7 +147,7 @@ def intended(expected: Mapping[str, Expected], roles: Mapping[str, str]) -> str:
     - For each device, the number of BGP sessions.
     - For each lossless queue and its priority, the value 1.
 
-    ``roles`` maps device names to roles, for the label ``role``.
+    ``expected`` has the designed state by device. ``roles`` maps device names to roles, for the label ``role``.
     """
     speeds: list[str] = []
     sessions: list[str] = []

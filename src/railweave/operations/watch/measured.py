@@ -151,9 +151,9 @@ def _interfaces(base: DeviceState, streamed: Mapping[tuple[str, str], dict[str, 
 
 
 def _sessions(base: DeviceState, states: Mapping[str, str]) -> tuple[BgpSession, ...] | None:
-    """Return the BGP sessions of a state, with the streamed session states by neighbor.
+    """Return the BGP sessions of the state ``base``, with the streamed session states by neighbor (``states``).
 
-    The name of a neighbor may include its port as a zone, such as ``fe80::1%et-0/0/0.0``.
+    The name of a neighbor may include its port as a zone, such as ``fe80::1%et-0/0/0.0``. The result is None if neither has sessions.
     """
     if not states:
         return base.bgp

@@ -34,7 +34,7 @@ class Notifier:
         self._lasting: Callable[[], Sequence[Anomaly]] = tuple
 
     def lasting(self, those: Callable[[], Sequence[Anomaly]]) -> None:
-        """Set the function that returns the open anomalies. Open anomalies are sent to Alertmanager repeatedly."""
+        """Set ``those``, the function that returns the open anomalies. Open anomalies are sent to Alertmanager repeatedly."""
         self._lasting = those
 
     def tell(self, changes: Sequence[tuple[Change, Anomaly]]) -> None:

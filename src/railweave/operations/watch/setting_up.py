@@ -59,7 +59,7 @@ class SubscriptionState:
     """The paths that the device refused, each with the device's message."""
 
     def turn(self, *, up: bool, why: str = "") -> None:
-        """Set the state to up or down, with the reason."""
+        """Set the state to up or down (``up``), with the reason ``why``. The time ``since`` changes only if the state changes."""
         if up != self.up:
             self.up, self.since = up, time()
             self.known = self.known or up
@@ -72,7 +72,7 @@ class SubscriptionState:
 
 
 def silent_after(every_s: float, least_s: float) -> float:
-    """Return the seconds without a number after which a device counts as down.
+    """Return the seconds without a number after which a device counts as down, for a sampling interval of ``every_s`` seconds.
 
     For example, the result is 13 for an interval of 10. ``least_s`` is the shortest interval in seconds that the device
     supports.
@@ -331,9 +331,9 @@ class SnmpSource:
 
 
 def snmp_numbers(column: Column, table: Table, names: Mapping[int, str]) -> list[tuple[Series, float]]:
-    """Return (series, number) for each number of an SNMP column. ``names`` has the names of ports by SNMP index.
+    """Return (series, number) for each number of an SNMP column. ``table`` has the received rows.
 
-    Rows of other ports, and values that are not numbers, are left out.
+    ``names`` has the names of ports by SNMP index. Rows of other ports, and values that are not numbers, are left out.
     """
     numbers: list[tuple[Series, float]] = []
     for row, value in table.items():
@@ -361,7 +361,7 @@ def watched(
     """Return the watched devices, each with its sources of numbers. Raises ``RailweaveError`` if a library is missing.
 
     - ``asked``: the devices, with their logins and queries. ``roles``: the role of each device.
-    - ``every_s``: the sampling interval. ``rarely_s``: the interval of rare queries. Both are in seconds.
+    - ``every_s``: the sampling interval. ``rarely_s``: the interval of queries for state that changes rarely. Both are in seconds.
     - ``open_by``: a function that opens a session to a device.
 
     The devices start one after another within one interval, so their samples do not arrive all at once.

@@ -67,7 +67,8 @@ def watching_of(
 ) -> WatchedNetwork:
     """Return the watched network of a site. Raises ``InputError`` if the site has no devices, and ``OutputError`` if the store cannot be used.
 
-    ``fabric`` is the fabric file. ``line`` is a function that returns the file and line of a part of the fabric file.
+    - ``wanted``: the settings of the watch. ``fabric``: the fabric file.
+    - ``line``: a function that takes fields of the fabric file and returns the first that the file has, with its line.
     """
     if not site.asked:
         raise InputError([Problem(Argument("watch"), "the network has no switch", "add one to the fabric file")])
@@ -120,7 +121,7 @@ class Serving:
 
 
 def proxy_of(given: str) -> Proxy:
-    """Return the proxy that ``ADDRESS=HEADER`` names. Raises ``InputError`` if the text has a different form."""
+    """Return the proxy that ``given`` names as ``ADDRESS=HEADER``. Raises ``InputError`` if the text has a different form."""
     address, _, header = given.partition("=")
     try:
         proxy_address = str(ipaddress.ip_address(address.strip("[]")))
@@ -133,7 +134,7 @@ def proxy_of(given: str) -> Proxy:
 
 
 def password_of(given: str) -> str:
-    """Return the password that ``env:NAME`` or ``file:PATH`` names.
+    """Return the password that ``given`` names as ``env:NAME`` or ``file:PATH``.
 
     Raises ``InputError`` if the text has neither form. Raises ``ReachError`` if the password is missing, empty or unreadable, or if other
     users can read the file.
@@ -166,7 +167,10 @@ def serving_of(listen: str, password: str | None, proxy: str | None, runs: str |
 
 
 def _free(listen: str, host: str, port: int) -> None:
-    """Raise ``InputError`` if the server cannot listen on an address. This is tested before the address is printed."""
+    """Raise ``InputError`` if the server cannot listen on ``host`` and ``port``. This is tested before the address is printed.
+
+    ``listen`` is the value of the option ``--listen``, for the error.
+    """
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     with socket.socket(family, socket.SOCK_STREAM) as tried:
         tried.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # as the server does
@@ -179,7 +183,7 @@ def _free(listen: str, host: str, port: int) -> None:
 
 
 def check_urls(given: Mapping[str, str | None]) -> None:
-    """Raise ``InputError`` for every value that is not a valid HTTP or HTTPS URL."""
+    """Raise ``InputError`` for every value of ``given`` (by option) that is not a valid HTTP or HTTPS URL. None is valid."""
     problems: list[Problem] = []
     for option, address in given.items():
         try:
@@ -213,7 +217,7 @@ def address_of(option: str, given: str, more: str = "") -> tuple[str, int]:
 
 
 def serve(watching: WatchedNetwork, at: Serving | None) -> None:
-    """Watch a network, and serve it by HTTP if ``at`` is given, until SIGINT or SIGTERM.
+    """Watch the network ``watching``, and serve it by HTTP if ``at`` is given, until SIGINT or SIGTERM.
 
     Raises ``OutputError`` if the store cannot be written, or syslog cannot be received.
     """

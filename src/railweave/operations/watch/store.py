@@ -39,7 +39,7 @@ def packed(series: NDArray[np.uint32], numbers: NDArray[np.float32]) -> bytes:
 
 
 def unpacked(data: bytes) -> tuple[NDArray[np.uint32], NDArray[np.float32]]:
-    """Return (series ids, numbers) of a block that ``packed`` wrote."""
+    """Return (series ids, numbers) of a block ``data`` that ``packed`` wrote."""
     raw = np.frombuffer(zlib.decompress(data), np.uint8)
     steps, numbers = (
         np.ascontiguousarray(half.reshape(4, -1).T) for half in (raw[: len(raw) // 2], raw[len(raw) // 2 :])
@@ -181,7 +181,10 @@ class Store:
         self._db.execute("INSERT INTO block VALUES (?, ?, ?, ?)", (tier, device, at, data))
 
     def _fold(self, tier: int, now: float) -> None:
-        """Combine blocks of the next finer resolution into blocks of resolution ``tier``, for all time steps that have ended."""
+        """Combine blocks of the next finer resolution into blocks of the resolution with index ``tier``, for all time steps that have ended.
+
+        ``now`` is the time in seconds since 1970.
+        """
         step = TIERS[tier].step_s
         row = self._db.execute("SELECT until FROM folded WHERE tier = ?", (tier,)).fetchone()
         if row is None:
@@ -236,9 +239,10 @@ class Store:
     def samples(
         self, device: str, *, since: float, until: float, metrics: Sequence[str] = (), port: str | None = None
     ) -> list[Sample]:
-        """Return the samples of a device between two times, in time order, from the finest resolution that reaches back to ``since``.
+        """Return the samples of a device from ``since`` until ``until``, in time order. Times are seconds since 1970.
 
-        Times are seconds since 1970. Without ``metrics`` and ``port``, all series are returned.
+        They have the finest resolution whose numbers reach back to ``since``. Only series of one of ``metrics`` (empty means all) and of
+        ``port`` (None means all) are returned.
         """
         number = self._devices.get(device)
         if number is None:

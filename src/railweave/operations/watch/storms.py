@@ -58,7 +58,8 @@ class Storm:
 def storms(expected: Mapping[str, Expected], pauses: Mapping[tuple[str, str], float]) -> list[Storm]:
     """Return the present PFC storms. Each has its head, the device that causes it, and the ports that are paused because of the head.
 
-    ``pauses`` has the PFC frames received per second, by device and port.
+    ``expected`` has the designed state by device, with the far end of each port. ``pauses`` has the PFC frames received per second, by
+    device and port.
     """
     ports = {(device, port.name): port for device, expectation in expected.items() for port in expectation.ports}
     paused = {at: rate for at, rate in pauses.items() if rate >= LEAST_PER_S and at in ports}
@@ -84,7 +85,10 @@ def storms(expected: Mapping[str, Expected], pauses: Mapping[tuple[str, str], fl
 def _heads(
     at: tuple[str, str], ports: Mapping[tuple[str, str], Port], by_device: Mapping[str, list[tuple[str, str]]]
 ) -> set[str]:
-    """Return the devices from which the pause of port ``at`` comes. If pauses form a circle, return its first device by name."""
+    """Return the devices from which the pause of port ``at`` comes. If pauses form a circle, return its first device by name.
+
+    ``ports`` has the far end of each port, and ``by_device`` the paused ports of each device. Ports are given as (device, port).
+    """
     heads: set[str] = set()
     seen: set[str] = set()
     left = [ports[at].peer]
@@ -107,7 +111,10 @@ def _behind(
     by_device: Mapping[str, list[tuple[str, str]]],
     hops: dict[tuple[str, str], int],
 ) -> None:
-    """Add to ``hops`` every port that is paused because of ``head``, with its distance from ``head`` in hops."""
+    """Add to ``hops`` every port that is paused because of ``head``, with its distance from ``head`` in hops.
+
+    ``ports`` has the far end of each port, and ``by_device`` the paused ports of each device. Ports are given as (device, port).
+    """
     facing: dict[str, list[tuple[str, str]]] = {}
     for those in by_device.values():
         for at in those:
@@ -120,7 +127,7 @@ def _behind(
 
 
 def seen(expected: Mapping[str, Expected], pauses: Mapping[tuple[str, str], float]) -> Iterator[Deviation]:
-    """Yield the storms as deviations from the design.
+    """Yield the storms as deviations from the design. ``expected`` and ``pauses`` are explained at ``storms``.
 
     Pauses on a single switch are not reported here. If they come from a server, the rule ``server-pauses`` reports them.
     """

@@ -76,7 +76,7 @@ def numbers(
 
 
 def _number(metric: str, value: bytes | float | str) -> float | None:
-    """Decode a value that is not a varint: a word, JSON, or a decimal.
+    """Decode a value of ``metric`` that is not a varint: a word, JSON, or a decimal.
 
     Return None if the value is not a number or does not fit in 64 bits. Integers stay integers.
     """
@@ -215,7 +215,7 @@ class Stream:
         return entry
 
     def _gone(self, prefix: Elements, path: bytes, now: float) -> None:
-        """Discard the numbers of a path that the device has deleted."""
+        """Discard the numbers of a path that the device has deleted. The round ends before, at the time ``now``."""
         from railweave.live.reach.gnmi_messages import read_path
 
         try:
@@ -238,7 +238,10 @@ class Stream:
                 self._put(place, leaf, stamp, now)
 
     def offer(self, samples: Iterable[tuple[Series, float]], stamp: int, now: float) -> None:
-        """Store numbers that did not arrive by gNMI, such as those from answers to queries. ``stamp`` is their time in ns since 1970."""
+        """Store numbers that did not arrive by gNMI, such as those from answers to queries.
+
+        ``samples`` has the number of each series. ``stamp`` is their time in ns since 1970, and ``now`` the time of arrival in seconds.
+        """
         for series, number in samples:
             place = self.layout.place(series)
             if place != IGNORED:
@@ -259,7 +262,7 @@ class Stream:
         self._stamps += [0] * more
 
     def end_round(self, now: float) -> None:
-        """Decode the updates since the last round as a new round, to be returned by ``rounds``."""
+        """Decode the updates since the last round as a new round with the time ``now``, to be returned by ``rounds``."""
         fresh = [place for place, value in enumerate(self._values) if value is not None]
         if not fresh:
             return
@@ -293,7 +296,7 @@ class Stream:
             self.times = np.append(self.times, np.zeros(more, np.int64))
 
     def rounds(self, now: float) -> list[Round]:
-        """End the current round. Return all rounds since the last call."""
+        """End the current round at the time ``now``. Return all rounds since the last call."""
         self.end_round(now)
         done, self._done = self._done, []
         return done

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 Kind = Literal["link", "bgp", "bfd", "pfc-watchdog", "configuration", "process", "alarm", ""]
-"""The subject of a message; empty for any other subject."""
+"""The kind of a message by its subject, such as ``link``; empty for any other subject."""
 
 _HEADER = re.compile(r"<(?P<pri>\d{1,3})>")
 _NEW = re.compile(
@@ -86,7 +86,7 @@ class Message:
 
 
 def read(data: bytes) -> Message:
-    """Return a message in parsed form. Never raises an error.
+    """Return the message in the bytes ``data`` in parsed form. Never raises an error.
 
     A message without a header has severity 5 (notice), as in RFC 3164.
     """
@@ -132,7 +132,7 @@ class Event(JsonObject):
 class Syslog:
     """The syslog receiver.
 
-    - ``addresses``: the address of each device by name. The host name in a message also identifies its device.
+    - ``addresses``: the address of each device by name. A message from another address is assigned by the host name in it.
     - ``most``: the largest number of TCP connections.
     """
 
@@ -180,7 +180,7 @@ class Syslog:
         return OutputError(f"syslog cannot be received at {self.host}:{self.port}: {error.strerror or error}")
 
     def take(self, data: bytes, address: str) -> None:
-        """Parse, count and keep one message that arrived from ``address``."""
+        """Parse, count and keep one message, whose bytes ``data`` arrived from ``address``."""
         message = read(data)
         device = self._device(message, address)
         if device is None:
@@ -254,9 +254,9 @@ class _Datagrams(asyncio.DatagramProtocol):
 
 
 async def _message(reader: asyncio.StreamReader, first: bytes) -> bytes | None:
-    """Return the next message of a TCP connection; None if the connection has ended. ``first`` is the message's first byte, already read.
+    """Return the next message of a TCP connection (``reader``); None if the connection has ended or the text is not a message.
 
-    By RFC 6587, a message is preceded by its length, or followed by a line break.
+    ``first`` is the message's first byte, already read. By RFC 6587, a message is preceded by its length, or followed by a line break.
     """
     if first.isdigit() and first != b"0":
         count = first

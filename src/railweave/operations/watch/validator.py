@@ -83,7 +83,7 @@ class NetworkSnapshot:
 
 
 def look(devices: Iterable[WatchedDevice], rates: Mapping[str, Round], now: float) -> NetworkSnapshot:
-    """Return the known state of the devices. Never raises an error. ``rates`` has the last numbers of each device.
+    """Return the known state of the devices at the time ``now``. Never raises an error. ``rates`` has the last numbers of each device.
 
     A device that was not tried yet is neither included nor silent.
     """
@@ -136,8 +136,8 @@ class Validator:
 
     - ``window_s``: the time in seconds over which counters are compared.
     - ``configs``: the configurations that the switches run.
-    - ``visible``: the part of their state that the devices can show.
-    - ``line``: a function that returns the file and line of a part of the fabric file.
+    - ``visible``: the kinds of state that the devices can show.
+    - ``line``: a function that takes fields of the fabric file and returns the first that the file has, with its line.
     - ``devices``: the devices to compare; None means all.
     - ``servers``: the servers that are watched.
     """
@@ -180,7 +180,7 @@ class Validator:
         """For each device, the last running configuration that was compared with the design, and the result of the comparison."""
 
     def findings(self, now: NetworkSnapshot, *, deployed: Collection[str] = ()) -> list[Finding]:
-        """Return the present findings, with the most severe first. Never raises an error.
+        """Return the findings about the state ``now``, with the most severe first. Never raises an error.
 
         ``deployed`` has the devices that ``deploy`` is working on, or was until recently. A device whose answers cannot
         be compared counts as not answering.
@@ -205,7 +205,7 @@ class Validator:
             return [NOT_COMPARED.finding(self.network.name, f"nothing could be compared: {cause(error)}, after {why}")]
 
     def _odd(self, now: NetworkSnapshot, name: str) -> str:
-        """Return the reason why a device's state cannot be compared with the design; empty if it can be compared."""
+        """Return the reason why a device's state in ``now`` cannot be compared with the design; empty if it can be compared."""
         states = {name: now.states[name]} if name in now.states else {}
         hosts = {name: now.hosts[name]} if name in now.hosts else {}
         try:
@@ -270,15 +270,18 @@ class Validator:
         return known[1]
 
     def _changed(self, name: str, texts: Mapping[str, str], deployed: Collection[str]) -> tuple[str, ...]:
-        """Return the lines of a device's running configuration that changed since it was first seen, or since its last deploy."""
+        """Return the lines of a device's running configuration that changed since it was first seen, or since its last deploy.
+
+        ``deployed`` has the devices that a deploy is changing: their present configuration becomes the reference.
+        """
         if name in deployed or name not in self._running:
             self._running[name] = texts
         return changed_lines("".join(self._running[name].values()), "".join(texts.values()))
 
     def _moved(self, now: NetworkSnapshot, deployed: Collection[str]) -> Iterator[Deviation]:
-        """Yield a deviation for each commit that was not made by a deploy. Only devices whose configuration is not read are examined.
+        """Yield a deviation for each commit in ``now`` that was not made by a deploy. Only devices whose configuration is not read are examined.
 
-        After a deploy has changed a device, its new configuration becomes the reference.
+        ``deployed`` has the devices that a deploy is changing: their present commit becomes the reference.
         """
         for name, state in now.states.items():
             commit = state.commit

@@ -51,7 +51,10 @@ class NetworkStanding(JsonObject):
 
 
 def standing(expected: Collection[str], compared: Collection[str], anomalies: Iterable[Anomaly]) -> NetworkStanding:
-    """Return the state of a network. ``expected`` has all devices to compare, and ``compared`` those that were compared."""
+    """Return the state of a network. ``expected`` has all devices to compare, and ``compared`` those that were compared.
+
+    Any open anomaly in ``anomalies`` that is an error or a warning makes the network ``not as designed``.
+    """
     severities = [anomaly.finding.severity for anomaly in anomalies]
     errors, warnings = severities.count("error"), severities.count("warning")
     not_known = tuple(device for device in expected if device not in compared)
@@ -112,7 +115,7 @@ class WatchedNetwork:
         return standing(expected, self.compared, self.anomalies.listed())
 
     async def look(self) -> list[tuple[Change, Anomaly]]:
-        """Compare the known state with the design, in a separate thread.
+        """Compare the known state of the devices with the design, in a separate thread.
 
         Return (change, anomaly) for each anomaly that opened, changed or closed.
         """
@@ -135,7 +138,7 @@ class WatchedNetwork:
 
 
 def deploying(fabric: Path | None, now: float) -> frozenset[str]:
-    """Return the devices on which a deploy of this fabric file is working, or was working within the last ``DEPLOYED_S`` seconds."""
+    """Return the devices on which a deploy of this fabric file is working, or was working in the ``DEPLOYED_S`` seconds before ``now``."""
     if fabric is None:
         return frozenset()
     try:

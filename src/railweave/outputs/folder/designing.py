@@ -58,7 +58,7 @@ def design_file(
 def design_source(
     source: Source, *, compact: bool = False, device: Sequence[str] = (), hardware: Path | None = None
 ) -> tuple[Network, Lock]:
-    """Design a fabric file that was already read. Return (network, new lock).
+    """Design the fabric file ``source``, which was already read. Return (network, new lock).
 
     ``compact``, ``device`` and ``hardware`` are options of the design, explained at ``design_file``. Raises ``InputError``
     with file and line of every mistake.
@@ -83,7 +83,10 @@ def is_cluster_file(name: str) -> bool:
 
 
 def check_reserved(source: Source) -> None:
-    """Raise ``SpecError`` if a server has a name that is reserved in the output folder ``hosts``. The error has file and line of each such server."""
+    """Raise ``SpecError`` if a server of the fabric file ``source`` has a name that is reserved in the output folder ``hosts``.
+
+    The error has file and line of each such server.
+    """
     problems = [
         Problem(
             FileLine(str(source.path), source.document.line(("servers", index, "names"))),
@@ -99,7 +102,10 @@ def check_reserved(source: Source) -> None:
 
 
 def check_extra(source: Source) -> None:
-    """Raise ``SpecError`` if an ``extra:`` of the fabric file cannot be read. The error has file and line of each one."""
+    """Raise ``SpecError`` if an ``extra:`` (further statements for switches) of the fabric file ``source`` cannot be read.
+
+    The error has file and line of each such ``extra:``.
+    """
     problems = [
         problem
         for where, texts in _given(source)
@@ -111,7 +117,7 @@ def check_extra(source: Source) -> None:
 
 
 def _given(source: Source) -> Iterator[tuple[tuple[str, ...], dict[str, str]]]:
-    """Yield every ``extra:`` of the file as (key path, statements by operating system)."""
+    """Yield every ``extra:`` of the fabric file ``source`` as (key path, statements by operating system)."""
     for name, fabric in source.spec.fabrics.items():
         roles = {"leaf": fabric.leaf, "spine": fabric.spine, "super_spine": fabric.super_spine, "dci": fabric.dci}
         for key, role in roles.items():

@@ -135,7 +135,7 @@ def differing(old: Attributes, new: Attributes) -> Changes:
 
 
 def device_changes(old: Network, new: Network) -> dict[str, Changes]:
-    """Return the changes of each device that is in both networks: rack, unit and serial number; for switches also model and release."""
+    """Return the changes of each device that is in both ``old`` and ``new``: rack, unit and serial number; for switches also model and release."""
     before, after = _devices(old), _devices(new)
     by_device = {name: differing(was, after[name]) for name, was in before.items() if name in after}
     return {name: changes for name, changes in by_device.items() if changes}
@@ -151,7 +151,7 @@ def _devices(network: Network) -> dict[str, Attributes]:
 
 
 def bill_changes(old: Network, new: Network) -> tuple[BillChange, ...]:
-    """Return the lines of the bill of materials whose counts differ, by kind and name."""
+    """Return the lines of the bill of materials whose counts differ between ``old`` and ``new``, by kind and name."""
     before, after = ({(line.kind, line.name): line.count for line in bill(network)} for network in (old, new))
     return tuple(
         BillChange(*key, before.get(key, 0), after.get(key, 0))
@@ -161,7 +161,7 @@ def bill_changes(old: Network, new: Network) -> tuple[BillChange, ...]:
 
 
 def cable_work(old: Network, new: Network) -> Iterator[CableWork]:
-    """Yield the technician's tasks: first for existing cables, in their order, then for new cables."""
+    """Yield the technician's tasks that turn ``old`` into ``new``: first for the cables of ``old``, in their order, then for new cables."""
     before, after = ({cable.name: cable for cable in network.cables} for network in (old, new))
     added = {
         (end.device, end.port): new_cable
@@ -190,7 +190,7 @@ def work_csv(work: Sequence[CableWork]) -> str:
 
 
 def _action(old: Network, new: Network, cable: Cable, other: Cable | None) -> str:
-    """Return the action that turns ``cable`` into ``other``, such as ``move``; empty if no one needs to touch the cable.
+    """Return the action that turns ``cable`` of ``old`` into ``other`` of ``new``, such as ``move``; empty if no one needs to touch the cable.
 
     ``other`` is None if the new network has no such cable.
     """
@@ -443,7 +443,7 @@ def _changed(differences: Changes) -> str:
 
 
 def _refused_lines(device: str, change: FileChange) -> list[str]:
-    """Return the rejected statements as text, grouped by reason. Each group ends with the alternative."""
+    """Return the rejected statements of a switch's ``change`` as text, one line per reason. The last line has the alternative."""
     by_why: dict[str, list[str]] = {}
     for refusal in change.refused:
         by_why.setdefault(refusal["why"], []).append(refusal["statement"])
@@ -543,7 +543,7 @@ def _file_changes(target: str, before: DeviceConfig, after: DeviceConfig) -> lis
 
 
 def _whole(tree: ConfigTree) -> list[str]:
-    """Return the commands that create all statements of a configuration tree, for a device without them."""
+    """Return the commands that create all statements of a configuration tree on a device that has none of them."""
     steps = [Step("add", (), node, (at,)) for at, node in enumerate(tree.nodes)]
     return [str(line) for line in tree.commands(steps)]
 
@@ -561,7 +561,10 @@ def _minus(lines: Iterable[str], other: Iterable[str]) -> tuple[str, ...]:
 
 
 def _servers(old: Network, new: Network, hosts: Hosts) -> dict[str, tuple[str, ...]]:
-    """Return, by server name, the changed lines of each changed server: its NICs, addresses, cabling and files."""
+    """Return, by server name, the lines that differ between ``old`` and ``new``: of the server's NICs, addresses, cabling and files.
+
+    Servers without differences are left out.
+    """
     shapes = [
         {server.name: _server_lines(network, server.name) for server in network.servers} for network in (old, new)
     ]
@@ -577,7 +580,7 @@ def _servers(old: Network, new: Network, hosts: Hosts) -> dict[str, tuple[str, .
 
 
 def _shared_files(old: Network, new: Network) -> dict[str, tuple[str, ...]]:
-    """Return the changed lines of each file that all servers share, by file name."""
+    """Return the lines that differ between ``old`` and ``new`` in each file that all servers share, by file name."""
     before, after = cluster_files(old), cluster_files(new)
     result: dict[str, tuple[str, ...]] = {}
     for file in dict.fromkeys((*before, *after)):

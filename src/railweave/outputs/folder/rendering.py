@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 
 class Secrets(dict[str, str]):
-    """The values of secrets, by name. For secrets from a file, ``lines`` has the file and line of each."""
+    """The values of secrets, by name. If they come from a file, ``lines`` has the file and line of each secret."""
 
     def __init__(self, values: dict[str, str] | None = None, lines: dict[str, FileLine] | None = None) -> None:
         super().__init__(values or {})
@@ -133,8 +133,8 @@ def rendering_servers(
 ) -> Generator[Callable[[], RenderedFiles]]:
     """Start rendering the servers, and yield a function that waits for the result and returns it.
 
-    The result includes the files that all servers share. ``tables`` has, by path, functions that each write a file from the network
-    only. They run in parallel with the rendering of servers.
+    The result includes the files that all servers share. ``earlier`` has the files of the last build, which stay if they are up to date.
+    ``tables`` has, by path, functions that each write a file from the network only. They run in parallel with the rendering of servers.
     """
     words, program = _Words(), _program(network)
 
@@ -158,7 +158,10 @@ def rendering_servers(
 def rendering_switches(
     network: Network, by_switch: Mapping[str, DeviceConfig], secrets: Mapping[str, str], earlier: EarlierBuild
 ) -> Generator[Callable[[], RenderedFiles]]:
-    """Start rendering the switches from their configurations, and yield a function that waits for the result and returns it."""
+    """Start rendering the switches from their configurations, and yield a function that waits for the result and returns it.
+
+    ``secrets`` has the values of secrets by name. ``earlier`` has the files of the last build, which stay if they are up to date.
+    """
     given, program = sorted(secrets.items()), _program(network)
 
     def switch(folder: str) -> _Folder:
@@ -204,7 +207,7 @@ def _together(folders: Sequence[str], rendered: Sequence[_Folder], earlier: Earl
 
 
 def joined(parts: Sequence[RenderedFiles]) -> RenderedFiles:
-    """Return several results of rendering, merged into one."""
+    """Return the results of rendering in ``parts``, such as those of switches and of servers, merged into one."""
     return RenderedFiles(
         {name: content for part in parts for name, content in part.files.items()},
         {name: value for part in parts for name, value in part.kept.items()},
@@ -230,9 +233,9 @@ class _Words:
 
 
 def _words_of(scope: HostScope, words: _Words) -> Iterator[object]:
-    """Yield the values that determine a server's files. A digest of them shows if the files are up to date.
+    """Yield the values of ``scope`` that determine a server's files. A digest of them shows if the files are up to date.
 
-    Values that the server shares with other servers are replaced by their ``repr``, which is computed only once.
+    Values that the server shares with other servers are replaced by their ``repr``, which ``words`` computes only once.
     """
     for field in fields(scope):
         value: object = getattr(scope, field.name)
@@ -267,7 +270,8 @@ def program_digest() -> str:
 def with_secrets(path: str, text: str, secrets: Mapping[str, str], nos: str) -> str:
     """Return a file's text with references to secrets replaced by their values, quoted as the file type requires.
 
-    Raises ``InputError`` if a file of this type cannot contain a secret's value.
+    ``path`` is the path of the file, and ``nos`` the operating system of its switch. Raises ``InputError`` if a file of this type cannot
+    contain a secret's value.
     """
     file = path.rpartition("/")[2]
 

@@ -83,7 +83,7 @@ def load_pair(
 
 
 def check_as_designed(source: Network | Path, device: Sequence[str]) -> None:
-    """Raise ``InputError`` if ``device`` is given for a network or a build folder, whose switches are already designed."""
+    """Raise ``InputError`` if ``device`` is given and ``source`` is a network or a build folder, whose switches are already designed."""
     if device:
         statement = f"{source.name} is designed" if isinstance(source, Network) else f"{source} is built"
         fix = "give the fabric file, or build it again with --device"
@@ -128,12 +128,15 @@ def network_of(source: Network | Path | str, device: Sequence[str] = (), hardwar
 
 
 def path_of(given: Path | str | None) -> Path | None:
-    """Return an optional argument as a path; None stays None."""
+    """Return the optional argument ``given`` as a path; None stays None."""
     return None if given is None else Path(given)
 
 
 def designed_as(fabric: Path, text: str, hardware: Path | str | None) -> Network:
-    """Return the network of a fabric file as if its text were ``text``, with the same inventory and lock. Nothing is changed on disk."""
+    """Return the network of a fabric file as if its text were ``text``, with the same inventory and lock. Nothing is changed on disk.
+
+    ``hardware`` is a folder of hardware files.
+    """
     with TemporaryDirectory() as folder:
         place = Path(folder) / fabric.name
         write_file(place, text)
@@ -142,7 +145,10 @@ def designed_as(fabric: Path, text: str, hardware: Path | str | None) -> Network
 
 
 def designed_with(fabric: Path, inventory: str, hardware: Path | str | None) -> Network:
-    """Return the network of a fabric file as if its inventory were ``inventory``. Nothing is changed on disk."""
+    """Return the network of a fabric file as if the text of its inventory were ``inventory``. Nothing is changed on disk.
+
+    ``hardware`` is a folder of hardware files.
+    """
     with TemporaryDirectory() as folder:
         place = Path(folder) / fabric.name
         write_file(place, fabric.read_text(encoding="utf-8"))
@@ -155,7 +161,7 @@ def designed_with(fabric: Path, inventory: str, hardware: Path | str | None) -> 
 def fields_of(source: Network | Path | str) -> Callable[[Sequence[Field]], FieldSource]:
     """Return a function that finds the fabric-file field behind a designed value, and gives its file and line.
 
-    The function gets the fields that may determine the value. For a network or a build folder, it finds no field.
+    The function gets the fields that may determine the value. If ``source`` is a network or a build folder, it finds no field.
     """
     if isinstance(source, Network) or Path(source).is_dir():
         return lambda _: FieldSource()

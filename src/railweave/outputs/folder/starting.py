@@ -190,7 +190,7 @@ def address_preview(network: Network) -> tuple[str, ...]:
 
 
 def start_sized(answer: Answer, folder: Path) -> list[Path]:
-    """Write a sized fabric into a new or empty folder, and return its files, the fabric file first.
+    """Write the sized fabric ``answer`` into a new or empty folder, and return its files, the fabric file first.
 
     Raises ``OutputError`` if the folder cannot be written.
     """
@@ -199,7 +199,7 @@ def start_sized(answer: Answer, folder: Path) -> list[Path]:
 
 
 def sized(answer: Answer, hardware: Path | None = None) -> Network:
-    """Return the network of a sized fabric. Raises ``InputError`` if the design rejects the fabric file.
+    """Return the network of the sized fabric ``answer``. Raises ``InputError`` if the design rejects its fabric file.
 
     ``hardware`` is a folder of hardware files.
     """
@@ -218,8 +218,8 @@ ANY_SWITCH = "qfx5240-64"
 def of_servers(servers: int, gpus: int, nics: int, nic: str, hardware: Path | None = None) -> Network:
     """Return a network without oversubscription for a number of identical servers, as ``init --gpus`` sizes it. Nothing is written.
 
-    ``gpus`` and ``nics`` are the numbers per server. ``nic`` is a server model, or the model of its NICs. Raises
-    ``InputError`` if there is no such model.
+    ``gpus`` and ``nics`` are the numbers per server. ``nic`` is a server model, or the model of its NICs. ``hardware`` is a folder of
+    hardware files. Raises ``InputError`` if there is no such model.
     """
     request = Request(servers * gpus, nic, ANY_SWITCH, gpus_per_server=gpus, nics_per_server=nics)
     return sized(answer(packaged().with_hardware(own_hardware(hardware).hardware), request), hardware)
@@ -236,7 +236,7 @@ def to_be_reported(network: Network) -> list[Finding]:
 
 
 def bills(answer: Answer, hardware: Path | None = None) -> dict[Shape, list[Item]]:
-    """Return the bill of materials of each shape (a topology with its size) that fits. Each shape is designed for this.
+    """Return the bill of materials of each shape (a topology with its size) in ``answer`` that fits. Each shape is designed for this.
 
     ``hardware`` is a folder of hardware files. Raises ``InputError`` if these are not valid.
     """
@@ -256,7 +256,10 @@ def _template(fabric: str) -> str:
 
 
 def designed(fabric: str, hardware: Path | None = None, name: str = "fabric") -> Network:
-    """Return the network that a fabric file's text describes. Raises ``InputError`` if it cannot be designed."""
+    """Return the network that a fabric file's text describes. Raises ``InputError`` if it cannot be designed.
+
+    ``hardware`` is a folder of hardware files, and ``name`` the name of the file without its ending.
+    """
     with TemporaryDirectory() as place:
         file = Path(place) / f"{name}.yaml"
         write_file(file, fabric)

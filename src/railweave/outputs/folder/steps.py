@@ -67,7 +67,10 @@ SECRET_UNUSED = Rule(
 
 
 def secret_findings(network: Network, made: RenderedFiles, secrets: Secrets | None, fabric: Path) -> list[Finding]:
-    """Return the findings about secrets in a build. ``secrets`` is None if no file of secrets is given."""
+    """Return the findings about secrets in the rendered files ``made``. ``secrets`` is None if no file of secrets is given.
+
+    They are about secrets without a value, unused secrets and, without a file of secrets, files that contain references.
+    """
     if secrets is not None:
         return [*_missing(made.open_names, secrets, fabric), *_unused(made.used_names, secrets)]
     if not made.open_secrets:
@@ -168,8 +171,8 @@ def earlier_lock(fabric: Path, out: Path) -> Lock | None:
 def lock_missing(fabric: Path, out: Path, before: Lock | None, now: Lock) -> list[Finding]:
     """Return a finding if the fabric file has no lock and names therefore got different numbers than in the earlier build.
 
-    The result is a list with one finding or none. ``before`` is the lock of the earlier build, or None, and ``now`` the new
-    lock. A lock has the numbers allocated to names.
+    The result is a list with one finding or none. ``before`` is the lock of the earlier build in the folder ``out``, or None, and
+    ``now`` the new lock. A lock has the numbers allocated to names.
     """
     if before is None:
         return []
@@ -211,7 +214,10 @@ def _siblings(lock: Lock, pool: str) -> list[dict[str, int]]:
 def pages(
     network: Network, configs: Mapping[str, DeviceConfig], routes: Routes, prices: Prices | None = None
 ) -> Generator[Callable[[], tuple[dict[str, str], Body]]]:
-    """Start writing the pages. Yield a function that waits for them and returns (runbooks by path, body of the report)."""
+    """Start writing the pages. Yield a function that waits for them and returns (runbooks by path, body of the report).
+
+    ``prices`` has the prices of items in the bill of materials; None for a bill without costs.
+    """
 
     def write(device: str) -> str | Body:
         return runbook(network, configs[device], routes) if device else body_of(network, routes, prices)

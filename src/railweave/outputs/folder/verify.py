@@ -61,8 +61,8 @@ def content_of(folder: Path, name: str) -> bytes | None:
 def others(folder: Path, network: Network, manifest: Manifest, wrong: Sequence[str]) -> Iterator[Finding]:
     """Yield findings about the manifest, and about files that are missing or do not have their digest in the manifest.
 
-    These files are not rendered again, for example the report and the runbooks. ``wrong`` has the names of other files that are as
-    designed but do not have their digest in the manifest.
+    Only files that ``verify`` does not render again are examined, for example the report and the runbooks. ``wrong`` has the names of
+    rendered files that are as designed but do not have their digest in the manifest.
     """
     where = network.name
     if not manifest.files:
@@ -94,8 +94,8 @@ def _runbooks(network: Network) -> list[str]:
 def foreign(folder: Path, network: Network, rendered: Mapping[str, str]) -> Iterator[Finding]:
     """Yield findings about files and folders that no build of the design writes. There is one finding for a whole folder.
 
-    A server may read such a file together with a designed file. Then there is a finding for each value that the file
-    changes.
+    ``rendered`` has the designed files by path. A server may read such a file together with a designed file. Then there is a finding
+    for each value that the file changes.
     """
     known = {MANIFEST, HELD, *OTHERS, *_runbooks(network), *rendered}
     folders = {"/".join(parts[:end]) for name in known for parts in [name.split("/")] for end in range(1, len(parts))}
@@ -121,7 +121,10 @@ def foreign(folder: Path, network: Network, rendered: Mapping[str, str]) -> Iter
 
 
 def _second(folder: Path, name: str, rendered: Mapping[str, str]) -> list[Finding]:
-    """Return a finding for each setting in a server's file that contradicts a designed file of the same server."""
+    """Return a finding for each setting in the server's file ``name`` that contradicts a designed file of the same server.
+
+    ``rendered`` has the designed files of all servers by path.
+    """
     inner, designed = _beside(name, rendered)
     text = _text(content_of(folder, name)) if designed else ""
     changes = [] if isinstance(text, RenderError) else changed_by(inner, text, designed)
@@ -133,7 +136,7 @@ def _second(folder: Path, name: str, rendered: Mapping[str, str]) -> list[Findin
 def _beside(name: str, rendered: Mapping[str, str]) -> tuple[str, dict[str, str]]:
     """Return (the path of a file inside its server's folder, the designed files of that folder by path inside the folder).
 
-    Both are empty if the file is not in a server's folder.
+    ``rendered`` has the designed files of all servers. Both results are empty if the file is not in a server's folder.
     """
     top, _, rest = name.partition("/")
     host, _, inner = rest.partition("/")
@@ -161,7 +164,7 @@ class FolderState(NamedTuple):
 def standing(folder: Path, network: Network, rendered: Mapping[str, str], apart: Collection[str] = ()) -> FolderState:
     """Read the files of a folder and compare them with the design. Files in ``apart`` are read but not compared.
 
-    ``rendered`` has the designed files of switches and servers.
+    ``rendered`` has the designed files of switches and servers, by path.
     """
     wanted = {**rendered, **{name: write(network) for name, write in tables_of(network).items()}}
     manifest = read_manifest(folder)
@@ -215,7 +218,7 @@ def _unreadable(network: Network, name: str, error: RenderError, *, missing: boo
 
 
 def _of_file(network: Network, name: str, designed: str, actual: str) -> Iterator[Finding]:
-    """Yield findings for the differences between a file and the design."""
+    """Yield findings for the differences between the text ``actual`` of the file ``name`` and its text ``designed``."""
     kind, file = name.partition("/")[0], name.rpartition("/")[2]
     where = _owner(network, name)
     try:
@@ -253,7 +256,7 @@ def _findings(where: str, name: str, made: list[Difference]) -> Iterator[Finding
 
 
 def of_device(network: Network, name: str, designed: str, actual: str) -> Iterator[Finding]:
-    """Yield a finding if a switch's configuration file differs from the design.
+    """Yield a finding if the text ``actual`` of a switch's configuration file differs from the text ``designed``.
 
     The value of a secret in place of its reference does not count as a difference.
     """
@@ -284,7 +287,7 @@ def _owner(network: Network, name: str) -> str:
 
 
 def _first_difference(text: str, actual: str) -> int:
-    """Return the number of the first line that differs, counted from 1, or 0 if only secrets differ."""
+    """Return the number of the first line, counted from 1, in which ``actual`` differs from the designed ``text``, or 0 if only secrets differ."""
     wanted, lines = text.splitlines(), actual.splitlines()
     for number, (line, other) in enumerate(zip(wanted, lines, strict=False), 1):
         if line != other and not filled(line, other):
@@ -407,7 +410,7 @@ def beyond_statements(
 
 
 def _odd_line(designed: str, actual: str) -> tuple[int, str]:
-    """Return (number of the first line that only one of two texts has, message about this line).
+    """Return (number of the first line that only one of ``designed`` and ``actual`` has, message about this line).
 
     Returns (0, "") if all such lines are comments or secrets, or were only moved.
     """

@@ -219,7 +219,7 @@ def _write(staging: Folder, name: str, content: bytes, *, private: bool) -> None
 
 
 def _install(output: Folder, staging: Folder, changed: list[str], stale: list[str], there: Set[str]) -> None:
-    """Rename staged files into place, the manifest last, and remove ``stale`` files. A new folder at the top is renamed as a whole.
+    """Rename the staged files ``changed`` into place, the manifest last, and remove ``stale`` files. A new folder at the top is renamed as a whole.
 
     ``there`` has the names that exist at the top of the output folder.
     """
@@ -263,7 +263,7 @@ class EarlierBuild:
 
 @contextlib.contextmanager
 def reading_earlier(out: Path) -> Generator[Callable[[], EarlierBuild]]:
-    """Start reading an earlier build's files in the background. Yield a function that waits for the result and returns it."""
+    """Start reading an earlier build's files in the folder ``out`` in the background. Yield a function that waits for the result and returns it."""
     manifest = read_manifest(out)
     files = by_folder(manifest.files)
 

@@ -38,7 +38,7 @@ def emulation(switch: Switch) -> str:
 
 
 def switch_configs(network: Network, config: DeviceConfig) -> list[DeviceConfig]:
-    """Return the configurations of a switch, one for each system in ``targets``. ``config`` is its configuration for its own system."""
+    """Return the configurations of a switch, one for each system in ``targets``. ``config`` is the configuration for the switch's own system."""
     wanted = targets(network.switch(config.name))
     return [config if target == config.nos else device_config(network, config.name, target) for target in wanted]
 

@@ -121,7 +121,7 @@ def _panel(links: Sequence[Crossing]) -> Panel:
 
 
 def panels_csv(shuffled: Iterable[Panel]) -> str:
-    """Return the table of shuffle panels with one row per link: the connectors and lanes between which it crosses the panel."""
+    """Return the table of the shuffle panels ``shuffled`` with one row per link: the connectors and lanes between which it crosses the panel."""
     return csv_text(
         PANELS,
         (

@@ -263,7 +263,7 @@ def _patterns(patterns: Mapping[str, str]) -> Iterator[tuple[str, str]]:
 
 
 def _table(head: tuple[str, ...], rows: Iterable[tuple[object, ...]]) -> Iterator[str]:
-    """Yield the lines of a Markdown table, followed by an empty line. Yield nothing if the table has no rows."""
+    """Yield the lines of a Markdown table with the column titles ``head``, followed by an empty line. Yield nothing if the table has no rows."""
     table = Table(columns(*head), tuple(rows))
     if table.rows:
         yield from (*table.to_markdown(), "")

@@ -279,7 +279,7 @@ class _Rows:
 
 
 def _joined(indexes: list[int]) -> list[list[int]]:
-    """Return consecutive equal numbers joined, as [number, number of repetitions] pairs."""
+    """Return ``indexes`` with consecutive equal numbers joined, as [number, number of repetitions] pairs."""
     return [[index, len(list(same))] for index, same in groupby(indexes)]
 
 
@@ -327,7 +327,7 @@ def _priced(item: Item, prices: Prices | None) -> tuple[str, str]:
 
 
 class Body(NamedTuple):
-    """The sections of a report as HTML markup, and its tables and forwarding as JSON.
+    """The sections of a report as HTML markup, and its tables and forwarding tables as JSON.
 
     ``remarks`` maps a table's id to sentences about the table, such as the number of measured cables or of unknown MAC addresses.
     """

@@ -43,8 +43,8 @@ KINDS = ("switch", "server", "NIC", "pluggable", "cable assembly", "shuffle pane
 class Item:
     """A line of the bill of materials.
 
-    ``kind`` is one of ``KINDS``, ``name`` is the item's name in the catalog, and ``used_at`` describes where the item
-    is used.
+    ``kind`` is one of ``KINDS``, such as ``pluggable``. ``name`` is the item's name in the catalog, and ``used_at`` states the place of
+    use, such as ``leaf uplink``.
     """
 
     kind: str
@@ -80,7 +80,7 @@ class Power:
 
 
 def power(items: Sequence[Item]) -> Power:
-    """Return the power draw of a bill of materials, in watts.
+    """Return the power draw in watts of ``items``, the lines of a bill of materials.
 
     Pluggables in NICs are counted too, because data sheets of servers do not include them.
     """
@@ -154,7 +154,8 @@ def _optics(network: Network, shared: Modules) -> list[Item]:
 def _counted_ends(network: Network, cable: Cable, leaves: set[str]) -> list[tuple[End, str]]:
     """Return the ends of a cable whose optics are counted, as (end, use), with a use such as ``leaf uplink`` or ``NIC``.
 
-    An optical link has two such ends. A cable assembly has one, at its trunk, because it includes both ends.
+    An optical link has two such ends. A cable assembly has one, at its trunk, because it includes both ends. ``leaves`` has the names of
+    the leaves.
     """
     if cable.kind == "server":
         trunk, other, names = cable.b, cable.a, ("leaf server port", "NIC")

@@ -120,7 +120,8 @@ def _without_a_spine(cables: list[Cable]) -> float | None:
 def _color_without_a_spine(fabric: Fabric, cables: list[Cable]) -> float | None:
     """Return the highest oversubscription of a path color (a class of uplinks) that loses some of its uplinks with one spine.
 
-    ``cables`` are the cables of one leaf. Path colors that lose all of their uplinks do not count. Return None if there is no other.
+    ``cables`` are the cables of one leaf. Path colors that lose all of their uplinks do not count. Return None if no path color is left to
+    count.
     """
     down = sum(cable.speed_gbps for cable in cables if cable.kind == "server")
     color: Counter[int] = Counter()
@@ -148,10 +149,10 @@ def _color_bandwidth(fabric: Fabric, cables: list[Cable]) -> list[int]:
 def _uplinks_used(
     network: Network, routes: Routes, leaves: list[Switch], others: list[Switch]
 ) -> tuple[list[int], list[int], list[int]]:
-    """Return three sorted lists of the different counts between a leaf of ``leaves`` and a leaf of ``others``.
+    """Return three sorted lists of counts, each count once, over all pairs of a leaf of ``leaves`` and a leaf of ``others``.
 
-    The lists have the numbers of uplinks in use, of spines of these uplinks, and of members of a next-hop group. If ``others`` is
-    not ``leaves``, it has leaves of other rails. These count only if there is a route to them; with rail planes, there is none.
+    The lists have the numbers of uplinks in use, of spines of these uplinks, and of members of a next-hop group. If ``others`` is not
+    ``leaves``, it has leaves of other rails. These count only if there is a route to them; with rail planes, there is none.
     """
     used: set[int] = set()
     spines: set[int] = set()
@@ -262,7 +263,10 @@ def _span(bounds: tuple[int, int]) -> str:
 def failures_decision(
     network: Network, fabric: Fabric, routes: Routes, capacities: list[RailCapacity]
 ) -> Decision | None:
-    """Return the decision about failures: the effects of losing an uplink, a spine, a leaf or a NIC. Return None if the fabric has no leaf."""
+    """Return the decision about failures: the effects of losing an uplink, a spine, a leaf or a NIC.
+
+    ``capacities`` has the capacity of each rail. Return None if the fabric has no leaf.
+    """
     leaves = [switch for switch in network.switches if switch.fabric == fabric.name and switch.role == "leaf"]
     if not leaves:
         return None
@@ -289,7 +293,10 @@ def _servers_of_a_leaf(network: Network, leaves: list[Switch]) -> str:
 
 
 def _nics_lost(network: Network, leaves: list[Switch]) -> list[tuple[str, str]]:
-    """Return (failure, effect) for the loss of a leaf and of a server cable, for fabrics where each NIC is connected to one leaf."""
+    """Return (failure, effect) for the loss of a leaf and of a server cable, for fabrics where each NIC is connected to one leaf.
+
+    ``leaves`` are the fabric's leaves.
+    """
     rails = counted(max(len(leaf.rails) for leaf in leaves), "rail")
     return [
         (
@@ -306,7 +313,7 @@ def _nics_lost(network: Network, leaves: list[Switch]) -> list[tuple[str, str]]:
 def _ports_lost(network: Network, leaves: list[Switch], planes: int) -> list[tuple[str, str]]:
     """Return (failure, effect) for the loss of a plane, leaf, port and NIC, for fabrics where each NIC port has its own plane.
 
-    ``planes`` is the number of planes.
+    ``leaves`` are the fabric's leaves, and ``planes`` is the number of planes.
     """
     nics = counted(max(len(leaf.rails) for leaf in leaves), "NIC")
     lost, left = f"one of {planes} ports", f"{planes - 1}/{planes}"
@@ -334,7 +341,7 @@ def _ports_lost(network: Network, leaves: list[Switch], planes: int) -> list[tup
 def _uplink(network: Network, fabric: Fabric, routes: Routes, leaves: list[Switch]) -> list[tuple[str, str]]:
     """Return [(failure, effect)] for the loss of an uplink: the uplinks or the backup path to which its traffic moves.
 
-    The first leaf that has uplinks is the example. The list is empty if no leaf has any.
+    The example is the first of ``leaves`` with a route to servers of a different leaf. The list is empty if no leaf has such a route.
     """
     for leaf in leaves:
         segment = _elsewhere(network, leaf)

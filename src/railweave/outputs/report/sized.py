@@ -227,6 +227,8 @@ def _refused(sized: Mapping[str, Any]) -> str:
 def counts_table(shapes: Sequence[Mapping[str, Any]], chosen: Mapping[str, Any]) -> Table:
     """Return the table of counts with a row for each kind of part and a column for each topology. ``shapes`` are the topologies' JSON.
 
+    ``chosen`` is the one of them that was chosen.
+
     The rows are kinds of parts, not topologies, so that a table of up to four topologies fits a narrow window.
     """
     counts = (

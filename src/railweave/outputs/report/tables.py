@@ -32,7 +32,7 @@ Strokes = dict[str, dict[int, "Stroke"]]
 
 
 def table(identifier: str, columns: Sequence[tuple[str, str]], rows: Sequence[Sequence[object]]) -> dict[str, Any]:
-    """Return a table as JSON, encoded column by column. ``columns`` has (title, kind). Columns without any value are left out."""
+    """Return a table as JSON, encoded column by column. ``identifier`` is its id, and ``columns`` has (title, kind). Columns without any value are left out."""
     kept = [place for place in range(len(columns)) if not rows or any(row[place] not in {"", None} for row in rows)]
     return {
         "id": identifier,

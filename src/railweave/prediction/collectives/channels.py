@@ -60,7 +60,7 @@ class Pace:
 
     @classmethod
     def of(cls, job: Job, choice: Choice) -> Pace:
-        """Return the durations for the algorithm and protocol chosen for a job."""
+        """Return the durations of a job's steps with the algorithm, protocol and number of channels of ``choice``."""
         ps_per_byte = 8000 / job.servers[0].link.gbps * choice.channels
         return cls(choice.launch_ps, choice.gpu_hop_ps, choice.network_hop_ps, ps_per_byte)
 

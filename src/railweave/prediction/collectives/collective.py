@@ -117,9 +117,8 @@ def transfers(
 ) -> Draft:
     """Return the messages of transfers between ranks.
 
-    - ``p2p``: the numbers of channels. ``wanted``: the transfers. ``pace``: the durations of steps.
-    - ``all_pairs``: True for an all-to-all. The messages of a batch of rounds then wait for the previous batch on their
-      channel.
+    - ``nccl``: NCCL's parameters. ``p2p``: the numbers of channels. ``wanted``: the transfers. ``pace``: the durations of steps.
+    - ``all_pairs``: True for an all-to-all. The messages of a batch of rounds then wait for the previous batch on their channel.
     - ``whole``: True to send each part of a transfer as a single message, instead of one message per chunk.
     """
     count, size = len(wanted.source), wanted.size_bytes
@@ -177,8 +176,8 @@ def transfers(
 def _launched_ps(job: Job, wanted: Transfers, pace: Pace, peers: int) -> NDArray[np.int64]:
     """Return the time in ps from which the data of each transfer can leave: the kernels of both its GPUs must be running.
 
-    A process of RCCL launches the kernels of its GPUs one after another. The last kernel runs after ``launch_ps``. GPUs
-    whose kernels run earlier also send earlier. NCCL's kernels all begin after ``launch_ps``. ``wanted`` are the transfers, and
+    A process of RCCL launches the kernels of its GPUs one after another. The last kernel runs after ``launch_ps``. GPUs whose kernels run
+    earlier also send earlier. NCCL's kernels all begin after ``launch_ps``. ``wanted`` are the transfers, ``pace`` has ``launch_ps``, and
     ``peers`` is the number of ranks that each rank sends to.
     """
     each_ps = (
@@ -449,7 +448,7 @@ def _shares(collective: Collective, size_bytes: int, channels: int, ranks: int) 
 def inside_one_server(choice: Choice, steps: int) -> int:
     """Return the latency in ps of ``steps`` steps in a ring of GPUs.
 
-    The latency is added to the time that the links between the GPUs need for the bytes.
+    ``choice`` has the latency of each step. The latency is added to the time that the links between the GPUs need for the bytes.
     """
     return choice.launch_ps + steps * choice.gpu_hop_ps
 
@@ -509,11 +508,11 @@ def program(
 ) -> Program:
     """Return the messages of a collective of ``size_bytes``, as nccl-tests counts the size.
 
+    - ``nccl``: NCCL's parameters; None means their defaults.
     - ``root``: the rank that a broadcast comes from.
     - ``credit``: True to include the messages by which receivers report free buffers. They matter on long paths.
     - ``launch_ps``: the time in ps before the first byte. None means NCCL's own figure.
-    - ``of_one``: True to return only the messages that the first server sends in an all-to-all. All other servers send
-      in the same pattern.
+    - ``of_one``: True to return only the messages that the first server sends in an all-to-all. All other servers send in the same pattern.
 
     Raises ``InputError`` if the collective is unknown, the size is below 1 or the root is not a rank.
     """
@@ -561,7 +560,7 @@ class Loads:
 def loads(job: Job, collective: Collective, size_bytes: int, nccl: Parameters | None = None, *, root: int = 0) -> Loads:
     """Return the total bytes of each connection of a collective. Use this function if a job has too many messages for ``program``.
 
-    The arguments and errors are those of ``program`` in this module.
+    The arguments (such as NCCL's parameters, and the ``root`` of a broadcast) and the errors are those of ``program`` in this module.
     """
     _look_at(job, collective, size_bytes, root)
     nccl = nccl or parameters(library=job.library)
@@ -617,7 +616,10 @@ def _draft(
 
 
 def links_need_ps(job: Job, nccl: Parameters, collective: Collective, size_bytes: int, choice: Choice) -> int:
-    """Return the time in ps in which the busiest GPU sends its data to the other GPUs of its server at link speed."""
+    """Return the time in ps in which the busiest GPU sends its data to the other GPUs of its server at link speed.
+
+    ``nccl`` has NCCL's parameters, and ``choice`` the algorithm, protocol and channels of the collective.
+    """
     gpus, ranks, alone = job.gpus_per_server, job.ranks, len(job.servers) == 1
     if collective == "all-to-all":
         # To the GPUs of its server, and with PXN what goes by NICs that are not its own.

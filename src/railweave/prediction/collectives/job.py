@@ -184,7 +184,11 @@ class Job:
         library: Library = "NCCL",
         processes: int | None = None,
     ) -> Job:
-        """Return a job of ``count`` servers in which every GPU has its own NIC, and NIC g is on rail g."""
+        """Return a job of ``count`` servers in which every GPU has its own NIC, and NIC g is on rail g.
+
+        ``rate_mbps`` is the rate of a NIC. The other arguments are fields of ``Server`` and ``Job`` in this module: models, library and
+        processes.
+        """
         nics = tuple(Nic(f"nic{g}", g, rate_mbps) for g in range(gpus))
         link = gpu_link(gpu)
         servers = (Server(f"server{s}", nics, tuple(range(gpus)), gpu, cpu, link) for s in range(count))

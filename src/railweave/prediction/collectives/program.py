@@ -121,9 +121,9 @@ def sliced(data: NDArray[np.int64], how: MessageSplit) -> NDArray[np.int64]:
 
 
 def on_the_wire(data: NDArray[np.int64], protocol: str) -> NDArray[np.int64]:
-    """Return the number of bytes on the wire for ``data`` bytes, including flags.
+    """Return the number of bytes on the wire for ``data`` bytes, including the flags of NCCL's ``protocol``.
 
-    Flags are 4 of every 8 bytes in LL, and 8 of every 128 bytes in LL128.
+    Flags are 4 of every 8 bytes in LL, and 8 of every 128 bytes in LL128. Simple has no flags.
     """
     if protocol == "LL":
         return -(-data // 8) * 16

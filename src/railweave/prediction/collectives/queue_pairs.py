@@ -50,7 +50,8 @@ class Split:
 def parts_of(qps_per_connection: int, *, split_data: bool, ports: int = 1) -> int:
     """Return the number of queue pairs that a data message uses.
 
-    ``qps_per_connection`` is the number on each port of the NIC.
+    ``qps_per_connection`` is the number of queue pairs on each of the NIC's ``ports``. With ``split_data``, a message uses all of them, and
+    otherwise one per port.
     """
     return qps_per_connection * ports if split_data else ports
 
@@ -58,8 +59,8 @@ def parts_of(qps_per_connection: int, *, split_data: bool, ports: int = 1) -> in
 def split(program: Program, qps_per_connection: int, *, split_data: bool, ports: int = 1) -> Split:
     """Split the messages of a program over the queue pairs of their connections.
 
-    Queue pair q of a connection is on port q mod ``ports``. Raises ``InputError`` if a connection has too many queue
-    pairs or no queue pair.
+    ``qps_per_connection`` is the number of queue pairs on each port. With ``split_data``, every data message uses all of them. Queue pair q
+    of a connection is on port q mod ``ports``. Raises ``InputError`` if a connection has too many queue pairs or no queue pair.
     """
     every = qps_per_connection * ports
     if not 1 <= every <= MOST_QUEUE_PAIRS:
@@ -95,7 +96,7 @@ def split(program: Program, qps_per_connection: int, *, split_data: bool, ports:
 
 
 def waits(program: Program, parts: Split) -> tuple[NDArray[np.uint64], NDArray[np.uint32], NDArray[np.uint64]]:
-    """Return the dependencies between parts of messages as the arrays ``after_start``, ``after`` and ``after_delay_ps``.
+    """Return the dependencies between the ``parts`` of a program's messages as the arrays ``after_start``, ``after`` and ``after_delay_ps``.
 
     A part of message m waits for the parts ``after[after_start[m] : after_start[m + 1]]``. If message m waits for message n, all parts of m
     wait for all parts of n. ``after_delay_ps`` has a delay in ps for each member of ``after``.

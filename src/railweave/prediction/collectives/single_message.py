@@ -53,7 +53,10 @@ def messages(job: Job, collective: Collective, size_bytes: int, nccl: Parameters
 
 
 def single_message_program(job: Job, collective: Collective, size_bytes: int, nccl: Parameters) -> Program:
-    """Return an all-reduce, all-gather or reduce-scatter with one message per connection. Raises the errors of ``program``."""
+    """Return the messages of an all-reduce, all-gather or reduce-scatter, with one message per connection.
+
+    ``nccl`` has NCCL's parameters. Raises the errors of ``program``.
+    """
     load = loads(job, collective, size_bytes, nccl)
     choice = load.choice
     pace = Pace.of(job, choice)
@@ -95,7 +98,8 @@ def ring_loops(job: Job, size_bytes: int, choice: Choice, chunk: int) -> int:
 def ring_ps(job: Job, nccl: Parameters, collective: Collective, size_bytes: int, choice: Choice) -> int:
     """Return the time in ps of a ring's steps if no link is ever full.
 
-    In each step, a server waits for the data that it receives.
+    ``nccl`` has NCCL's parameters, and ``choice`` the algorithm, protocol and channels of the collective. In each step, a server waits for
+    the data that it receives.
     """
     how, pace = cut(nccl, choice.protocol, ring=True), Pace.of(job, choice)
     loops = ring_loops(job, size_bytes, choice, how.chunk)

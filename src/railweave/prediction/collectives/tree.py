@@ -236,7 +236,8 @@ def _pairs(parent: list[int], children: NDArray[np.int64]) -> NDArray[np.int64]:
 def chunk_bytes(protocol: str, chunk: int, share: int, servers: int, gpus: int) -> int:
     """Return the chunk size in bytes of a tree (``enqueue.cc``). Small transfers have smaller chunks, so that all tree levels work at once.
 
-    ``chunk`` is the largest size, and ``share`` is the number of bytes of one channel. ``gpus`` is the number of GPUs of each server.
+    ``protocol`` is NCCL's protocol, ``chunk`` is the largest size, and ``share`` is the number of bytes of one channel. ``gpus`` is the
+    number of GPUs of each server.
     """
     if protocol == "LL":
         return chunk

@@ -28,7 +28,10 @@ OF_THE_BUS = {
     "few": {"Tree": {"LL": 0.06, "Simple": 0.11}, "Ring": {"LL": 0.08, "Simple": 1.0}},
     "many": {"Tree": {"LL": 0.06, "Simple": 0.59}, "Ring": {"LL": 0.08, "Simple": 1.0}},
 }
-"""The fraction of the bus bandwidth that RCCL's algorithms reach: ``few`` for up to two servers, ``many`` for more."""
+"""The fraction of the bus bandwidth that RCCL reaches, by number of servers, then by algorithm and protocol.
+
+``few`` is for up to two servers, ``many`` for more.
+"""
 
 CORRECTION = {
     "Tree": {
@@ -40,11 +43,17 @@ CORRECTION = {
         "Simple": (0.1,) * 23 + (0.8, 1.0, 1.0, 1.0),
     },
 }
-"""RCCL's factors on the bandwidth, one for each power of two of the size, starting at 64 B. Larger sizes use the last factor."""
+"""RCCL's factors on the bandwidth, by algorithm and protocol: one for each power of two of the size, starting at 64 B.
+
+Larger sizes use the last factor.
+"""
 
 
 def rccl_estimate_us(job: Job, collective: Collective, algorithm: str, protocol: str, size_bytes: int) -> float:
-    """Return RCCL's own estimate of the time in us. The estimate for LL128 is infinite, because RCCL does not use LL128 on this GPU."""
+    """Return RCCL's own estimate of the time in us for a collective with the given algorithm and protocol.
+
+    The estimate for LL128 is infinite, because RCCL does not use LL128 on this GPU.
+    """
     if protocol == "LL128":
         return float("inf")
     servers, ranks = len(job.servers), job.ranks
@@ -76,7 +85,7 @@ BASE_US = {
     "NCCL": {"Tree": (6.8, 14.0, 8.4), "Ring": (6.6, 14.0, 8.4), **OF_SIMPLE_BASE},
     "RCCL": {"Tree": (12.0, 12.0, 17.0), "Ring": (12.0, 12.0, 17.0), **OF_SIMPLE_BASE},
 }
-"""The launch latency in us, by library and algorithm. Each tuple has the values of LL, LL128 and Simple."""
+"""The launch latency in us, by library and then by algorithm. Each tuple has the values of LL, LL128 and Simple."""
 RCCL_PEER_US = 2.0
 """The time in us that RCCL's kernel spends on each peer at the beginning. The kernel handles peers one after another.
 
@@ -94,7 +103,7 @@ GPU_HOP_US = {
     "NVLS": (0.0, 0.0, 25.0),
     "NVLSTree": (0.0, 0.0, 25.0),
 }
-"""Latencies in us from one GPU to the next over NVLink (`NCCL_HW_NVLINK`), for LL, LL128 and Simple."""
+"""Latencies in us from one GPU to the next over NVLink (`NCCL_HW_NVLINK`), by algorithm: for LL, LL128 and Simple."""
 NETWORK_HOP_US = {
     "Tree": (5.0, 8.5, 14.0),
     "Ring": (2.7, 4.0, 14.0),
@@ -102,10 +111,10 @@ NETWORK_HOP_US = {
     "NVLS": (0.0, 0.0, 18.0),
     "NVLSTree": (0.0, 0.0, 20.9),
 }
-"""Latencies in us from one server to the next (`NCCL_HW_NET`), for LL, LL128 and Simple.
+"""Latencies in us from one server to the next (`NCCL_HW_NET`), by algorithm: for LL, LL128 and Simple.
 
-PAT's value is NCCL's 14 us divided by 3.5, because NCCL divides the latency of PAT's steps by this number. The values of PAT and
-NVLSTree are those of NCCL 2.28.
+PAT's value is NCCL's 14 us divided by 3.5, because NCCL divides the latency of PAT's steps by this number. The values of PAT and NVLSTree
+are those of NCCL 2.28.
 """
 ONLY_SIMPLE = ("PAT", "NVLS", "NVLSTree")
 RACK_GPUS = tuple(RACK_NVLINK_GBYTES)
@@ -253,9 +262,10 @@ def possible(job: Job, nccl: Parameters, collective: Collective) -> list[str]:
 
 
 def used_channels(job: Job, nccl: Parameters, algorithm: str, protocol: str, size_bytes: int, channels: int) -> int:
-    """Return the number of channels that NCCL uses for a size (``enqueue.cc``, `topoGetAlgoInfo`). Small sizes use fewer channels.
+    """Return the number of channels that NCCL uses for a size (``enqueue.cc``, `topoGetAlgoInfo`). Small sizes use fewer.
 
-    The rule is NCCL's for rings and trees. It is applied to NVLS and NVLSTree too, although NCCL does not reduce their channels there.
+    ``channels`` is the number of channels of the communicator, and ``algorithm`` and ``protocol`` are NCCL's names. The rule is NCCL's for
+    rings and trees. It is applied to NVLS and NVLSTree too, although NCCL does not reduce their channels there.
     """
     threads, threshold = nccl[THREADS[protocol]], BYTES_PER_THREAD[protocol]
     if (algorithm, protocol) == ("Ring", "Simple") and _ring_gbytes(job) <= SLOW_RING_GBYTES:
@@ -268,7 +278,10 @@ def used_channels(job: Job, nccl: Parameters, algorithm: str, protocol: str, siz
 def estimate_us(
     job: Job, collective: Collective, algorithm: str, protocol: str, size_bytes: int, channels: int
 ) -> float:
-    """Return NCCL's own estimate of the time in microseconds (`ncclTopoTuneModel`, `ncclTopoGetAlgoTime`)."""
+    """Return NCCL's own estimate of a collective's time in microseconds (`ncclTopoTuneModel`, `ncclTopoGetAlgoTime`).
+
+    The estimate is for the given algorithm and protocol on ``channels`` channels.
+    """
     latency = _latency_us(job, collective, algorithm, protocol)
     gbytes = bandwidth_gbytes(job, collective, algorithm, protocol, channels)
     power = (size_bytes >> 6).bit_length() - 1
@@ -315,7 +328,10 @@ def _ring_gbytes(job: Job) -> float:
 
 
 def bandwidth_gbytes(job: Job, collective: Collective, algorithm: str, protocol: str, channels: int) -> float:
-    """Return the bandwidth in 10^9 byte/s that NCCL assumes for a collective, before its correction for trees."""
+    """Return the bandwidth in 10^9 byte/s that NCCL assumes for a collective, before its correction for trees.
+
+    It depends on the algorithm, the protocol and the number of ``channels``.
+    """
     server = job.servers[0]
     several = min(len(job.servers), 3) - 1
     bus = _ring_gbytes(job)

@@ -49,7 +49,8 @@ class Layers:
     def pieces(self, layer: int, *, forward: bool) -> list[Piece]:
         """Return the computations and communications of a layer in one direction, in order.
 
-        The result is cached: for each layer if the model has experts, otherwise once for all layers.
+        ``forward`` is True for the forward pass, and False for the backward pass. The result is cached: for each layer if the model has
+        experts, otherwise once for all layers.
         """
         key = layer if self._plan.model.experts else -1, forward
         if key not in self._known:
@@ -107,9 +108,10 @@ class Layers:
         return [LayerCommunication("TP", "all-gather", size), compute, LayerCommunication("TP", "reduce-scatter", size)]
 
     def _context(self, collective: Collective) -> list[Piece]:
-        """Return the exchange of keys and values, or of their gradients, in a context group. The list is empty without context parallelism.
+        """Return the exchange of keys and values, or of their gradients, in a context group.
 
-        Source: The Llama 3 Herd of Models, section 3.3.2.
+        ``collective`` moves them: all-gather or reduce-scatter. The list is empty without context parallelism. Source: The Llama 3 Herd of
+        Models, section 3.3.2.
         """
         model, layout = self._plan.model, self._plan.layout
         if layout.context == 1:
@@ -165,6 +167,7 @@ class Stage:
     ) -> int:
         """Add a computation to the graph and return the number of its operation.
 
+        - ``label``: a description for people. ``time_ps``: its time.
         - ``after``: the operations that the computation waits for.
         - ``inside``: (kind, time in ps) of communication inside servers that ``time_ps`` includes.
         - ``inside_bytes``: the bytes of this communication.
@@ -179,7 +182,7 @@ class Stage:
         return Communication(kind, self.number, collective, max(size_bytes, 1), self._groups[kind])
 
     def in_layer(self, sent: LayerCommunication) -> tuple[Communication, int | None]:
-        """Return (the communication of a layer for this stage, its time in ps). The time is None if the communication leaves a server."""
+        """Return (the layer's communication ``sent`` for this stage, its time in ps). The time is None if it leaves a server."""
         if sent not in self._timed:
             communication = self.communication(sent.kind, sent.collective, sent.size_bytes)
             self._timed[sent] = communication, self._inside_ps(communication)
@@ -188,7 +191,7 @@ class Stage:
     def send(self, communication: Communication, label: str, after: Sequence[int], stream: str) -> int:
         """Add a communication to a stream of the graph and return the number of its operation. ``after`` are the operations that it waits for.
 
-        If the communication stays inside servers, the operation has a fixed time.
+        ``label`` is a description for people. If the communication stays inside servers, the operation has a fixed time.
         """
         time = self._inside_ps(communication)
         number = self._graph.communication(communication) if time is None else None
@@ -364,7 +367,10 @@ class Replicas:
             chunk.waits.append(self._gathered.pop(layer))
 
     def ready(self, chunk: Chunk, layer: int) -> None:
-        """Record that the backward computation of a layer is done. Send the pending gradients if they fill a bucket."""
+        """Record that the backward computation of a layer is done, in the turn ``chunk`` (the pass of a micro-batch).
+
+        Send the pending gradients if they fill a bucket. With ``zero: 3``, always send them.
+        """
         self._pending.append(layer)
         full = sum(sum(self._stage.layers.parameters(pending_layer)) for pending_layer in self._pending) >= self._bucket
         if self._zero == 3 or (self._overlap.gradients and full):
@@ -417,9 +423,9 @@ class Replicas:
     ) -> int | None:
         """Add a collective over the parameters of layers, and return the number of its operation. Return None if there is nothing to send.
 
-        ``width`` is the size of a parameter in bytes, ``more`` is the number of additional parameters, and ``after`` are the operations to
-        wait for. The parameters of experts are sent afterwards in a second collective, among other ranks; then the second operation is
-        returned.
+        ``width`` is the size of a parameter in bytes, ``more`` is the number of additional parameters, ``after`` are the operations to wait
+        for, and ``label`` is a description for people. The parameters of experts are sent afterwards in a second collective, among other
+        ranks; then the second operation is returned.
         """
         each = [self._stage.layers.parameters(layer) for layer in layers]
         experts = self._count // self._stage.plan.layout.expert
@@ -524,7 +530,10 @@ class _Turning:
         return ended
 
     def send(self, turn: Turn, ended: int, to: int) -> int:
-        """Send activations or gradients to stage ``to``. Return the operation that stage ``to`` waits for."""
+        """Send the activations or gradients of ``turn`` to stage ``to``, after the turn's last operation ``ended``.
+
+        Return the operation that stage ``to`` waits for.
+        """
         operation = self.stage.send_to(to, _name(turn), ended)
         if not self.plan.job.overlap.pipeline:
             self._blocked = [operation]

@@ -158,7 +158,7 @@ def transformer(job: TrainingJob) -> Transformer | None:
 def planned(read: ReadJobs, number: int, gpu_name: str, gpu_count: int) -> JobPlan | list[Problem]:
     """Return the plan of job ``number`` of a job file, on ``gpu_count`` GPUs of the model ``gpu_name``.
 
-    If the job is not possible, return its problems instead, with their lines in the file.
+    ``read`` is the job file as read. If the job is not possible, return its problems instead, with their lines in the file.
     """
     job = read.jobs[number]
 

@@ -48,7 +48,7 @@ class Times:
 
 
 def run(graph: Graph, network: Network) -> Times:
-    """Run a step and return its times. Raises ``ValueError`` if operations wait for each other in a cycle."""
+    """Run the step that ``graph`` describes on a network, and return its times. Raises ``ValueError`` if operations wait for each other in a cycle."""
     state = _Running(graph, network)
     while state.begin_ready() or state.advance():
         pass

@@ -27,14 +27,14 @@ _MOST_SECONDS = 24 * 3600 - 1
 
 
 async def running(session: Session) -> dict[str, str]:
-    """Return the text of ``show running-config``, with its file name as the only key."""
+    """Return the text of ``show running-config``, with its file name as the only key. ``session`` is the connection to the device."""
     return {_FILE: (await _run(session, ["show running-config"]))[-1]}
 
 
 async def rehearse(session: Session, given: ChangeRequest) -> str:
     """Enter the lines into a configuration session, which checks each line, and abort the session.
 
-    Return the differences that EOS shows for the session.
+    Return the differences that EOS shows for the session. ``given`` is the change.
     """
     name = f"{given.label}-rehearsal"
     try:
@@ -47,7 +47,7 @@ async def rehearse(session: Session, given: ChangeRequest) -> str:
 async def commit(session: Session, given: ChangeRequest, seconds: int) -> None:
     """Enter the lines into a configuration session and commit it with a timer of ``seconds``. EOS reverts the commit when the timer ends.
 
-    Raises ``RefusedError`` if EOS refuses a line, or if another session waits for confirmation.
+    Raises ``RefusedError`` if EOS refuses a line, or if another session waits for confirmation. ``given`` is the change.
     """
     if (waiting := await pending(session)) is not None:
         raise RefusedError(f"a session waits to be confirmed there already ({waiting.label})")
@@ -95,7 +95,10 @@ async def revert(session: Session, label: str) -> None:
 
 
 async def restore(session: Session, given: ChangeRequest) -> None:
-    """Replace the whole configuration by ``given.before``, the configuration before the change, and save it."""
+    """Replace the whole configuration by ``given.before``, the configuration before the change, and save it.
+
+    ``session`` is the connection to the device.
+    """
     name = f"{given.label}-restore"
     lines = [f"configure session {name}", "rollback clean-config", *_typed(given.before[_FILE].splitlines()), "commit"]
     await _run(session, lines)

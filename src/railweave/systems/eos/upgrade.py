@@ -30,7 +30,7 @@ async def boot(session: Session) -> str:
 
     Two queries may return values that differ by fractions of a second.
 
-    Raises ``RefusedError`` if the device does not report the time.
+    Raises ``RefusedError`` if the device does not report the time. ``session`` is the connection to the device.
     """
     answer = cast("object", json.loads(await session.execute("show version", "json"))[-1])
     booted = cast("dict[str, object]", answer).get("bootupTimestamp") if isinstance(answer, dict) else None
@@ -42,7 +42,8 @@ async def boot(session: Session) -> str:
 async def install(session: Session, image: Image) -> None:
     """Download the image or, if the image was copied, check its checksum. Then configure the switch to boot this image.
 
-    Raises ``RefusedError`` if the checksum differs, if the download fails, or if the next start would not boot the image.
+    Raises ``RefusedError`` if the checksum differs, if the download fails, or if the next start would not boot the image. ``session`` is
+    the connection to the device.
     """
     fetch, *rest = commands(image)[:-1]
     answer = cast("list[str]", json.loads(await session.execute(fetch)))[-1]
@@ -61,5 +62,5 @@ async def install(session: Session, image: Image) -> None:
 
 
 async def restart(session: Session) -> None:
-    """Restart the switch without asking for confirmation (``reload now``)."""
+    """Restart the switch without asking for confirmation (``reload now``). ``session`` is the connection to the device."""
     await session.execute("reload now")

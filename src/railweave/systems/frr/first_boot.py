@@ -64,7 +64,8 @@ else vtysh -b > /dev/null; fi
 def files(config: DeviceConfig, rendered: Mapping[str, str], place: Place) -> dict[str, str]:
     """Return two scripts by file name: the script with the whole configuration, and the script that downloads it.
 
-    The router's image contains the second script.
+    The router's image contains the second script. ``rendered`` has the configuration files by name, and ``place`` is the server from which
+    the device downloads its files.
     """
     script = _HEAD
     del place
@@ -77,5 +78,8 @@ def files(config: DeviceConfig, rendered: Mapping[str, str], place: Place) -> di
 
 
 def options(place: Place) -> Options:
-    """Return the DHCP options, with the URL of the script as boot file."""
+    """Return the DHCP options, with the URL of the script as boot file.
+
+    ``place`` is the server from which the device downloads its files.
+    """
     return Options(f"{place.url}/{_SCRIPT}")

@@ -263,7 +263,10 @@ class HostTree:
         return [*first, THEN_DAEMONS, *last] if last else list(first)
 
     def refused(self, steps: Sequence[Step]) -> Sequence[Refusal]:
-        """Return an empty list, because the kernel refuses a command only when the command runs."""
+        """Return an empty list, because the kernel refuses a command only when the command runs.
+
+        ``steps`` are the differences between two trees.
+        """
         del steps
         return ()
 

@@ -36,22 +36,34 @@ _OPEN = """if [ -e "$folder/back.sh" ]; then sh "$folder/back.sh" "$label" && di
 
 
 async def shut(session: Session, label: str, ports: Sequence[str], seconds: int) -> None:
-    """Shut ports with ``ip link set down``. A timer on the router brings the ports up again after ``seconds``."""
+    """Shut ports with ``ip link set down``. A timer on the router brings the ports up again after ``seconds``.
+
+    ``session`` is the connection to the device, ``label`` the name of the outage.
+    """
     await put(session, START, label, "ports", "".join(f"{port}\n" for port in ports))
     await put(session, START, label, "back.sh", _BACK.format(START))
     await script(session, START + _SHUT, label, seconds)
 
 
 async def open(session: Session, label: str) -> None:  # noqa: A001 - the name in `Outage`
-    """Bring up the ports that ``shut`` with the same ``label`` has shut. Does nothing if they are up already."""
+    """Bring up the ports that ``shut`` with the same ``label`` has shut. Does nothing if they are up already.
+
+    ``session`` is the connection to the device.
+    """
     await script(session, START + _OPEN, label)
 
 
 async def reboot(session: Session) -> None:
-    """Restart the machine on which the router runs. Raises ``RefusedError`` if the router is a container, for example in a lab."""
+    """Restart the machine on which the router runs. Raises ``RefusedError`` if the router is a container, for example in a lab.
+
+    ``session`` is the connection to the device.
+    """
     await script(session, _NO_MACHINE + "systemd-run --quiet --collect --on-active=1 systemctl reboot")
 
 
 async def end(session: Session, daemon: str) -> None:
-    """Kill an FRRouting process (``daemon`` is a key of ``DAEMONS``). FRRouting's watcher starts the process again."""
+    """Kill an FRRouting process (``daemon`` is a key of ``DAEMONS``). FRRouting's watcher starts the process again.
+
+    ``session`` is the connection to the device.
+    """
     await script(session, _NO_MACHINE + f"pkill -KILL -x {DAEMONS[daemon]}")

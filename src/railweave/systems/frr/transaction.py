@@ -100,7 +100,7 @@ def _before(given: ChangeRequest) -> str:
     """Return the earlier FRR configuration, with an empty section for each interface that the change adds.
 
     FRR keeps the section of an existing interface, and ``frr-reload.py`` fails if it has to remove the section ("only
-    inactive interfaces can be deleted").
+    inactive interfaces can be deleted"). ``given`` is the change.
     """
     text = given.before[_FILE]
     there = set(_INTERFACE.findall(text))
@@ -128,7 +128,7 @@ async def _put_way_back(session: Session, given: ChangeRequest, now: Mapping[str
     """Write the files for the rollback to the machine.
 
     They contain FRR's earlier configuration, the lines that change the present configuration ``now`` into the earlier one,
-    and the commands that restore the host's earlier settings.
+    and the commands that restore the host's earlier settings. ``session`` is the connection to the device, ``given`` the change.
     """
     back = {
         file: host.changes(file, now[file], given.before[file])
@@ -164,7 +164,7 @@ async def _put(session: Session, label: str, name: str, text: str) -> None:
 async def running(session: Session) -> dict[str, str]:
     """Return FRR's running configuration and the settings of the host, by file name.
 
-    The heading of FRR's output is left out, because FRR could not read it.
+    The heading of FRR's output is left out, because FRR could not read it. ``session`` is the connection to the device.
     """
     return {
         _FILE: await session.execute("vtysh -c 'show running-config no-header'"),
@@ -174,7 +174,10 @@ async def running(session: Session) -> dict[str, str]:
 
 
 async def rehearse(session: Session, given: ChangeRequest) -> str:
-    """Let ``vtysh`` check every line of the change without applying the lines. Return the lines of the change."""
+    """Let ``vtysh`` check every line of the change without applying the lines. Return the lines of the change.
+
+    ``session`` is the connection to the device, ``given`` the change.
+    """
     lines = _lines(given.commands.get(_FILE, ()))
     await _put(session, given.label, "rehearsed.conf", lines)
     try:
@@ -185,7 +188,10 @@ async def rehearse(session: Session, given: ChangeRequest) -> str:
 
 
 async def commit(session: Session, given: ChangeRequest, seconds: int) -> None:
-    """Start the rollback timer, then enter the lines one after another. If FRR refuses a line, restore the earlier configuration."""
+    """Start the rollback timer, then enter the lines one after another. If FRR refuses a line, restore the earlier configuration.
+
+    ``session`` is the connection to the device, ``given`` the change.
+    """
     await _put_way_back(session, given, {**given.before, **given.target})
     lines = [str(line) for line in given.commands.get(_FILE, ())]
     made = {match[1] for line in lines if (match := _INSTANCE.fullmatch(line))}
@@ -211,7 +217,10 @@ async def commit(session: Session, given: ChangeRequest, seconds: int) -> None:
 
 
 async def _tried(session: Session, label: str, name: str) -> None:
-    """Let ``vtysh`` check a file without applying it. Raises ``RefusedError`` with the lines that FRR does not know."""
+    """Let ``vtysh`` check a file without applying it. Raises ``RefusedError`` with the lines that FRR does not know.
+
+    ``session`` is the connection to the device, ``label`` the name of the change.
+    """
     _raise_complaints(await _script(session, _READ, label, name))
 
 
@@ -221,27 +230,36 @@ def _raise_complaints(answer: str) -> None:
 
 
 async def pending(session: Session) -> Pending | None:
-    """Return the change whose rollback timer is running, or None."""
+    """Return the change whose rollback timer is running, or None. ``session`` is the connection to the device."""
     return await transaction.pending(session, START)
 
 
 async def confirm(session: Session, label: str) -> None:
-    """Save ``frr.conf`` and stop the rollback timer. Raises ``RefusedError`` if the change was already rolled back."""
+    """Save ``frr.conf`` and stop the rollback timer. Raises ``RefusedError`` if the change was already rolled back.
+
+    ``session`` is the connection to the device, ``label`` the name of the change.
+    """
     await _script(session, _CONFIRM, label)
 
 
 async def revert(session: Session, label: str) -> None:
-    """Load the configuration from before the change now, without waiting for the rollback timer."""
+    """Load the configuration from before the change now, without waiting for the rollback timer.
+
+    ``session`` is the connection to the device, ``label`` the name of the change.
+    """
     await _script(session, _REVERT, label)
 
 
 async def restore(session: Session, given: ChangeRequest) -> None:
-    """Load ``given.before``, the configuration before the change, and save it."""
+    """Load ``given.before``, the configuration before the change, and save it. ``session`` is the connection to the device."""
     await _put_way_back(session, given, await running(session))
     await _tried(session, given.label, "before.conf")
     await _script(session, _RESTORE, given.label)
 
 
 async def clear(session: Session, label: str) -> None:
-    """Remove the files of a change from the machine. Does nothing if the change still waits for confirmation."""
+    """Remove the files of a change from the machine. Does nothing if the change still waits for confirmation.
+
+    ``session`` is the connection to the device, ``label`` the name of the change.
+    """
     await _script(session, _CLEAR, label)

@@ -32,7 +32,10 @@ async def _script(session: Session, text: str) -> str:
 
 
 async def boot(session: Session) -> str:
-    """Return systemd's identifier for the current run of the service. Raises ``RefusedError`` if the service does not run under systemd."""
+    """Return systemd's identifier for the current run of the service. Raises ``RefusedError`` if the service does not run under systemd.
+
+    ``session`` is the connection to the device.
+    """
     boot_id = (await session.execute("systemctl show --property=InvocationID --value frr")).strip()
     if not boot_id:
         raise RefusedError("its service frr does not run under systemd")
@@ -42,7 +45,8 @@ async def boot(session: Session) -> str:
 async def install(session: Session, image: Image) -> None:
     """Install the packages. The configuration is not changed.
 
-    Raises ``RefusedError`` if a checksum is wrong, or if the image is a URL, because ``apt-get`` cannot install from a URL.
+    Raises ``RefusedError`` if a checksum is wrong, or if the image is a URL, because ``apt-get`` cannot install from a URL. ``session`` is
+    the connection to the device.
     """
     if "://" in image.source:
         raise RefusedError("apt-get installs no URL: give the package as a file, or the release alone")
@@ -53,5 +57,5 @@ async def install(session: Session, image: Image) -> None:
 
 
 async def restart(session: Session) -> None:
-    """Restart the service of FRRouting."""
+    """Restart the service of FRRouting. ``session`` is the connection to the device."""
     await _script(session, _RESTART)

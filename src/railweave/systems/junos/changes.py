@@ -335,11 +335,17 @@ class JunosTree:
         return DISRUPTIONS
 
     def commands(self, steps: Sequence[Step]) -> list[Command]:
-        """Return the lines to enter in configuration mode. One commit applies all of them together."""
+        """Return the lines to enter in configuration mode. One commit applies all of them together.
+
+        ``steps`` are the differences between two trees.
+        """
         return [line for step in steps for line in _lines(step)]
 
     def refused(self, steps: Sequence[Step]) -> tuple[Refusal, ...]:
-        """Return an empty tuple: Junos shows which changes it refuses only after the lines are entered."""
+        """Return an empty tuple: Junos shows which changes it refuses only after the lines are entered.
+
+        ``steps`` are the differences between two trees.
+        """
         del steps
         return ()
 

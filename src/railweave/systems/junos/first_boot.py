@@ -26,14 +26,18 @@ _FILE = "junos.conf"
 def files(config: DeviceConfig, rendered: Mapping[str, str], place: Place) -> dict[str, str]:
     """Return the configuration of the switch, by file name.
 
-    It does not contain ``chassis auto-image-upgrade``, so its commit ends zero-touch provisioning.
+    It does not contain ``chassis auto-image-upgrade``, so its commit ends zero-touch provisioning. ``rendered`` has the configuration files
+    by name, and ``place`` is the server from which the device downloads its files.
     """
     del config, place
     return {_FILE: rendered[_FILE]}
 
 
 def options(place: Place) -> Options:
-    """Return the DHCP options: the address of the HTTP server, and the paths of the files on the server."""
+    """Return the DHCP options: the address of the HTTP server, and the paths of the files on the server.
+
+    ``place`` is the server from which the device downloads its files.
+    """
     path = f"{place.path}/{_FILE}"
     vendor = {1: path, 3: "http", 5: str(place.port)}
     if place.image is not None:

@@ -337,7 +337,10 @@ class Tree(Statements[T]):
                 collected.setdefault(row.field, []).append(member)
 
     def read(self, sections: Iterable[Section], reader: SectionReader) -> T:
-        """Return the object that these lines describe. The header of each section is read like a ``set`` line."""
+        """Return the object that these lines describe. The header of each section is read like a ``set`` line.
+
+        ``reader`` has the lines of the configuration.
+        """
         top = Word("")
         ends: list[tuple[Section, Word]] = []
 

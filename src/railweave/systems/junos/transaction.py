@@ -41,14 +41,17 @@ _NOW = re.compile(r'<current-time>.*?\bseconds="(\d+)"', re.DOTALL)
 
 
 async def running(session: Session) -> dict[str, str]:
-    """Return the committed configuration as ``set`` lines, with its file name as the only key."""
+    """Return the committed configuration as ``set`` lines, with its file name as the only key.
+
+    ``session`` is the connection to the device.
+    """
     return {_FILE: await session.execute(_COMMITTED, "text")}
 
 
 async def rehearse(session: Session, given: ChangeRequest) -> str:
     """Load the change into the candidate, check it, and discard it. Return the difference from the running configuration.
 
-    Raises ``RefusedError`` if Junos refuses the change.
+    Raises ``RefusedError`` if Junos refuses the change. ``session`` is the connection to the device, ``given`` the change.
     """
     async with _locked(session):
         await _load(session, given.commands[_FILE])
@@ -60,7 +63,8 @@ async def rehearse(session: Session, given: ChangeRequest) -> str:
 async def commit(session: Session, given: ChangeRequest, seconds: int) -> None:
     """Make a confirmed commit, which Junos reverts after ``seconds``, rounded up to whole minutes.
 
-    Raises ``RefusedError`` if another commit waits for confirmation, or if the device refuses the change.
+    Raises ``RefusedError`` if another commit waits for confirmation, or if the device refuses the change. ``session`` is the connection to
+    the device, ``given`` the change.
     """
     minutes = min(max(-(-seconds // 60), _LEAST_MINUTES), _MOST_MINUTES)
     if (waiting := await pending(session)) is not None:
@@ -72,7 +76,7 @@ async def commit(session: Session, given: ChangeRequest, seconds: int) -> None:
 
 
 async def pending(session: Session) -> Pending | None:
-    """Return the newest commit if it waits for confirmation, or None if it does not."""
+    """Return the newest commit if it waits for confirmation, or None if it does not. ``session`` is the connection to the device."""
     match = _ENTRY.search(await session.execute(_HISTORY))
     waits = _WAITS.search(match[0]) if match else None
     if match is None or waits is None:
@@ -84,14 +88,20 @@ async def pending(session: Session) -> Pending | None:
 
 
 async def confirm(session: Session, label: str) -> None:
-    """Commit again, which confirms the change. Raises ``RefusedError`` if this change does not wait for confirmation."""
+    """Commit again, which confirms the change. Raises ``RefusedError`` if this change does not wait for confirmation.
+
+    ``session`` is the connection to the device, ``label`` the name of the change.
+    """
     must_wait(await pending(session), label)
     async with _locked(session):
         await session.execute(f"<commit-configuration><log>{escape(label)} confirmed</log></commit-configuration>")
 
 
 async def revert(session: Session, label: str) -> None:
-    """Commit the earlier configuration. Raises ``RefusedError`` if this change does not wait for confirmation."""
+    """Commit the earlier configuration. Raises ``RefusedError`` if this change does not wait for confirmation.
+
+    ``session`` is the connection to the device, ``label`` the name of the change.
+    """
     must_wait(await pending(session), label)
     async with _locked(session):
         await session.execute('<load-configuration rollback="1"/>')
@@ -99,7 +109,10 @@ async def revert(session: Session, label: str) -> None:
 
 
 async def restore(session: Session, given: ChangeRequest) -> None:
-    """Replace the whole configuration by ``given.before``, the configuration before the change, and commit it."""
+    """Replace the whole configuration by ``given.before``, the configuration before the change, and commit it.
+
+    ``session`` is the connection to the device.
+    """
     from railweave.systems.junos.read import parsed, printed
 
     text = printed("junos.conf", parsed(_FILE, given.before[_FILE]).nodes)
@@ -112,7 +125,7 @@ async def restore(session: Session, given: ChangeRequest) -> None:
 
 
 async def clear(session: Session, label: str) -> None:
-    """Do nothing: the lock ends with the session, and Junos keeps nothing else of a change."""
+    """Do nothing: the lock ends with the session, and Junos keeps nothing else of a change. ``label`` is the name of the change."""
     del session, label
 
 

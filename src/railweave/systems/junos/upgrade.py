@@ -32,7 +32,10 @@ def commands(image: Image) -> list[str]:
 
 
 async def boot(session: Session) -> str:
-    """Return the time of the last boot as the device reports it. Raises ``RefusedError`` if the device does not report it."""
+    """Return the time of the last boot as the device reports it. Raises ``RefusedError`` if the device does not report it.
+
+    ``session`` is the connection to the device.
+    """
     match = _BOOTED.search(await session.execute("<get-system-uptime-information/>"))
     if match is None:
         raise RefusedError("it does not say when it was started")
@@ -42,7 +45,7 @@ async def boot(session: Session) -> str:
 async def install(session: Session, image: Image) -> None:
     """Check the checksum of the copied package, then add the package to the device.
 
-    Raises ``RefusedError`` if the checksum differs, or if the device does not add the package.
+    Raises ``RefusedError`` if the checksum differs, or if the device does not add the package. ``session`` is the connection to the device.
     """
     if image.sha256:
         asked = (
@@ -62,5 +65,5 @@ async def install(session: Session, image: Image) -> None:
 
 
 async def restart(session: Session) -> None:
-    """Restart the device now."""
+    """Restart the device now. ``session`` is the connection to the device."""
     await session.execute("<request-shutdown-reboot/>")

@@ -216,7 +216,10 @@ class TableTree:
         return DISRUPTIONS
 
     def commands(self, steps: Sequence[Step]) -> list[Command]:
-        """Return the operations of a JSON patch. SONiC itself sorts the operations by their dependencies."""
+        """Return the operations of a JSON patch. SONiC itself sorts the operations by their dependencies.
+
+        ``steps`` are the differences between two trees.
+        """
         return [_operation(step) for step in steps]
 
     def refused(self, steps: Sequence[Step]) -> list[Refusal]:

@@ -28,12 +28,18 @@ curl -fsS -o /etc/sonic/frr/frr.conf {url} || exit 1
 
 
 def section(place: Place, script: str) -> dict[str, Any]:
-    """Return a section of ``ztp.json`` that runs a script. If the script fails, later sections are not run."""
+    """Return a section of ``ztp.json`` that runs a script. If the script fails, later sections are not run.
+
+    ``place`` is the server from which the device downloads its files.
+    """
     return {"plugin": {"url": {"source": f"{place.url}/{script}"}}, "halt-on-failure": True}
 
 
 def with_image(place: Place) -> tuple[dict[str, Any], dict[str, str]]:
-    """Return (sections of ``ztp.json``, scripts by file name) that install the image and check its checksum. Both are empty without an image."""
+    """Return (sections of ``ztp.json``, scripts by file name) that install the image and check its checksum. Both are empty without an image.
+
+    ``place`` is the server from which the device downloads its files.
+    """
     if place.image is None:
         return {}, {}
     file = "/tmp/railweave-image.bin"  # noqa: S108 - on the switch, which has no other users yet
@@ -43,7 +49,10 @@ def with_image(place: Place) -> tuple[dict[str, Any], dict[str, str]]:
 
 
 def files(config: DeviceConfig, rendered: Mapping[str, str], place: Place) -> dict[str, str]:
-    """Return the files of the first boot, by name: ``ztp.json``, the tables, the FRRouting configuration, and the scripts."""
+    """Return the files of the first boot, by name: ``ztp.json``, the tables, the FRRouting configuration, and the scripts.
+
+    ``rendered`` has the configuration files by name, and ``place`` is the server from which the device downloads its files.
+    """
     sections, image = with_image(place)
     sections["02-logins"] = section(place, _SCRIPT)
     destination = "/etc/sonic/config_db.json"
@@ -66,5 +75,8 @@ def files(config: DeviceConfig, rendered: Mapping[str, str], place: Place) -> di
 
 
 def options(place: Place) -> Options:
-    """Return the DHCP options, with the URL of ``ztp.json`` as boot file."""
+    """Return the DHCP options, with the URL of ``ztp.json`` as boot file.
+
+    ``place`` is the server from which the device downloads its files.
+    """
     return Options(f"{place.url}/ztp.json")

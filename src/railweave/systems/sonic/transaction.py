@@ -162,7 +162,8 @@ async def _put_script(session: Session, label: str, name: str, text: str) -> Non
 async def _done(session: Session, label: str, name: str, text: str, seconds: int) -> None:
     """Run a script in the background on the switch, and wait until it ends. ``name`` is its file name, ``text`` its content.
 
-    Raises ``RefusedError`` with the script's output if the script fails or does not end within ``seconds``.
+    Raises ``RefusedError`` with the script's output if the script fails or does not end within ``seconds``. ``session`` is the connection
+    to the device, ``label`` the name of the change.
     """
     await _put_script(session, label, name, text)
     await _script(session, _BEGIN, label, name)
@@ -174,7 +175,10 @@ async def _done(session: Session, label: str, name: str, text: str, seconds: int
 
 
 async def _given(session: Session, given: ChangeRequest) -> None:
-    """Copy the files of a change to the switch: a patch or whole tables, FRRouting lines, and the lines that undo them."""
+    """Copy the files of a change to the switch: a patch or whole tables, FRRouting lines, and the lines that undo them.
+
+    ``session`` is the connection to the device, ``given`` the change.
+    """
     tables, routing = given.commands.get(TABLES, ()), given.commands.get(ROUTING, ())
     if any(isinstance(table, str) for table in tables):
         await put(session, _START, given.label, "after.json", given.target[TABLES])
@@ -211,7 +215,7 @@ def _mode(text: str) -> str:
 def _must_last(given: ChangeRequest) -> None:
     """Raise ``RefusedError`` if FRRouting would not read ``frr.conf`` at its next start, because the change would then be lost.
 
-    Source: sonic-buildimage, ``dockers/docker-fpm-frr/docker_init.sh``.
+    Source: sonic-buildimage, ``dockers/docker-fpm-frr/docker_init.sh``. ``given`` is the change.
     """
     for text in (given.before[TABLES], given.target.get(TABLES, given.before[TABLES])):
         if (mode := _mode(text)) != "split-unified":
@@ -222,7 +226,10 @@ def _must_last(given: ChangeRequest) -> None:
 
 
 async def running(session: Session) -> dict[str, str]:
-    """Return the tables of CONFIG_DB, and FRRouting's running configuration, by file name."""
+    """Return the tables of CONFIG_DB, and FRRouting's running configuration, by file name.
+
+    ``session`` is the connection to the device.
+    """
     tables = await session.execute("sonic-cfggen -d --print-data")
     return {TABLES: tables, ROUTING: await session.execute("vtysh -c 'show running-config'")}
 
@@ -230,7 +237,8 @@ async def running(session: Session) -> dict[str, str]:
 async def rehearse(session: Session, given: ChangeRequest) -> str:
     """Let the patch tool and ``vtysh`` check the change without applying it. Return the patch operations and FRRouting lines.
 
-    Raises ``RefusedError`` if the patch tool or ``vtysh`` refuses the change.
+    Raises ``RefusedError`` if the patch tool or ``vtysh`` refuses the change. ``session`` is the connection to the device, ``given`` the
+    change.
     """
     _must_last(given)
     label = f"{given.label}-rehearsal"
@@ -255,6 +263,8 @@ async def commit(session: Session, given: ChangeRequest, seconds: int) -> None:
     - The switch refused a part of the change.
     - Another change waits for confirmation.
     - The lines of FRRouting would not survive a restart.
+
+    ``session`` is the connection to the device, ``given`` the change.
     """
     _must_last(given)
     if (waiting := await pending(session)) is not None:
@@ -275,12 +285,18 @@ pending = transaction.pending
 
 
 async def confirm(session: Session, label: str) -> None:
-    """Save both files and stop the rollback timer. Raises ``RefusedError`` if the change was already rolled back."""
+    """Save both files and stop the rollback timer. Raises ``RefusedError`` if the change was already rolled back.
+
+    ``session`` is the connection to the device, ``label`` the name of the change.
+    """
     await _script(session, _CONFIRM, label)
 
 
 async def revert(session: Session, label: str) -> None:
-    """Roll back now, to the checkpoint and the earlier FRRouting lines. Raises ``RefusedError`` if the rollback fails."""
+    """Roll back now, to the checkpoint and the earlier FRRouting lines. Raises ``RefusedError`` if the rollback fails.
+
+    ``session`` is the connection to the device, ``label`` the name of the change.
+    """
     await _done(session, label, "back", _BACK, _LONGEST_S)
     await _script(session, _DISARM, label)
 
@@ -288,7 +304,7 @@ async def revert(session: Session, label: str) -> None:
 async def restore(session: Session, given: ChangeRequest) -> None:
     """Restore the configuration from before the change, and save it. ``config replace`` is tried first, then ``config reload``.
 
-    Raises ``RefusedError`` if both fail.
+    Raises ``RefusedError`` if both fail. ``session`` is the connection to the device, ``given`` the change.
     """
     now = await running(session)
     label = given.label
@@ -302,5 +318,8 @@ async def restore(session: Session, given: ChangeRequest) -> None:
 
 
 async def clear(session: Session, label: str) -> None:
-    """Remove the files and the checkpoint of a change. Does nothing if the change still waits for confirmation."""
+    """Remove the files and the checkpoint of a change. Does nothing if the change still waits for confirmation.
+
+    ``session`` is the connection to the device, ``label`` the name of the change.
+    """
     await _script(session, _CLEAR, label)

@@ -39,7 +39,10 @@ async def _script(session: Session, text: str, *more: str) -> str:
 
 
 async def boot(session: Session) -> str:
-    """Return the Linux kernel's identifier of the current boot. Raises ``RefusedError`` if the device does not report it."""
+    """Return the Linux kernel's identifier of the current boot. Raises ``RefusedError`` if the device does not report it.
+
+    ``session`` is the connection to the device.
+    """
     boot_id = (await session.execute("cat /proc/sys/kernel/random/boot_id")).strip()
     if not boot_id:
         raise RefusedError("it does not say which boot this is")
@@ -47,10 +50,13 @@ async def boot(session: Session) -> str:
 
 
 async def install(session: Session, image: Image) -> None:
-    """Check the checksum of the copied image, install the image, and check that the next start will run it."""
+    """Check the checksum of the copied image, install the image, and check that the next start will run it.
+
+    ``session`` is the connection to the device.
+    """
     await _script(session, _INSTALL, image.source, image.release, image.sha256)
 
 
 async def restart(session: Session) -> None:
-    """Restart the switch."""
+    """Restart the switch. ``session`` is the connection to the device."""
     await _script(session, _RESTART)

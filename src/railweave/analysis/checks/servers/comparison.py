@@ -192,9 +192,9 @@ def sysctl(text: str) -> list[entries.Entry]:
 
 
 def limits(text: str) -> list[entries.Entry]:
-    """Return the lines of a ``limits.conf`` as entries: the key is user or group, soft or hard, and resource; the field is the value.
+    """Return the lines of a ``limits.conf`` as entries: the key is user or group, soft or hard, and resource; the field is the limit.
 
-    If a key is repeated, the last value applies (limits.conf(5)).
+    If a key is repeated, the last limit applies (limits.conf(5)).
     """
     limit_entries: dict[str, entries.Entry] = {}
     for number, line in _lines(text, "#"):
@@ -340,9 +340,9 @@ def _values(kind: entries.Kind, located: LocatedValue, whose: str = "") -> Itera
 
 
 def _flat(located: LocatedValue, above: str = "") -> Iterator[tuple[str, LocatedValue]]:
-    """Yield (names of all levels joined by dots, value) for each value of a nested mapping.
+    """Yield (names of all levels joined by dots, value) for each value of a nested mapping (``located``).
 
-    ``above`` is the start of the names.
+    For example, ``{"a": {"b": 1}}`` gives the name a.b. ``above`` is put before each name.
     """
     for name, value in located.named().items():
         if isinstance(value.data, dict):

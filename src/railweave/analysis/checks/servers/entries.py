@@ -111,7 +111,7 @@ If there are more, each entry without an equal one is reported as missing or as 
 """
 
 MOST_ALIGNED = 5000
-"""The largest number of lines in a text for which the positions of missing lines are calculated."""
+"""The largest number of lines in a text for which the positions of missing lines are calculated. In longer texts, they are estimated."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -231,7 +231,7 @@ def placed(made: Sequence[Difference], designed: str, actual: str) -> list[Diffe
 def in_sequence(
     designed: Sequence[tuple[int, str]], actual: Sequence[tuple[int, str]], rule: Callable[[str], Rule]
 ) -> Iterator[Difference]:
-    """Yield the differences between two ordered lists of commands, each given as (line number, text).
+    """Yield the differences between the designed and the actual commands of a file, two ordered lists of (line number, text).
 
     ``rule`` returns the rule of a difference, from the text of the commands that differ.
     """

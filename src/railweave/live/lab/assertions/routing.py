@@ -187,7 +187,7 @@ def _above(network: Network) -> dict[tuple[str, int], set[str]]:
 
 
 def _alike(network: Network, leaf: str, other: str) -> bool:
-    """Return True if two leaves have the same fabric, site, pod and plane, and therefore the same spines."""
+    """Return True if ``leaf`` and ``other`` have the same fabric, site, pod and plane, and therefore the same spines."""
     near, far = network.switch(leaf), network.switch(other)
     return (near.fabric, near.site, near.pod, near.plane) == (far.fabric, far.site, far.pod, far.plane)
 

@@ -171,7 +171,9 @@ def _frame_bytes(traffic: Traffic, pair: QueuePair) -> int:
 
 
 def _sent(lab: Running, traffic: Traffic, flows: Sequence[tuple[QueuePair, int]]) -> dict[Direction, int]:
-    """Send packets and wait until they arrive. Return the bytes that each link carried in this time, by direction.
+    """Send packets through the sockets of ``traffic`` and wait until they arrive.
+
+    Return the bytes that each link carried in this time, by direction.
 
     ``flows`` are queue pairs with their numbers of packets.
     """
@@ -183,7 +185,7 @@ def _sent(lab: Running, traffic: Traffic, flows: Sequence[tuple[QueuePair, int]]
 def _wrong(lab: Running, traffic: Traffic, batch: Sequence[QueuePair], counts: Sequence[int]) -> set[Direction]:
     """Return the links, with direction, on which the bytes of a batch differ by more than half a packet from the computed bytes.
 
-    ``counts`` has the number of packets of each queue pair.
+    ``traffic`` sends the packets of ``batch``. ``counts`` has the number of packets of each queue pair.
     """
     seen = _sent(lab, traffic, list(zip(batch, counts, strict=True)))
     expected: dict[Direction, int] = {}
@@ -198,7 +200,7 @@ def _wrong(lab: Running, traffic: Traffic, batch: Sequence[QueuePair], counts: S
 
 
 def _culprits(lab: Running, traffic: Traffic, batch: Sequence[QueuePair], wrong: set[Direction]) -> list[str]:
-    """Return a sentence for each queue pair that causes wrong counters, or for each wrong link if no queue pair does.
+    """Return a sentence for each queue pair of ``batch`` that causes wrong counters, or for each wrong link if no queue pair does.
 
     Each queue pair is sent separately, first those that should cross the links in ``wrong``.
     """

@@ -52,7 +52,7 @@ class Effect:
 
     @property
     def name(self) -> str:
-        """The target of the fault, written for users."""
+        """The target of the fault as words, such as the name of a link, or of a device and a daemon."""
         fault = self.target.fault
         words = [fault.link, fault.nic, fault.plane, fault.device, fault.daemon, fault.port]
         text = " ".join(word for word in words if word)
@@ -105,7 +105,7 @@ def _links_down(lab: Running, target: FaultTarget, links: tuple[str, ...], down:
 
 
 def _flapping(lab: Running, target: FaultTarget, period_s: float, count: int) -> Effect:
-    """Return the effect of a link that goes down ``count`` times, for half of each period.
+    """Return the effect of the fault ``target``: a link that goes down ``count`` times, for half of each period.
 
     Assertions are checked after the last outage.
     """
@@ -128,7 +128,7 @@ def _shaped(lab: Running, target: FaultTarget, begin: Callable[[], None], down: 
 
 
 def _blackhole(lab: Running, target: FaultTarget, device: str) -> Effect:
-    """Return the effect of a switch that drops the packets it should forward. The switch's own packets are not dropped.
+    """Return the effect of the fault ``target``: a switch drops the packets that it should forward. The switch's own packets are not dropped.
 
     A routing rule drops routed packets. Isolation of the bridge's ports drops bridged packets.
     """

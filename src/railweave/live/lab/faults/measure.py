@@ -200,7 +200,7 @@ class FaultMeasurement(JsonObject):
 
 
 def single(lab: Running, effect: Effect, lasts_s: float | None = None) -> FaultMeasurement:
-    """Start a fault, measure its effects, and end it.
+    """Start the fault ``effect``, measure its effects, and end it.
 
     The fault lasts ``lasts_s`` seconds or, if that is None, until ``HOLD_S`` seconds after routers have converged.
     """
@@ -250,7 +250,7 @@ def single(lab: Running, effect: Effect, lasts_s: float | None = None) -> FaultM
 def _watched(lab: Running, whole: Routes, effect: Effect) -> tuple[list[QueuePair], list[QueuePair]]:
     """Return (all queue pairs in the order in which to test them, the queue pairs that send continuously).
 
-    Only the first ``CHECKED`` queue pairs of the first list are tested. ``whole`` are the routes before the fault.
+    Only the first ``CHECKED`` queue pairs of the first list are tested. ``whole`` are the routes before the fault ``effect``.
     """
     pairs, _ = queue_pairs(lab, whole)
     touched = set(effect.links)
@@ -262,10 +262,9 @@ def _watched(lab: Running, whole: Routes, effect: Effect) -> tuple[list[QueuePai
 
 
 def _should_keep(lab: Running, effect: Effect, pairs: Sequence[QueuePair], expected: Routes) -> set[QueuePair]:
-    """Return the queue pairs that should have a path during the fault.
+    """Return the queue pairs that should have a path during the fault ``effect``.
 
-    The routes ``expected`` decide if they can predict the fault. Otherwise these are the queue pairs that do not cross the
-    fault.
+    The routes ``expected`` decide if they can predict the fault. Otherwise these are the queue pairs that do not cross the fault.
     """
     kind = effect.target.fault.kind
     if effect.down:
@@ -279,10 +278,10 @@ def _should_keep(lab: Running, effect: Effect, pairs: Sequence[QueuePair], expec
 
 
 def _last(lab: Running, effect: Effect, expected: Routes, begun: float, lasts_s: float | None) -> float | None:
-    """Wait until the fault should end. Return the seconds from its start until kernels forwarded as expected.
+    """Wait until the fault ``effect`` should end. Return the seconds from its start until kernels forwarded as expected.
 
-    Return None if they did not forward as expected in time, or if the expected forwarding is unknown. ``begun`` is the start,
-    by ``time.monotonic``. ``lasts_s`` is the duration of the fault in seconds; None ends it soon after routers have converged.
+    Return None if they did not forward as expected in time, or if the expected forwarding is unknown. ``begun`` is the start, by
+    ``time.monotonic``. ``lasts_s`` is the duration of the fault in seconds; None ends it soon after routers have converged.
     """
     settled: float | None = None
     if effect.down is not None:

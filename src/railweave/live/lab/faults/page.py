@@ -60,7 +60,7 @@ def seconds(value: float | None) -> str:
 
 
 def summary_table(measured: Sequence[FaultMeasurement]) -> Table:
-    """Return a table with a row for each kind of fault. Times are the median and the longest; unknown times are left out."""
+    """Return a table with a row for each kind of fault in ``measured``. Times are the median and the longest; unknown times are left out."""
     rows: list[tuple[object, ...]] = []
     for kind in dict.fromkeys(measurement.kind for measurement in measured):
         of_kind = [measurement for measurement in measured if measurement.kind == kind]
@@ -96,7 +96,7 @@ class InjectedFaults:
 
     @property
     def table(self) -> Table:
-        """The table of measurements, with one row per measurement."""
+        """The table of measurements, with one row per fault or group of overlapping faults."""
         return Table(FAULT_COLUMNS, [_row(measurement) for measurement in self.measured])
 
     def to_text(self) -> str:

@@ -61,9 +61,9 @@ def injected(
 ) -> InjectedFaults:
     """Inject faults into a fabric file's running lab, and return the measurements.
 
-    The faults are those of a scenario file, those written as ``words`` such as ``link-down link=A--B``, or ``every`` single
-    fault. Overlapping faults are measured together. Raises ``InputError`` unless exactly one of the three is given, and
-    ``LabError`` if the lab is not running or the user is not root.
+    The faults are those of a scenario file, those written as ``words`` such as ``link-down link=A--B``, or ``every`` single fault.
+    Overlapping faults are measured together. ``announce`` is called with a sentence if traffic of the file is ignored. Raises
+    ``InputError`` unless exactly one of the three is given, and ``LabError`` if the lab is not running or the user is not root.
     """
     life.need_root("lab fault", fabric)
     if (scenario is not None) + bool(words) + every != 1:
@@ -80,7 +80,7 @@ def injected(
 
 
 def play(lab: Running, targets: Sequence[FaultTarget], progress: Callable[[str], None]) -> list[FaultMeasurement]:
-    """Start and end faults, each at its time, and return the measurements of their effects."""
+    """Start and end the faults ``targets``, each at its time, and return the measurements of their effects."""
     spans = sorted((_span(lab, target) for target in targets), key=lambda span: span.begin_s)
     start = time.monotonic()
     measurements: list[FaultMeasurement] = []
@@ -102,7 +102,7 @@ def _span(lab: Running, target: FaultTarget) -> _Span:
 
 
 def _overlapping(spans: Sequence[_Span]) -> list[list[_Span]]:
-    """Return the faults in groups that overlap in time. A fault without an end time ends before the next one starts."""
+    """Return the faults ``spans`` in groups that overlap in time. A fault without an end time ends before the next one starts."""
     groups: list[list[_Span]] = []
     for span in spans:
         last = groups[-1] if groups else []
@@ -114,10 +114,10 @@ def _overlapping(spans: Sequence[_Span]) -> list[list[_Span]]:
 
 
 def _several(lab: Running, group: Sequence[_Span]) -> FaultMeasurement:
-    """Measure overlapping faults together.
+    """Measure the overlapping faults ``group`` together.
 
-    Each fault starts at its time. A fault whose end comes before the start of the last fault ends at its time. The effects
-    of the remaining faults are measured from the start of the last fault.
+    Each fault starts at its time. A fault whose end comes before the start of the last fault ends at its time. The effects of the remaining
+    faults are measured from the start of the last fault.
     """
     first, last = group[0].begin_s, group[-1].begin_s
     to_end: list[Effect] = []

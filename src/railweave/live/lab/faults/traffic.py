@@ -149,7 +149,7 @@ def queue_pairs(lab: Running, routes: Routes, most: int = MOST_QUEUE_PAIRS) -> t
 
 
 def _families(nic: Nic, far: Nic) -> list[tuple[Family | None, int]]:
-    """Return (address family, number of the first NIC's addresses) for each family that both NICs have."""
+    """Return (address family, number of addresses of ``nic``) for each family that ``nic`` and ``far`` both have."""
     here: set[Family] = {address.family for address in nic.addresses}
     shared = here.intersection(address.family for address in far.addresses)
     return [(family, len(nic.addresses_of(family))) for family in sorted(shared)]
@@ -242,7 +242,9 @@ class Traffic:
         return self._mtu[pair.src_gid]
 
     def send(self, flow: int, sequence: int, pair: QueuePair, ip_bytes: int = 0) -> bool:
-        """Send a packet, which carries the numbers ``flow`` and ``sequence``. Return False if the server has no path for the packet.
+        """Send a packet of the queue pair ``pair``, which carries the numbers ``flow`` and ``sequence``.
+
+        Return False if the server has no path for the packet.
 
         ``ip_bytes`` is the size of the packet with its headers; 0 sends no padding.
         """
@@ -321,7 +323,7 @@ class Traffic:
 
 
 def reached(traffic: Traffic, pairs: Sequence[QueuePair], tries: int = 3, ip_bytes: int | None = 0) -> list[QueuePair]:
-    """Return the queue pairs from which no packet arrived in ``tries`` attempts.
+    """Return those of ``pairs`` from which no packet arrived in ``tries`` attempts.
 
     ``ip_bytes`` is the size of packets; None means the largest size that the NIC sends.
     """

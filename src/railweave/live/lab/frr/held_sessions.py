@@ -143,7 +143,8 @@ def wait_and_release(
 ) -> tuple[float | None, list[Difference]]:
     """Wait until the kernels forward as expected, and meanwhile release sessions that BFD holds down.
 
-    Return (seconds, remaining differences) as ``fib.wait`` does. The network must have no faults.
+    Return (seconds that it took, remaining differences). The seconds are None if differences remain after ``limit_s`` seconds. The kernels
+    are read every ``poll_s`` seconds. The network must have no faults.
     """
     took, left = fib.wait(lab, expected, min(PATIENCE_S, limit_s), poll_s)
     spent = 0.0

@@ -120,8 +120,8 @@ def find(given: Path | None, wanted: FrrRequirement, announce: Callable[[str], N
     - the cached folder, which is created now if possible
     - the system
 
-    ``announce`` is called before anything is downloaded. Raises ``LabError`` if there is no suitable FRR, with the
-    command that installs one.
+    ``wanted`` is the release that the network requires. ``announce`` is called before anything is downloaded. Raises ``LabError`` if there
+    is no suitable FRR, with the command that installs one.
     """
     if given is not None:
         if not (given / _DAEMONS / "zebra").exists():
@@ -165,7 +165,7 @@ def given(root: Path) -> Frr:
 
 
 def known(root: Path, version: str) -> Frr:
-    """Return the FRR with which a lab was started. Raises ``LabError`` if its root folder has no user ``frr``."""
+    """Return the FRR, of the recorded ``version``, with which a lab was started. Raises ``LabError`` if its root folder has no user ``frr``."""
     return Frr(root, version, *_ids(root))
 
 
@@ -174,7 +174,7 @@ def _checked(
 ) -> Frr:
     """Return the FRR of a root folder, or of the system.
 
-    Raises ``LabError`` if the folder is not trusted, or if a lab does not accept its release. ``instead`` is the advice
+    Raises ``LabError`` if the folder is not trusted, or if its release does not suit the requirement ``wanted``. ``instead`` is the advice
     in the error.
     """
     if root != Path("/") and (why := untrusted(root, root / _DAEMONS / "zebra")):

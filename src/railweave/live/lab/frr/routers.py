@@ -40,7 +40,7 @@ WITHOUT = "routers are not protected here (`management.security.control_plane`):
 def load(place: Place, configs: Iterable[DeviceConfig], progress: Callable[[str], None]) -> None:
     """Load ``nftables.conf`` of every router that has the file. If nft is missing, report this and continue without.
 
-    Raises ``LabError`` with the message of nft if it rejects a file.
+    Raises ``LabError`` with the message of nft if it rejects a file. ``place`` has the paths of the lab's files.
     """
     for config in configs:
         path = place.router(config.name) / "etc/frr" / FILE
@@ -113,7 +113,7 @@ _COMPLAINT = re.compile(r"^line \d+: .*|^.*% .*", re.MULTILINE)
 def write_files(place: Place, frr: Frr, configs: Sequence[DeviceConfig], bare: Collection[str] = ()) -> None:
     """Write the configuration files of every router's daemons, with the owner that the daemons need.
 
-    ``bare`` has the routers whose configuration is only a host name.
+    ``bare`` has the routers whose configuration is only a host name. ``place`` has the paths of the lab's files, ``frr`` the lab's FRR.
     """
     for config in configs:
         folder = place.router(config.name)
@@ -135,7 +135,7 @@ def write_files(place: Place, frr: Frr, configs: Sequence[DeviceConfig], bare: C
 def start(place: Place, frr: Frr, configs: Sequence[DeviceConfig], progress: Callable[[str], None]) -> None:
     """Start the daemons of routers and load their configurations, in parallel on all processors.
 
-    Raises ``LabError`` with FRR's message if FRR rejects a configuration.
+    Raises ``LabError`` with FRR's message if FRR rejects a configuration. ``place`` has the paths of the lab's files.
     """
     workers = os.cpu_count() or 1
     with ThreadPoolExecutor(max_workers=workers) as pool:
@@ -175,8 +175,8 @@ mount --bind /proc/self/ns/net "$ROOT/run/netns/$VRF"
 def add_vrfs(place: Place, config: DeviceConfig) -> None:
     """Create the namespaces of a running router's VRFs that do not exist yet, and show them to its daemons.
 
-    Nothing is done for a router that was started without VRFs: its zebra does not look for namespaces. Raises ``LabError`` if a
-    namespace cannot be created.
+    Nothing is done for a router that was started without VRFs: its zebra does not look for namespaces. Raises ``LabError`` if a namespace
+    cannot be created. ``place`` has the paths of the lab's files.
     """
     pid = daemon_pid(place, config.name, "zebra")
     if pid is None or "--vrfwnetns" not in Path(f"/proc/{pid}/cmdline").read_text(encoding="utf-8").split("\0"):
@@ -208,7 +208,10 @@ def daemons_of(frr: Frr, config: DeviceConfig) -> tuple[str, ...]:
 
 
 def not_started(frr: Frr, config: DeviceConfig, daemon: str) -> str:
-    """Return a sentence if the switch's designed operating system does not start a daemon; empty if it does."""
+    """Return a sentence, such as ``leaf1 runs no isisd: sonic starts none``, if the switch's designed operating system does not start a daemon.
+
+    The result is empty if it does. ``frr`` is the lab's FRR.
+    """
     return "" if daemon in daemons_of(frr, config) else f"{config.name} runs no {daemon}: {config.nos} starts none"
 
 
@@ -219,7 +222,8 @@ def _options(config: DeviceConfig) -> str:
 def solicit(place: Place, configs: Iterable[DeviceConfig]) -> None:
     """Send router solicitations (RFC 4861, section 4.1) from all routers, so that sessions start early.
 
-    Without them, a router that starts late waits up to 10 s for the next unsolicited advertisement of an earlier router.
+    Without them, a router that starts late waits up to 10 s for the next unsolicited advertisement of an earlier router. ``place`` has the
+    paths of the lab's files.
     """
     message = struct.pack("!BBHI", 133, 0, 0, 0)  # router solicitation; the kernel fills in the checksum
     for config in configs:
@@ -240,7 +244,8 @@ def solicit(place: Place, configs: Iterable[DeviceConfig]) -> None:
 def restart(place: Place, frr: Frr, config: DeviceConfig, daemon: str) -> None:
     """Restart one daemon of a router with its part of the configuration. If no other daemon runs, restart the whole router.
 
-    Raises ``LabError`` if the daemon does not start or rejects its configuration.
+    Raises ``LabError`` if the daemon does not start or rejects its configuration. ``place`` has the paths of the lab's files, ``frr`` the
+    lab's FRR.
     """
     name = config.name
     frr = frr_of(place, frr, name)
@@ -295,14 +300,17 @@ def _load(place: Place, name: str, command: list[str], environment: dict[str, st
 
 
 def write_root(place: Place, name: str, frr: Frr) -> None:
-    """Record the root folder and FRR release from which a router's daemons are started, if they are not the lab's."""
+    """Record the root folder and FRR release from which a router's daemons are started, if they are not the lab's.
+
+    ``place`` has the paths of the lab's files.
+    """
     write_file(place.router(name) / _ROOT, f"{frr.root}\n{frr.version}\n")
 
 
 def frr_of(place: Place, frr: Frr, name: str) -> Frr:
     """Return the FRR of a router: the FRR in the root folder recorded for the router, or else the FRR of the lab.
 
-    Raises ``LabError`` if the recorded folder has no FRR.
+    Raises ``LabError`` if the recorded folder has no FRR. ``place`` has the paths of the lab's files.
     """
     path = place.router(name) / _ROOT
     if not path.exists():
@@ -312,12 +320,12 @@ def frr_of(place: Place, frr: Frr, name: str) -> Frr:
 
 
 def running_root(pid: int) -> str:
-    """Return the root folder of a running daemon."""
+    """Return the root folder of the running daemon with process id ``pid``."""
     return str(Path(f"/proc/{pid}/root").readlink())
 
 
 def daemon_pid(place: Place, name: str, daemon: str) -> int | None:
-    """Return the process id of a router's daemon, or None if it does not run."""
+    """Return the process id of a router's daemon, or None if it does not run. ``place`` has the paths of the lab's files."""
     try:
         pid = int((place.router(name) / f"run/frr/{daemon}.pid").read_text(encoding="ascii"))
         command = Path(f"/proc/{pid}/comm").read_text(encoding="ascii").strip()

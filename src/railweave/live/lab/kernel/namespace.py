@@ -30,7 +30,7 @@ class Snapshot:
     received: dict[Direction, int]
 
     def since(self, before: Snapshot) -> dict[Direction, int]:
-        """Return the bytes received since an earlier snapshot."""
+        """Return the bytes received since the earlier snapshot ``before``, by link and receiving device."""
         return {key: value - before.received[key] for key, value in self.received.items()}
 
 
@@ -106,7 +106,7 @@ def existing(prefix: str) -> list[str]:
 
 
 def ip(words: Iterable[str], *, inside: str = "") -> str:
-    """Run ``ip`` in a namespace, or in the current one if none is named, and return its output.
+    """Run ``ip`` in the namespace ``inside``, or in the current one if ``inside`` is empty, and return its output.
 
     Raises ``LabError`` with the message of ``ip`` if it fails.
     """
@@ -117,8 +117,10 @@ def ip(words: Iterable[str], *, inside: str = "") -> str:
 def ip_batch(lines: Iterable[str], *, inside: str = "") -> None:
     """Run many commands of ``ip``, one per line. Raises ``LabError`` that names the first command that failed.
 
-    Each ``ip`` process runs ``LINES_AT_ONCE`` commands. It keeps every namespace of its lines open until it ends, and prints
-    ``Invalid "netns" value`` when it cannot open more files.
+    They run in the namespace ``inside``, or in the current one if ``inside`` is empty.
+
+    Each ``ip`` process runs ``LINES_AT_ONCE`` commands. It keeps every namespace of its lines open until it ends, and prints ``Invalid
+    "netns" value`` when it cannot open more files.
     """
     rows = [f"{line}\n" for line in lines]
     for first in range(0, len(rows), LINES_AT_ONCE):

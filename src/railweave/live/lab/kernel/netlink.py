@@ -181,7 +181,7 @@ def _attributes(body: bytes, at: int) -> dict[int, bytes]:
 
 
 def _gateway(values: dict[int, bytes]) -> str:
-    """Return the address of a route's next hop.
+    """Return the address of a route's next hop; empty if the route has none. ``values`` has the route's attributes by type.
 
     An IPv4 address inside an IPv6 route (RFC 4291, section 2.5.5.2) is returned as IPv4.
     """

@@ -137,7 +137,7 @@ _BOUNDS = {
 
 
 def _plain_words(detail: ErrorDetails) -> str:
-    """Return a plain message for a value of the wrong kind or a number out of bounds. Other errors give an empty string."""
+    """Return a plain message if ``detail`` reports a value of the wrong kind or a number out of bounds, else ""."""
     kind, given = detail["type"], _shown(detail["input"])
     if kind in _KINDS:
         return f"{given} is not {_KINDS[kind]}"
@@ -148,7 +148,7 @@ def _plain_words(detail: ErrorDetails) -> str:
 
 
 def wrong_value(detail: ErrorDetails) -> WrongValueError:
-    """Return a pydantic error as a ``WrongValueError``. If a validator raised such an error, return that one.
+    """Return ``detail``, a pydantic error, as a ``WrongValueError``. If a validator raised such an error, return that.
 
     Any other error gets railweave's plain message or, without one, pydantic's message.
     """
@@ -300,14 +300,14 @@ class Document:
     """The suggested correction if the file is empty or not a map."""
 
     def line(self, location: Iterable[Key]) -> int:
-        """Return the line of a part, counted from 1. If the file lacks the part, return the line of its nearest parent."""
+        """Return the line, from 1, of the part at ``location`` (keys from the top), or of its nearest parent in the file."""
         path = tuple(location)
         while path and path not in self.lines:
             path = path[:-1]
         return self.lines.get(path, 1)
 
     def problem(self, location: Iterable[Key], message: str, fix: str = "") -> Problem:
-        """Return a problem with the file and line of ``location``."""
+        """Return a problem at ``location``. ``fix`` is the suggested correction."""
         return Problem(FileLine(self.file, self.line(location)), message, fix)
 
 
@@ -391,7 +391,7 @@ def _names_in(text: str) -> int:
 
 
 def _key(node: Any, path: Location, document: Document) -> Key:  # noqa: ANN401 - YAML nodes are untyped
-    """Return the key of a map entry: a word or a whole number. Raise ``SpecError`` for any other key."""
+    """Return ``node``, the key of a map entry: a word or whole number. Raise ``SpecError`` for others."""
     key = _scalar(node) if isinstance(node, yaml.ScalarNode) else None
     line = node.start_mark.line + 1
     if key == "<<":

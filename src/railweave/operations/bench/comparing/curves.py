@@ -22,14 +22,14 @@ def against_prediction(
     more: Mapping[str, Mapping[str, str]] | None = None,
     accounts: Mapping[str, RunPrediction] | None = None,
 ) -> list[Row]:
-    """Return a row for each number that was both predicted and measured, and a row for each failed run, sorted by key.
+    """Return a comparison (row) for each number that was both predicted and measured, and for each failed run, sorted by key.
 
     A number is worse if it is below the band of its prediction by more than ``tolerance``, a fraction. If ``tolerance`` is
     None, the fraction in the run's plan is used or, without a plan, ``TOLERANCE``. Plans have a larger fraction if the error of
     predictions is unknown.
 
     - Several runs of the same test share one row, with their median and the prediction of the latest run.
-    - ``more``: settings that follow from the network (``located``), by run id.
+    - ``more``: settings that the network determines, such as ``client`` and ``server``, by run id (``located``).
     - ``accounts``: new predictions, by run id, for runs that were stored without a prediction.
     """
     measured = numbers(runs, more)
@@ -105,7 +105,7 @@ def _row(key: Key, several: Sequence[Number], predicted: Prediction, tolerance: 
 
 
 def failed(runs: Iterable[Run]) -> list[Row]:
-    """Return a row for each run that failed and has no result, with the run's first prediction, if there is any."""
+    """Return a comparison (row) for each run that failed and has no result, with the run's first prediction, if there is any."""
     rows: list[Row] = []
     for run in runs:
         if run.failures and not run.samples:
@@ -230,7 +230,8 @@ def _predicted(
 ) -> tuple[tuple[float, float, float] | None, ...]:
     """Return, for each size, the predicted value and the low and high ends of its band; None without a prediction.
 
-    These values come from the latest run that has predictions for the curve.
+    These values come from the latest run that has predictions for the curve with the key ``group``. ``more`` holds settings that
+    the network determines, and ``accounts`` new predictions, both by run id.
     """
     for run in reversed(runs):
         by_size: dict[int, tuple[float, float, float]] = {}

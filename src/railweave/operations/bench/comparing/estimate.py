@@ -481,7 +481,7 @@ def with_causes(
 
 
 def _suspects(pairs: Sequence[Pair], estimate: Estimate) -> list[str]:
-    """Return a sentence for each suspected part of the network that these pairs cross."""
+    """Return a sentence for each suspected part of the network in ``estimate`` that at least one of these pairs crosses."""
     here = {part for pair in pairs for part in crossed(pair)}
     return [
         f"It crosses {suspect.part.to_text()}: {suspect.to_text()}."
@@ -491,7 +491,11 @@ def _suspects(pairs: Sequence[Pair], estimate: Estimate) -> list[str]:
 
 
 def _fraction(row: Row, pairs: Sequence[Pair]) -> list[str]:
-    """Return sentences with likely causes if a row has about half, a third or a quarter of its expected rate; else an empty list."""
+    """Return sentences with likely causes if a row has about half, a third or a quarter of its expected rate; else an empty list.
+
+    ``pairs`` are the measurements of the row. If the exact links of a pair are known, the sentence does not suggest that its queue
+    pairs share an uplink.
+    """
     if row.ratio is None:
         return []
     for count, word in WORDS.items():

@@ -149,7 +149,7 @@ class AssumedServers:
 
 
 def _shape(network: Network) -> str:
-    """Return a suffix with the switches and the load balancing that a prediction assumes.
+    """Return a suffix with the switches and load balancing that a prediction assumes, such as `` (4 leaves and 2 spines, load balancing rlb)``.
 
     It matters because a network with a static hash gets less than a single switch.
     """
@@ -163,7 +163,7 @@ def _shape(network: Network) -> str:
 
 
 def with_gpu_link(network: Network, gbytes_per_s: float) -> Network:
-    """Return the network with a different rate of the links between the GPUs of a server, in 10^9 byte/s for each direction."""
+    """Return the network with ``gbytes_per_s`` as the rate of the links between the GPUs of a server, in 10^9 byte/s for each direction."""
     gpu = network.catalog.servers[network.servers[0].model].gpu
     servers = {
         name: model.model_copy(
@@ -182,7 +182,8 @@ def with_gpu_link(network: Network, gbytes_per_s: float) -> Network:
 def number_check(runs: Sequence[Run], assumed: AssumedServers, notes: Iterable[str] = ()) -> NumberCheck:
     """Return the check of the largest message of each run. Raises ``InputError`` if no network of the servers can be designed.
 
-    ``notes`` are sentences to include. The check adds notes about failed runs, and about GPUs that the servers do not have.
+    ``assumed`` holds the servers for which results are predicted. ``notes`` are sentences to include. The check adds notes about
+    failed runs, and about GPUs that the servers do not have.
     """
     numbers = tuple(number for run in runs for number in _numbers(run, assumed))
     others = gpu_notes(runs, assumed.network(1), "give the model of these servers by --nic", by_name=False)
@@ -257,7 +258,10 @@ def _collective(run: Run, assumed: AssumedServers) -> Iterator[CheckedNumber]:
 
 
 def _servers(run: Run, assumed: AssumedServers, operation: str, size: int) -> tuple[str, int]:
-    """Return (reason why a collective cannot be checked, empty if it can; number of its servers)."""
+    """Return (reason why a collective cannot be checked, empty if it can; number of its servers).
+
+    ``operation`` is the collective, ``size`` its message size in bytes, and ``assumed`` gives the number of GPUs per server.
+    """
     hosts = len(set(run.hosts))
     if operation not in COLLECTIVES:
         named = operation or "The operation is not named: give it by --operation"

@@ -116,7 +116,7 @@ def _stranger(run: Run, network: Network) -> str:
 
 
 def question_of(run: Run, sample: Sample, network: Network) -> Asked | None:
-    """Return the request for a prediction of a measured sample, or None if the sample cannot be predicted."""
+    """Return the request for a prediction of a measured sample (collective, size, options), or None if the sample cannot be predicted."""
     size = sample.size_bytes or UNSTATED.get(sample.operation, 0)
     if sample.quantity not in QUANTITIES or sample.operation not in COLLECTIVES or not size:
         return None
@@ -155,7 +155,7 @@ def _of_ranks(run: Run, ranks: int, hosts: int) -> dict[str, Any]:
 
 
 def _of_table(texts: Mapping[str, str], network: Network) -> dict[str, Any]:
-    """Return the options for a prediction of a table row. ``texts`` has the texts of the row by column name.
+    """Return the options of ``railweave sim`` for a prediction of a table row, by name. ``texts`` has the row's texts by column name.
 
     The result is empty if the row is from a different network, or does not contain enough information.
     """
@@ -182,7 +182,7 @@ def _uplinks(network: Network) -> set[int]:
 
 
 def _answer(network: Network, asked: Asked) -> tuple[Predicted, tuple[str, ...]] | str:
-    """Return (prediction, sentences that explain it), or the reason why there is no prediction."""
+    """Return (prediction, sentences that explain it) for the request ``asked``, or the reason why there is no prediction."""
     collective, size, options = asked
     given: dict[str, Any] = {**dict(options), "collective": collective, "size": size}
     if "uneven" in given:
@@ -203,9 +203,10 @@ def _answer(network: Network, asked: Asked) -> tuple[Predicted, tuple[str, ...]]
 
 
 def sharing(predicted: Predicted) -> list[str]:
-    """Return a sentence if queue pairs of several NICs share the busiest uplink while the switch has uplinks with less traffic.
+    """Return a sentence if queue pairs of several NICs share the busiest uplink of a simulation (``predicted``) while other uplinks carry less.
 
-    The sentence states how much the sharing slows these queue pairs. Otherwise, return an empty list.
+    The uplinks are those of the same switch. The sentence states how much the sharing slows these queue pairs. Otherwise, return an
+    empty list.
     """
     if predicted.measured is None:
         return []

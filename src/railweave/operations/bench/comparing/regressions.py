@@ -21,12 +21,12 @@ if TYPE_CHECKING:
     from railweave.operations.store.records import Run
 
 PRIOR = 4.0
-"""The weight of the usual scatter of all rows in the variance of one row, in degrees of freedom.
+"""The weight of the usual scatter of all tests in the variance of one test, in degrees of freedom.
 
-Without this addition, three repeats would show little about the scatter of one row.
+Without this addition, three repeats would show little about the scatter of one test.
 """
 LEAST = 0.002
-"""The smallest assumed standard deviation of a row, as a fraction.
+"""The smallest assumed standard deviation of the results of one test, as a fraction.
 
 Results have only three digits, so repeated runs may have equal results by coincidence.
 """
@@ -78,9 +78,9 @@ MIDDLES = (np.arange(1000) + 0.5) / 1000
 
 
 def adjusted(chances: Sequence[float]) -> list[float]:
-    """Return the probabilities corrected for the number of tests (S. Holm, 1979).
+    """Return the probabilities ``chances`` corrected for their number, one for each test (S. Holm, 1979).
 
-    Without this correction, at a level of 1 %, one of 100 unchanged rows would seem worse by chance.
+    Without this correction, at a level of 1 %, one of 100 unchanged tests would seem worse by chance.
     """
     corrected = [1.0] * len(chances)
     most = 0.0

@@ -274,7 +274,7 @@ def _model(run: Run, sample: Sample) -> str:
 
 
 def _others(run: Run, sample: Sample) -> tuple[tuple[str, str], ...]:
-    """Return (name, text) of the columns of a table row that this module does not interpret.
+    """Return (name, text) of the columns of the table row ``sample`` that this module does not interpret. Return () for other results.
 
     Rows that differ in such a column are not repeats of the same test.
     """
@@ -360,8 +360,12 @@ def reported(
 ) -> StoreReport:
     """Return the report of runs. ``before`` has the runs of the baseline; None if there is no baseline.
 
-    ``store`` is the name of the store. The other parameters (tolerance, settings, new predictions, notes) are those of
-    ``compare_predicted``. Runs that belong to the baseline are not compared with the baseline.
+    - ``store``: the name of the store.
+    - ``tolerance``: the fraction by which a number may be worse.
+    - ``more``: settings that the network determines, by run id. ``accounts``: new predictions, by run id.
+    - ``notes``: sentences to include.
+
+    Runs that belong to the baseline are not compared with the baseline.
     """
     earlier = {run.id for run in before or ()}
     later = [run for run in runs if run.id not in earlier]
@@ -468,7 +472,7 @@ Both ends print the same test. The end that printed this output counts as the cl
 
 
 def _owners(network: Network) -> dict[str, tuple[str, str]]:
-    """Return (NIC as ``SERVER:NIC``, name of the path color) for each address."""
+    """Return (NIC as ``SERVER:NIC``, name of the path color) by IP address, for each address of every NIC."""
     return {
         address(nic_address.address): (
             f"{server.name}:{nic.name}",

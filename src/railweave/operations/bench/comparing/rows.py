@@ -315,7 +315,7 @@ def key_of(sample: Sample | Prediction, place: str, tool: str = "") -> Key:
 
 
 def _main(by_key: dict[Key, list[Number]]) -> list[Key]:
-    """Return the keys whose numbers to compare. If several quantities measure the same thing, only one is kept.
+    """Return the keys whose numbers to compare. If a run has several quantities for the same property, only one is kept.
 
     - Bus bandwidth is kept instead of time, unless it has too few digits.
     - Average latency is kept instead of typical latency.

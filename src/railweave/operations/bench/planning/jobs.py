@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 class Scope:
     """A group of servers that runs a job, in the order of their ranks.
 
-    - ``part``: the part of the plan; ``what``: a description of the servers.
+    - ``part``: the group of runs in the plan: ``servers``, ``cluster`` or similar. ``what``: a description of the servers.
     - ``label``: distinguishes scopes of the same part (a server, a stripe); empty if the part has only one.
-    - ``alike``: a value that is equal for scopes with equally many servers of the same kind that are distributed over
+    - ``alike``: a key that is equal for scopes with equally many servers of the same kind that are distributed over
       stripes in the same way.
     """
 
@@ -100,7 +100,10 @@ class Job:
 
 
 def jobs(network: Network, hosts: Sequence[str]) -> list[Job]:
-    """Return the jobs into which these servers are divided. Servers without GPUs next to the fabric's NICs are left out."""
+    """Return a job for each group of these servers that have the same tenant, model, and numbers of GPUs and NICs.
+
+    Servers without GPUs next to the fabric's NICs are left out. A server whose GPUs belong to several tenants is in a job of each.
+    """
     models = {server.name: server.model for server in network.servers}
     speed = {f"{server.name}:{nic.name}": nic.speed_gbps for server in network.servers for nic in server.nics}
     wiring = wire(network)

@@ -59,7 +59,7 @@ def write_bandwidth_gbps(
 ) -> float:
     """Return the simulated average payload rate in 10^9 bit/s, as perftest prints it. With ``both_ways``, it is the sum of both directions.
 
-    - ``src``, ``dst``: the NICs, as ``SERVER:NIC``.
+    - ``src``, ``dst``: the NICs, as ``SERVER:NIC``. ``qps``: the number of queue pairs.
     - ``post_cost_ps``: the time in picoseconds that a NIC takes per message.
     - ``places``: for each NIC, the index of the address that all queue pairs use, as perftest does with a GID. None
       means that the queue pairs use the addresses of the path colors one after another.
@@ -126,9 +126,10 @@ def sizes_of(test: Perftest | NcclTests) -> Iterator[int]:
 
 
 def printed_size(collective: str, size_bytes: int, ranks: int) -> int:
-    """Return the size that nccl-tests prints if ``size_bytes`` is requested (its all_gather.cu, reduce_scatter.cu, alltoall.cu).
+    """Return the size that nccl-tests prints if ``size_bytes`` is requested for a collective (its all_gather.cu, reduce_scatter.cu, alltoall.cu).
 
-    If each rank holds a part of the data, all parts have the same whole number of 16-byte units.
+    For all-gather, reduce-scatter and all-to-all, the size is rounded down so that it divides into one part per rank, each a whole
+    number of 16-byte units. For other collectives, it is rounded down to whole elements.
     """
     if collective in {"all-gather", "reduce-scatter", "all-to-all"}:
         return size_bytes // ranks // 16 * 16 * ranks
@@ -136,7 +137,10 @@ def printed_size(collective: str, size_bytes: int, ranks: int) -> int:
 
 
 def options(question: Question) -> Mapping[str, Any]:
-    """Return the options of ``railweave sim``, by name, that predict a collective. Raises ``TypeError`` for a perftest run."""
+    """Return the options of ``railweave sim``, by name, that predict the result ``question`` of a collective.
+
+    Raises ``TypeError`` for a perftest run.
+    """
     run, test = question.run, question.run.test
     if not isinstance(test, NcclTests):
         raise TypeError("perftest is no collective")
@@ -178,7 +182,8 @@ def predictions(
 ) -> list[tuple[Prediction, ...]]:
     """Return the predictions of each run, in the order of ``runs``. ``progress`` is called with progress messages.
 
-    ``places`` has the NICs of the network. Raises ``InputError`` if a run cannot be simulated.
+    ``routed`` is the network with its routes, and ``places`` has the network's NICs. Raises ``InputError`` if a run cannot be
+    simulated.
     """
     asked = {
         question.key: question for run in runs for size in sizes_of(run.test) for question in [Question(run, size)]
@@ -196,9 +201,10 @@ def _of_perftest(
     asked: Mapping[Hashable, Question],
     progress: Callable[[str], None],
 ) -> dict[Hashable, float]:
-    """Return the predicted rate in 10^9 bit/s of each perftest question, by the question's key.
+    """Return the predicted rate in 10^9 bit/s of each perftest question (a run at one message size), by the question's key.
 
-    ``asked`` has the questions by key; ``places`` has the NICs. Some questions get no prediction:
+    ``asked`` has the questions by key. ``routed`` is the network with its routes, and ``places`` has its NICs. Some questions get
+    no prediction:
 
     - runs of a NIC with itself, because the simulator has no path for them;
     - messages below ``RATE_FREE_BYTES``, if the message rate of the NIC is unknown.
@@ -265,8 +271,8 @@ def _of_job(run: RunRequest, test: NcclTests, known: Mapping[Hashable, Predicted
     """Return the predictions of a collective: its bus bandwidth at each size, the mean of all sizes, and the bandwidth by slope.
 
     Each size has two predictions: for the operation in place and out of place. The bandwidth by slope (``slope_gbytes``) is predicted
-    only if ``run.slope`` is True and there are several sizes. ``known`` has the simulator's predictions by question key. The result is
-    empty if a simulated run does not end.
+    only if ``run.slope`` is True and there are several sizes. ``test`` is the test of ``run``. ``known`` has the simulator's predictions
+    by the key of their ``Question``. The result is empty if a simulated run does not end.
     """
     all_of = [known[Question(run, size).key] for size in sizes_of(test)]
     if not all(predicted.complete for predicted in all_of):
@@ -298,10 +304,10 @@ def _of_job(run: RunRequest, test: NcclTests, known: Mapping[Hashable, Predicted
 
 
 def slope_gbytes(points: Sequence[tuple[float, float]], factor: float) -> float:
-    """Return the bus bandwidth for very large messages in 10^9 byte/s: the slope of a line fitted to (bytes, microseconds).
+    """Return the bus bandwidth for very large messages in 10^9 byte/s, from the slope of a line fitted to ``points``.
 
-    ``factor`` is the collective's ratio of bus bandwidth to algorithm bandwidth. The startup time of a message does not
-    affect the slope (50 km article, Figure 4).
+    ``points`` are pairs of message size in bytes and time in microseconds. ``factor`` is the collective's ratio of bus bandwidth to
+    algorithm bandwidth. The startup time of a message does not affect the slope (50 km article, Figure 4).
     """
     slope = linear_regression([size for size, _ in points], [time for _, time in points]).slope
     return factor / slope / 1e3
@@ -316,7 +322,7 @@ def _between(predicted: Predicted) -> tuple[int, int]:
 
 
 def _bus(predicted: Predicted) -> tuple[float, float, float]:
-    """Return (bus bandwidth, low end of its band, high end of its band) of a prediction, in 10^9 byte/s."""
+    """Return (bus bandwidth, low end of its band, high end of its band) of the simulator's prediction, in 10^9 byte/s."""
     low, high = _between(predicted)
     rate = predicted.program.bus_bandwidth_gbytes
     return rate(predicted.time_ps), rate(high), rate(low)
@@ -328,7 +334,10 @@ def _method(predicted: Predicted) -> str:
 
 
 def plan_table(plan: Plan) -> Table:
-    """Return a table with a row for each part of a plan (a group of its runs) and each test in the part."""
+    """Return a table with a row for each part of a plan (a group of its runs, such as ``loops``) and each test in the part.
+
+    The columns are the part, the numbers of runs and rounds, the expected duration, the test and the expected results.
+    """
     groups: dict[tuple[str, str], list[PlannedRun]] = {}
     for run in plan.runs:
         groups.setdefault((run.part, _test(run)), []).append(run)
@@ -353,7 +362,7 @@ def plan_table(plan: Plan) -> Table:
 
 
 def plan_text(plan: Plan) -> str:
-    """Return the table of a plan as text, with the settings that runs need beforehand and the notes."""
+    """Return the table of ``plan_table`` as text, with the settings that runs need beforehand and the notes."""
     lines = plan_table(plan).to_text()
     lines.append(f"{counted(len(plan.runs), 'run')} in about {duration(plan.estimate_s)}")
     needs = Counter(run.needs for run in plan.runs if run.needs)

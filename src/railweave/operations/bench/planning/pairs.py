@@ -29,7 +29,10 @@ class Rounds:
         """The rounds in which each resource is in use, as a bit mask."""
 
     def first(self, taken: Collection[Hashable]) -> int:
-        """Return the first round, counted from 1, in which all resources (NICs and links) of a run are free, and reserve them there."""
+        """Return the first round, counted from 1, in which all resources of a run (NICs and links) are free, and reserve them there.
+
+        ``taken`` has these resources.
+        """
         full = 0
         for resource in taken:
             full |= self._busy.get(resource, 0)
@@ -46,9 +49,9 @@ def rounds(taken: Iterable[Collection[Hashable]]) -> list[int]:
 
 
 def in_turns(count: int) -> Iterator[list[tuple[int, int]]]:
-    """Yield turns that together contain every pair of ``count`` players (such as NICs). In one turn, each player is in at most one pair.
+    """Yield lists of pairs (turns) that together contain every pair of ``count`` players, such as NICs. In a turn, a player is in at most one pair.
 
-    This is the circle method: one player keeps its place, and the others move on by one place each turn. If the number
+    This is the circle method: one player keeps its place, and all others move on by one place each turn. If the number
     is odd, one player has no partner in each turn.
     """
     circle: list[int | None] = [*range(count), *([None] if count % 2 else [])]
@@ -104,7 +107,10 @@ class Pairs:
     notes: list[str] = field(default_factory=list[str])
 
     def loops(self, method: Method) -> list[RunRequest]:
-        """Return a run of every NIC with itself, one NIC of a server at a time. These runs test the server without the network."""
+        """Return a run of every NIC with itself, one NIC of a server at a time. These runs test the server without the network.
+
+        ``method`` has the message sizes and directions to measure.
+        """
         number = rounds((place.server.name,) for place in self.places)
         memory: list[Memory] = [memory_of(place, place, self.memory) for place in self.places]
         return [
@@ -123,7 +129,8 @@ class Pairs:
     def neighbours(self, method: Method) -> list[RunRequest]:
         """Return runs of every NIC with a neighbor on its leaf, in the same rail if possible.
 
-        A NIC without such a neighbor is tested with a NIC on a different leaf.
+        A NIC without such a neighbor is tested with a NIC on a different leaf. ``method`` has the message sizes and directions
+        to measure.
         """
         pairs = [(place, other, (0, 0)) for leaf in self._leaves() for place, other in _neighbours(leaf)]
         near = {end.name for place, other, _ in pairs for end in (place, other)}
@@ -135,7 +142,7 @@ class Pairs:
         return self._runs("pairs", pairs, method)
 
     def mesh(self, method: Method, *, every_color: bool) -> list[RunRequest]:
-        """Return runs between every pair of leaves.
+        """Return runs between every pair of leaves. ``method`` has the message sizes and directions to measure.
 
         With ``every_color``, each pair is tested over every path color. Otherwise each pair is tested over one color,
         and together the pairs use all colors.
@@ -204,7 +211,7 @@ def _test(
 
 
 def _neighbours(leaf: Sequence[Place]) -> Iterator[tuple[Place, Place]]:
-    """Yield pairs of NICs on one leaf and on different servers: first within rails, then from the NICs that are left."""
+    """Yield pairs of the NICs of one leaf (``leaf``) that are on different servers: first within rails, then from the NICs that are left."""
     rails: dict[int, list[Place]] = {}
     for place in leaf:
         rails.setdefault(place.nic.rail, []).append(place)
@@ -258,8 +265,9 @@ def _mesh(
 ) -> Iterator[tuple[Place, Place, tuple[int, int]]]:
     """Yield (NIC, NIC, indexes of their addresses to use) for every pair of leaves. ``leaves`` has the NICs of each leaf.
 
-    Pairs come in turns. Each leaf uses its NICs one after another, so a turn uses different NICs if there are enough.
-    ``first`` is the index of the first path color, if each pair of leaves uses a single color.
+    Each leaf uses its NICs one after another, so that pairs which can run at the same time use different NICs if there are enough.
+    With ``every_color``, each pair of leaves is yielded once per path color. Otherwise it is yielded once: the first pair with the
+    path color of index ``first``, and each further pair with the next color.
     """
     used: Counter[int] = Counter()
     pairs = first
@@ -284,8 +292,8 @@ def _choose(
 ) -> tuple[Place, Place, tuple[int, int]] | None:
     """Return (NIC of one leaf, NIC of another leaf on a different server, indexes of their addresses), or None if there is no such pair.
 
-    Both addresses have the path color ``color``. ``first`` and ``second`` are the numbers of the next NICs to use on the two
-    leaves ``here`` and ``there``.
+    Both addresses have the path color ``color``. ``here`` and ``there`` are the NICs of the two leaves. ``first`` and ``second``
+    number the NICs to try first, modulo the number of NICs on the leaf.
     """
     place = here[first % len(here)]
     at = place.place_of(color)

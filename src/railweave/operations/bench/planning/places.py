@@ -62,7 +62,7 @@ class Place:
 
 
 def memory_of(place: Place, other: Place, asked: Memory | None) -> Memory:
-    """Return the buffer location for a pair of NICs: ``asked``, if given.
+    """Return the location of buffers for a run between the NICs ``place`` and ``other``: ``asked``, if given.
 
     The default is GPU memory if both NICs have GPUs of the same vendor, otherwise host memory.
     """
@@ -84,7 +84,10 @@ def places(network: Network, hosts: Sequence[str]) -> list[Place]:
 
 
 def check_memory(asked: Memory | None, nic_places: Sequence[Place]) -> None:
-    """Raise ``InputError`` if the requested location of buffers is unknown, or if it is GPU memory and a server has no such GPU."""
+    """Raise ``InputError`` if the requested location ``asked`` of buffers is unknown or cannot be used by all NICs of ``nic_places``.
+
+    GPU memory can be used by a NIC that has a GPU of the right vendor next to it.
+    """
     if asked is not None and asked not in get_args(Memory):
         fix = f"give {', '.join(get_args(Memory))}"
         raise InputError([Problem(Option("--memory"), f"{asked!r} is no memory", fix)])
@@ -96,10 +99,9 @@ def check_memory(asked: Memory | None, nic_places: Sequence[Place]) -> None:
 
 
 def parts(nic_places: Sequence[Place]) -> list[list[list[Place]]]:
-    """Return groups of NICs that can test each other's paths.
+    """Return groups of those NICs of ``nic_places`` that can test each other's paths.
 
     A group is a list of leaves, and each leaf is a list of NICs.
-
     The NICs of a group have the same fabric, plane, tenant and layer-2 network. They also have the same rail, except
     in two cases in which all rails form one group:
 
@@ -198,9 +200,10 @@ class PairPath:
 
 
 def pair_path(routed: Routed, place: Place, other: Place, places: tuple[int, int]) -> PairPath | None:
-    """Return the path between two NICs, or None if packets are lost in either direction.
+    """Return the path between the NICs ``place`` and ``other``, or None if packets are lost in either direction.
 
-    ``places`` has two indexes: of the address to use on ``place``, and of the address to use on ``other``.
+    ``routed`` is the network with its routes. ``places`` has two indexes: of the address to use on ``place``, and of the address
+    to use on ``other``.
     """
     network, routes = routed.network, routed.routes
     here, there = (place.server.name, place.nic), (other.server.name, other.nic)

@@ -40,7 +40,7 @@ class Sizes:
 class RunSettings:
     """The settings in which runs of a suite differ.
 
-    - ``label``: a part of the run's name. ``variables``: NCCL variables.
+    - ``label``: the end of the run's name, such as ``qps-04``. ``variables``: NCCL variables.
     - ``lb``: the load balancing of switches; None for that of the design.
     - ``needs``: the state of switches or NICs that the run needs and cannot set itself.
     """
@@ -72,8 +72,8 @@ def of_scope(
     """Return the run of a collective on a scope (a group of servers of a job). ``numbered`` sets its round later.
 
     - ``knobs``: the settings in which the run differs from the design.
-    - ``part``: the part of the plan; by default, the part of the scope.
-    - ``slope``: True if the slope of time over size is predicted too.
+    - ``part``: the group of runs in the plan; by default, the part of the scope.
+    - ``slope``: True to predict also the bandwidth from the slope of time over message size.
     """
     test = NcclTests(
         collective,
@@ -104,7 +104,7 @@ def of_scope(
 
 
 def numbered(wanted: Iterable[RunRequest]) -> list[RunRequest]:
-    """Return the runs with their round numbers, counted within each part.
+    """Return the requested runs with their round numbers, counted within each part (group of runs in a plan).
 
     Runs on different single servers share a round. A run that uses the network has a round to itself.
     """
@@ -217,10 +217,10 @@ def _profile(name: str) -> str:
 
 
 def _fifty_km(pairs: Pairs, jobs: Sequence[Job]) -> list[RunRequest]:
-    """Return the runs of the 50 km article.
+    """Return the runs of the 50 km article between sites.
 
-    The first runs measure rates by number of queue pairs. The others are all-reduces over several sizes with
-    different buffers, channels and queue pairs. The slope of the time over the size gives the rate.
+    The first runs measure one pair of NICs at different sites, by number of queue pairs. The others are all-reduces of each job in
+    ``jobs`` over several sizes, with different buffers, channels and queue pairs. The slope of the time over the size gives the rate.
     """
     network = pairs.routed.network
     if not any(network.long_links(fabric.name) for fabric in network.fabrics):
@@ -282,7 +282,7 @@ def _by_queue_pairs(run: RunRequest, numbers: Sequence[int]) -> Iterator[RunRequ
 
 
 def _knobs(_: Pairs, jobs: Sequence[Job]) -> list[RunRequest]:
-    """Return runs on all servers that vary one setting of NCCL or of the network at a time."""
+    """Return runs on all servers of each job in ``jobs`` that vary one setting of NCCL or of the network at a time."""
     buffers = [
         RunSettings(f"buffer-{size_mib:02d}M", (("NCCL_BUFFSIZE", str(size_mib * MIB)),))
         for size_mib in (1, 2, 4, 8, 16, 32)

@@ -57,7 +57,8 @@ class ResultWriter:
     ) -> Run:
         """Store the result of a run, and return the run as stored. Raises ``OutputError`` if the result cannot be written.
 
-        ``came`` is the result of the run. ``began`` is its start time, and ``seconds`` its duration.
+        ``planned`` is the run in the plan, and ``came`` its result. ``began`` is its start time, and ``seconds`` its duration.
+        ``environment`` has the versions and settings of its servers.
         """
         # A plan is a file that anybody may have written: no name in it leads out of the folder.
         name = "/".join(part for part in planned.name.split("/") if part not in {"", ".", ".."})
@@ -87,7 +88,8 @@ def made(
 ) -> Run:
     """Return the run to store: the numbers read from the output ``came``, the planned settings, and the failures.
 
-    ``file`` is the name of the output file. ``began`` is the start time, and ``seconds`` the duration.
+    ``file`` is the name of the output file. ``began`` is the start time, and ``seconds`` the duration. ``environment`` has the
+    versions and settings of the run's servers.
     """
     digest = hashlib.sha256(came.text.encode(errors="replace")).hexdigest()
     kept = dt.datetime.now(dt.UTC).isoformat(timespec="seconds")
@@ -143,7 +145,11 @@ def _settings(planned: PlannedRun) -> dict[str, str]:
 
 
 def _last(came: RunResult) -> Iterable[str]:
-    """Yield the last ``LEFT`` lines of each output of a failed run. The file suffix of an additional output precedes its lines."""
+    """Yield the last ``LEFT`` lines of each output of a run without results.
+
+    ``came`` has the outputs: the main one, and further ones with a file suffix such as ``server``. Lines of further outputs
+    begin with the suffix.
+    """
     for end, text in (("", came.text), *came.more.items()):
         lines = [line for line in text.splitlines() if line.strip()]
         yield from (f"{f'{end}: ' if end else ''}{safe_line(line)}" for line in lines[-LEFT:])
@@ -214,7 +220,7 @@ def rounds_of(runs: Sequence[PlannedRun]) -> list[list[PlannedRun]]:
 
 
 def waiting(runs: Sequence[PlannedRun], at_once: int) -> list[str]:
-    """Return a sentence for each part of the plan whose rounds have more runs than ``at_once``.
+    """Return a sentence for each part of the plan (a group of runs) that has rounds with more runs than ``at_once``.
 
     Such rounds take longer than planned and load the network less.
     """
@@ -240,10 +246,10 @@ async def carried_out(
 ) -> list[Run]:
     """Execute runs, and return the stored runs in the order in which they ended.
 
-    - ``keeper``: stores the results; ``ways``: the options of execution.
+    - ``keeper``: stores the results; ``ways``: the options of execution. ``shells``: the connections to the servers.
     - ``environment``: the environment of all runs.
     - ``checked``: the report of `host check`, by server.
-    - ``done``: called with each run after it is stored.
+    - ``done``: called with each planned run and the stored run after it is stored.
 
     A run that fails, or whose servers cannot be reached, is stored as a result too. Raises ``OutputError`` if a result
     cannot be stored; the runs in progress are then stopped.
@@ -278,7 +284,11 @@ async def carried_out(
 
 
 async def _surveyed(runs: Sequence[PlannedRun], shells: Shells, ways: RunOptions) -> dict[str, dict[str, str]]:
-    """Return, by server of these runs, its software versions by name, such as ``kernel``; empty for a server that does not answer."""
+    """Return, by server of these runs, its software versions by name, such as ``kernel``; empty for a server that does not answer.
+
+    ``shells`` has the connections to servers, and ``ways`` the options of execution. If all runs are collectives that are started from
+    a machine outside the run, no server is queried, and the result is empty.
+    """
     programs = {run.test.program for run in runs if isinstance(run.test, Perftest)}
     program = min(programs, default="ib_write_bw")
     script = survey(f"{ways.perftest.rstrip('/')}/{program}" if ways.perftest else program)

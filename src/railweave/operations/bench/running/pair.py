@@ -42,7 +42,7 @@ PROGRAMS = {
 
 
 def perftest_words(test: Perftest, gpu: int | None, folder: str = "") -> list[str]:
-    """Return the command line of one end of a run, without device, GID and port, which the script finds on the server.
+    """Return the command line of one end of the run ``test``, without device, GID and port, which the script finds on the server.
 
     ``folder`` is the folder of the program; empty to find the program through PATH. ``gpu`` is the number of this end's GPU
     in the order of PCI slots. CUDA uses this order only if ``CUDA_DEVICE_ORDER`` is set; HIP always does.
@@ -94,9 +94,9 @@ LEFT = 30
 class RunResult:
     """The result of a run.
 
-    - ``text``: the output that has the result; ``more``: all other output, by file name suffix.
+    - ``text``: the output that has the result; ``more``: all other output, by file name suffix such as ``server``.
     - ``failures``: the reasons why the run failed; empty if it succeeded.
-    - ``facts``: values found on the servers, by name.
+    - ``facts``: values found on the servers, by name, such as ``server GID``.
     """
 
     text: str = ""
@@ -106,8 +106,9 @@ class RunResult:
 
 
 async def measured(test: Perftest, shells: Shells, *, number: int, limit_s: float, folder: str = "") -> RunResult:
-    """Run a perftest between two NICs. A failure is part of the result. A cancellation stops both ends and is raised.
+    """Run the perftest ``test`` between two NICs. A failure is part of the result. A cancellation stops both ends and is raised.
 
+    - ``shells``: the connections to the servers.
     - ``number``: the number of the run in its round. It determines the ports that the server end tries.
     - ``limit_s``: the time limit; ``folder``: the location of perftest on servers.
 
@@ -151,7 +152,7 @@ async def measured(test: Perftest, shells: Shells, *, number: int, limit_s: floa
 
 
 def peer_of(test: Perftest) -> str:
-    """Return the host name or address that the client connects to."""
+    """Return the host name of the server end that the client connects to; ``127.0.0.1`` if both ends are on one server."""
     return "127.0.0.1" if test.server.host == test.client.host else test.server.host
 
 
@@ -171,7 +172,7 @@ async def _did_not_listen(test: Perftest, listening: asyncio.Task[ScriptOutput],
 
 
 async def _ended(test: Perftest, listening: asyncio.Task[ScriptOutput], came: RunResult) -> None:
-    """Wait for the server end of a perftest, and add its output to ``came``.
+    """Wait for the server end of the perftest ``test``, and add its output to the result ``came``.
 
     ``listening`` runs the server end. If it does not end in time, the caller stops it.
     """
@@ -206,7 +207,10 @@ def _found(came: RunResult, end: str, script_lines: list[str]) -> None:
 
 
 def wrong(outcome: ScriptOutput, limit_s: float) -> str:
-    """Return the reason why a script failed; empty if it succeeded."""
+    """Return the reason why a script failed, from its output and exit status; empty if it succeeded.
+
+    ``limit_s`` is the time limit under which the script ran, for the message that it was ended.
+    """
     if outcome.lost:
         return outcome.lost
     if not outcome.status:
@@ -266,7 +270,7 @@ class Launch:
 
 
 def started(test: NcclTests, launch: Launch, limit_s: float) -> str:
-    """Return the script that runs a collective with its launcher. Ranks have the order of the plan.
+    """Return the script that runs the collective ``test`` with its launcher, for at most ``limit_s`` seconds. Ranks have the order of the plan.
 
     The script creates its files in a temporary folder, which it deletes at its end.
     """
@@ -293,9 +297,9 @@ def _line(test: NcclTests, launch: Launch) -> str:
 
 
 async def launched(test: NcclTests, launch: Launch, shells: Shells, limit_s: float) -> RunResult:
-    """Run a collective, and return its result. A failure is part of the result.
+    """Run the collective ``test`` for at most ``limit_s`` seconds, and return its result. A failure is part of the result.
 
-    A cancellation stops the launcher with its ranks and is raised.
+    ``shells`` has the connections to the servers. A cancellation stops the launcher with its ranks and is raised.
     """
     came, place = RunResult(), launch.place(test)
     try:
@@ -311,6 +315,6 @@ async def launched(test: NcclTests, launch: Launch, shells: Shells, limit_s: flo
 
 
 def shown(test: NcclTests, launch: Launch) -> str:
-    """Return the command of a run in readable form, as ``--dry-run`` prints it."""
+    """Return the shell command that starts the collective ``test``, with placeholders for its files, as ``--dry-run`` prints it."""
     command = _line(test, launch).replace('"$f/hosts"', "HOSTS")
     return command.replace('"$f/mpirun.sh"', "mpirun.sh").replace('"$f/hostfile"', "HOSTFILE")

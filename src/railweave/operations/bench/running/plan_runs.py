@@ -156,10 +156,10 @@ def name_of(run: Run) -> str:
 
 
 def command(run: PlannedRun, launch: Launch, perftest: str = "") -> str:
-    """Return the command of a run in readable form.
+    """Return the server and the command of a run, such as ``h100-01: ib_write_bw … -d DEVICE``.
 
     For perftest, the result is the client's command, with placeholders for values that are found on the client's
-    server.
+    server. ``launch`` has the settings for starting collectives, and ``perftest`` is the folder of perftest.
     """
     test = run.test
     if isinstance(test, Perftest):
@@ -266,7 +266,11 @@ async def _meanwhile(work: Coroutine[Any, Any, list[Run]], meanwhile: Callable[[
 def planned_network(
     plan: Plan, fabric: Network | Path | str | None, device: Sequence[str], hardware: Path | str | None
 ) -> Network:
-    """Return the planned network. Raises ``InputError`` if its design has changed since the plan was made."""
+    """Return the planned network. Raises ``InputError`` if its design has changed since the plan was made.
+
+    ``fabric`` replaces the fabric file that the plan names. ``device`` has switch models and systems that replace those of the file,
+    and ``hardware`` is a folder of hardware files.
+    """
     source = plan.fabric if fabric is None else fabric
     if not isinstance(source, Network) and not Path(source).exists():
         message = "there is no such fabric file, which the plan is of"
@@ -348,9 +352,10 @@ def environment_of(network: Network, plan: Plan, fabric: Network | Path | str | 
 def _checked(
     network: Network, ways: AccessFile, names: Sequence[str], *, sudo: bool, say: Callable[[str], None]
 ) -> dict[str, object]:
-    """Run `railweave host check` on servers. Return, by server, the number of checks for each verdict, and the warnings and failures.
+    """Run `railweave host check` on the servers ``names``, as root if ``sudo`` is True.
 
-    For a server that does not answer, the result is the reason.
+    Return, by server, the number of checks for each verdict, and the warnings and failures. For a server that does not answer, the
+    result is the reason. ``ways`` has the logins of servers.
     """
     there = [name for name in names if name in {server.name for server in network.servers}]
     with in_force(network.catalog):

@@ -93,7 +93,7 @@ def server_script(address: str, device: str, words: Sequence[str], *, first: int
     """Return the script of perftest's server end. ``words`` is the command line, without device, GID and port.
 
     The script finds the GID of ``address`` on ``device`` (empty for any device), selects a free TCP port starting at ``first``, and
-    reports when perftest listens.
+    reports when perftest listens. It ends after ``limit_s`` seconds.
     """
     line = f"$near {shlex.join(words)} -d $d -i $n -x $g -p $t"
     return (
@@ -110,7 +110,7 @@ def client_script(address: str, device: str, words: Sequence[str], *, port: int,
     """Return the script of perftest's client end, which connects to ``peer`` and prints the result.
 
     ``words`` is the command line, without device, GID and port. The script finds the GID of ``address`` on ``device`` (empty for any
-    device).
+    device), and ends after ``limit_s`` seconds.
     """
     line = f"$near {shlex.join(words)} -d $d -i $n -x $g -p {port} {shlex.quote(peer)}"
     return _BEGIN + _found(address, device) + _guarded(line, limit_s) + _AWAITED
@@ -159,5 +159,8 @@ exit 0
 
 
 def survey(program: str) -> str:
-    """Return the script that reports a server's kernel, drivers, RDMA firmware, and versions of perftest, MPI, Slurm and NCCL."""
+    """Return the script that reports a server's kernel, drivers, RDMA firmware, and versions of perftest, MPI, Slurm and NCCL.
+
+    ``program`` is the perftest program whose version is reported.
+    """
     return SURVEY.format(devices=shlex.quote(DEVICES), perftest=shlex.quote(program))

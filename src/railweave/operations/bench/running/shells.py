@@ -212,7 +212,7 @@ async def _here(script: str) -> AsyncGenerator[_Running]:
 
 
 def _kill_session(leader: int) -> None:
-    """Kill every process of a session.
+    """Kill every process of the session whose first process has the id ``leader``.
 
     Killing one process group is not enough: ``timeout`` leads a separate group, and its programs keep the output pipes open.
     """

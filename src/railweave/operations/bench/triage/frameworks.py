@@ -61,7 +61,7 @@ class Progress:
 
 @dataclass(frozen=True, slots=True)
 class Absent:
-    """A rank or process that, according to a report, is late or has ended. If ``behind`` is False, it is ahead of the others.
+    """A rank or process that, according to a report, is behind the others or has ended. If ``behind`` is False, it is ahead of the others.
 
     ``text`` is the text of the report. ``host`` may be empty, and ``rank`` None if it is unknown.
     """
@@ -87,7 +87,7 @@ class Reports:
     """True if this module recognizes the format of the text, even if the text reports no fault."""
 
     def join(self, other: Reports) -> None:
-        """Add the reports of another text to these reports."""
+        """Add the reports of another text, ``other``, to these reports."""
         self.waiting += other.waiting
         self.progress += other.progress
         self.absent += other.absent
@@ -211,7 +211,7 @@ def _lines(lines: Sequence[Line], file: str, reports: Reports) -> None:
 def _rank(line: Line, match: re.Match[str]) -> int:
     """Return the rank in the job, from the start of the message (``[rank3]``) or from the launcher's prefix.
 
-    If both lack the rank, return the rank in the process group.
+    If both lack the rank, return the rank in the process group. ``match`` is the message in the line; its group ``rank`` is that rank.
     """
     overall = _GLOBAL.search(line.text[: match.start()])
     return int(overall[1]) if overall else int(match["rank"]) if line.rank is None else line.rank
@@ -411,7 +411,7 @@ class _Plain(pickle.Unpickler):
 def dump_text(data: bytes) -> str | None:
     """Return a pickled dump of PyTorch's flight recorder as JSON text, or None if the bytes are not such a dump.
 
-    No code in the file is executed.
+    No code in the dump is executed.
     """
     if not data.startswith(b"\x80"):
         return None
@@ -540,7 +540,10 @@ def _late(
 
 
 def _slower(progress: Mapping[int, Progress], hosts: Mapping[int, str]) -> Iterator[FindingPlace]:
-    """Yield a finding for each rank whose last completed operation is at least two behind that of the fastest rank (Inspector)."""
+    """Yield a finding for each rank whose last completed operation is at least two behind that of the fastest rank (Inspector).
+
+    ``progress`` and ``hosts`` are by rank.
+    """
     last = max((step.completed or 0 for step in progress.values()), default=0)
     for step in progress.values():
         if step.completed is not None and last - step.completed > 1:

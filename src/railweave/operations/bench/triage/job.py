@@ -32,7 +32,10 @@ if TYPE_CHECKING:
 
 
 def by_host(logs: Iterable[NcclLog], facts_of: Callable[[NcclLog], Iterable[Fact]]) -> dict[str, list[Fact]]:
-    """Return the facts of several logs by host. If no line of a file names a host, the file's name is used as the host."""
+    """Return the facts of several logs by host. ``facts_of`` returns the facts of one log, such as its RDMA devices.
+
+    If no line of a file names a host, the file's name is used as the host.
+    """
     hosts: dict[str, list[Fact]] = defaultdict(list)
     for log in logs:
         for fact in facts_of(log):
@@ -49,7 +52,7 @@ def _all(case: Case, facts_of: Callable[[NcclLog], Iterable[Fact]]) -> dict[str,
 
 
 def _unnamed(case: Case) -> set[str]:
-    """Return the names of log files in which some lines name a host and others do not.
+    """Return the names of the case's log files in which some lines name a host.
 
     ``by_host`` uses such a file name for lines that name no host, for example because they are cut off. The name is not a host.
     """
@@ -183,12 +186,15 @@ def missing(case: Case) -> Iterator[FindingPlace]:
 
 
 def _named(in_text: Mapping[str, Sequence[RdmaDevice]], host: str) -> str:
-    """Return ``host`` if the log itself names it. Return an empty string if it is only the name of a file (see ``by_host``)."""
+    """Return ``host`` if the log itself names it. Return an empty string if it is only the name of a file (see ``by_host``).
+
+    ``in_text`` has the RDMA devices of each host.
+    """
     return host if in_text[host][0].host else ""
 
 
 def _beside_design(case: Case, devices: Sequence[RdmaDevice]) -> tuple[str, str | None] | None:
-    """Return (description, fix) if a host uses fewer GPU NICs than designed, or None.
+    """Return (description, fix) if a host uses fewer GPU NICs than the case's design has for it, or None.
 
     ``devices`` are the devices that the host uses. If the fix is None, the rule's own fix applies.
     """
@@ -384,7 +390,10 @@ def bootstrap(case: Case) -> Iterator[FindingPlace]:
 
 
 def _ordinary(interfaces: Mapping[str, Interface]) -> list[tuple[str, list[str]]]:
-    """Return the interfaces that connect servers directly, each with the hosts that use it. The most frequent interface is first."""
+    """Return the interfaces that are neither virtual nor ``lo``, each with the hosts that use it. The most frequent interface is first.
+
+    ``interfaces`` has the bootstrap interface of each host.
+    """
     hosts: dict[str, list[str]] = defaultdict(list)
     for host, interface in interfaces.items():
         if not _VIRTUAL.match(interface.name) and interface.name != "lo":

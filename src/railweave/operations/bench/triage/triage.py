@@ -477,9 +477,9 @@ _FAILED_ON = re.compile(
 
 
 def _host_in(reason: str, case: Case) -> str:
-    """Return the host that a failure message names; empty if it names none.
+    """Return the host that the failure message ``reason`` names; empty if it names none.
 
-    A name that occurs in no other line is not regarded as a host, except in a message of UCX.
+    A name that is a host neither in the log nor in the tests of the case is ignored, except in a message of UCX.
     """
     match = _FAILED_ON.match(reason)
     named = {source.host for _, source in case.log.sources} if case.log else set[str]()
@@ -488,9 +488,9 @@ def _host_in(reason: str, case: Case) -> str:
 
 
 def _cause(case: Case) -> str:
-    """Return a clause with the first warning of the text, or else of the other texts of the job; empty if there are no warnings.
+    """Return a clause with the first warning of the case's text, or else of the other texts of the job; empty if there are no warnings.
 
-    A warning that a peer ended is used only if there is no other, because it is a consequence.
+    A warning that a peer ended is used only if there is no other warning, because it is a consequence.
     """
     for log in ((case.log,) if case.log else ()) + case.job:
         warnings = [message for message in log.warnings if kind_of(message.text) != "run-peer-ended"] or log.warnings
@@ -579,7 +579,7 @@ def triage(text: str, file: str, design: wire.Design | None = None) -> TriageRes
 def triage_job(texts: Sequence[tuple[str, str]], design: wire.Design | None = None) -> list[TriageResult]:
     """Diagnose runs from their outputs, each given as (text, name of its source). Never raises an error.
 
-    Texts of one job, such as the files of its ranks, are compared with each other (``jobs_of``).
+    Texts of one job, such as the files of its ranks, are compared with each other (``jobs_of``) and with ``design``, if given.
     """
     readings = [read(text, file) for text, file in texts]
     jobs = jobs_of([reading.log for reading in readings])
@@ -638,7 +638,7 @@ def _of_one_job(log: NcclLog, other: NcclLog) -> bool:
 
 
 def design_of(network: Network | None) -> wire.Design:
-    """Return the part of a network's design that triage uses: its NICs by address and by server, and their networks."""
+    """Return the part of a network's design that triage uses: its NICs by address and by server, and their networks; empty for None."""
     if network is None:
         return wire.Design()
     networks: set[wire.Network] = set()

@@ -73,7 +73,7 @@ class Design:
     servers: Mapping[str, DesignedNics] = field(default_factory=dict[str, DesignedNics])
 
     def server(self, host: str) -> DesignedNics | None:
-        """Return the devices of a host, or None if the design has no such server.
+        """Return the RDMA devices that the design has for a host, or None if the design has no such server.
 
         If all servers of the design have the same devices, these are returned for an unknown host too.
         """
@@ -100,7 +100,7 @@ class Case:
 
     @property
     def file(self) -> str:
-        """The source of the text."""
+        """The name of the file or other source that the text is from."""
         return self.read.file
 
     @property
@@ -109,7 +109,10 @@ class Case:
         return self.read.log
 
     def finding(self, line: int, description: str, where: str = "", *, fix: str | None = None) -> FindingPlace:
-        """Return a finding of the current check, at the line that shows it. ``where`` is the name of a host; if it is empty, the finding names the file."""
+        """Return a finding of the current check, at the line that shows it. ``description`` is the fault.
+
+        ``where`` is the name of a host; if it is empty, the finding names the file. ``fix`` replaces the check's own fix.
+        """
         return FindingPlace(where or self.file.rpartition("/")[2] or self.file, description, self.file, line, fix=fix)
 
     @cached_property
@@ -174,7 +177,7 @@ def once(seen: Iterable[tuple[str, int]]) -> Iterator[tuple[str, int, int]]:
 
 
 def times(often: int) -> str:
-    """Return a suffix such as ``, 12 times``. For a single occurrence, return an empty string."""
+    """Return the number of occurrences as a suffix such as ``, 12 times``. For a single occurrence, return an empty string."""
     return f", {often} times" if often > 1 else ""
 
 
@@ -303,7 +306,10 @@ def completions(case: Case) -> Iterator[FindingPlace]:
 
 
 def _vendor(case: Case, completion: FailedCompletion) -> str:
-    """Return a suffix with the name of a failed completion's status, and the meaning of the vendor's code if the driver is known."""
+    """Return a suffix with the name of a failed completion's status, and the meaning of the vendor's error code if it is known.
+
+    The names of the devices in the completion or in the case's log show the driver; without one, it is taken to be mlx5.
+    """
     named = completion.status is not None and 0 < completion.status < len(STATUSES)
     name = f", {STATUSES[completion.status or 0].removeprefix('IBV_WC_')}" if named else ""
     if completion.vendor_error is None or completion.error is not None:
@@ -396,7 +402,7 @@ _NO_WAY = (
 
 
 def _remedy(case: Case, text: str) -> str | None:
-    """Return the fix for a failed call, or None if the call and its error number do not determine one."""
+    """Return the fix for the failed call in the message ``text``, or None if the call and its error number do not determine one."""
     error = errno_of(text)
     if "ibv_modify_qp" in text:
         if error == NO_NEIGHBOR:

@@ -65,12 +65,12 @@ class Limits:
 
 @dataclass
 class Result:
-    """The result of a turn.
+    """The result of a turn: faults that are injected together.
 
     - ``planned``: the turn as planned. ``seen``: the test packets sent and lost.
-    - ``back_s``: the seconds until the checks gave the same results as before; None if they did not.
+    - ``back_s``: the seconds until the checks gave the same results as before the turn; None if they did not.
     - ``drops``: the packets that switches counted as dropped; None if unknown.
-    - ``wrong``: the differences from the earlier state that remained.
+    - ``wrong``: the differences from the state before the turn that remained.
     - ``note``: a sentence about sessions that the emulation had to repair; empty if there were none.
     """
 
@@ -99,10 +99,10 @@ class Result:
 
 
 def run_campaign(fabric: RunningFabric, campaign: Campaign, limits: Limits) -> list[Result]:
-    """Carry out a campaign, turn by turn. The campaign ends if the network has not recovered after a turn.
+    """Carry out a campaign, turn by turn (faults injected together). The campaign ends if the network has not recovered after a turn.
 
-    Raises ``InputError`` if the campaign is refused, ``StoppedError`` if a switch could not be restored, and ``OutputError`` if another
-    operator is at work.
+    ``limits`` has the time limits. Raises ``InputError`` if the campaign is refused, ``StoppedError`` if a switch could not be
+    restored, and ``OutputError`` if another operator is at work.
     """
     if campaign.refused:
         message = f"the campaign is refused: {'; '.join(campaign.refused[:3])}"
@@ -136,10 +136,10 @@ def carried_out(
     limits: Limits,
     say: Callable[[str], None],
 ) -> Result:
-    """Run a turn (faults injected together) and return its result: inject its faults, wait, restore, and check.
+    """Run the turn ``planned`` (faults injected together) and return its result: inject its faults, wait, restore, and check.
 
     - ``running``: the configuration texts of every switch, by switch and file.
-    - ``sent``: the sender of test packets.
+    - ``sent``: the sender of test packets. ``limits``: the time limits.
 
     In an emulated network, the emulation starts the faults that are commands, and ends them when everything is
     restored. Raises ``StoppedError`` if something could not be restored, and any error that interrupts the turn.
@@ -189,7 +189,7 @@ def carried_out(
 
 
 def _near(site: Site, planned: PlannedTurn) -> list[str]:
-    """Return the switches on which a turn (faults injected together) acts, and their neighbors by cable."""
+    """Return the switches on which the turn ``planned`` (faults injected together) acts, and their neighbors by cable."""
     nearby = dict.fromkeys(planned.touched)
     for name in planned.touched:
         nearby |= dict.fromkeys(
@@ -221,7 +221,10 @@ async def _break(rows: Journal, number: int, devices: Mapping[str, Device], with
 
 
 async def _shut(site: Site, ports: Mapping[str, tuple[str, ...]], label: str, within: int) -> None:
-    """Shut ports with a command of the operating system. ``within`` is the number of seconds after which each device opens them again by itself."""
+    """Shut ports with a command of the operating system. After ``within`` seconds, each device opens them again by itself.
+
+    ``ports`` has the names of the ports by switch. ``label`` is the name of the outage on the device, which ``_opened`` uses to end it.
+    """
 
     async def shut_ports(name: str, device_ports: tuple[str, ...]) -> None:
         outage, session = await _outage(site, name)
@@ -234,7 +237,7 @@ async def _shut(site: Site, ports: Mapping[str, tuple[str, ...]], label: str, wi
 
 
 async def _opened(site: Site, ports: Mapping[str, tuple[str, ...]], label: str) -> list[str]:
-    """Open ports again. Return a line with the reason for each port that could not be opened."""
+    """Open the ports that ``_shut`` shut under ``label``. Return a line with the reason for each port that could not be opened."""
 
     async def open_ports(name: str) -> str:
         try:
@@ -260,7 +263,7 @@ async def _outage(site: Site, device: str) -> tuple[Outage, Session]:
 
 
 async def _command(site: Site, target: FaultTarget) -> None:
-    """Carry out a fault that is a command: restart a device, or end a process on it."""
+    """Carry out the fault ``target``, which is a command: restart a device, or end a process on it."""
     outage, session = await _outage(site, target.fault.device or "")
     try:
         if target.fault.kind == "daemon-kill":
@@ -285,7 +288,7 @@ def _restored(
     began: bool,
     why: str,
 ) -> None:
-    """End all faults of a turn and restore the devices, then record the end of the revision in the journal.
+    """End all faults of the turn ``planned`` and restore the devices, then record the end of the revision in the journal.
 
     - ``undo``: functions that end faults of the emulation.
     - ``began``: True if any device was changed. ``why``: the reason to record.
@@ -356,7 +359,7 @@ class NoPackets:
         del seconds
 
     def stop(self) -> PacketLoss:
-        """Return a result that contains only the reason."""
+        """Return a packet loss without numbers that has only the reason why nothing was sent."""
         return PacketLoss(why=self._why)
 
     def drop(self) -> None:
@@ -391,7 +394,7 @@ class RdmaPings:
         self._thread.start()
 
     def stop(self) -> PacketLoss:
-        """Wait for the last write, and return the total loss."""
+        """Wait for the last RDMA write, and return the total packet loss."""
         if self._thread is not None:
             self._thread.join()
         return summed(self._said)
@@ -401,7 +404,7 @@ class RdmaPings:
 
 
 def summed(replies: Collection[PairOutput]) -> PacketLoss:
-    """Return the total packet loss over the output of all servers."""
+    """Return the total packet loss, from what ``railweave-rdma-ping`` printed on each server."""
     sent = lost = worst = 0
     wrong: list[str] = []
     for reply in replies:
@@ -484,7 +487,7 @@ def turn_table(results: Sequence[Result], lab: Sequence[Mapping[str, Any]]) -> T
 
 
 def _lab(measurement: Mapping[str, Any]) -> str:
-    """Return a table cell with the measurement of ``lab fault``."""
+    """Return a table cell with a measurement of ``lab fault``, such as ``2 of 900 lost, 0.03 s to switch; 96 of 96 kept a path``."""
     switch = measurement.get("switch_s")
     time = "it did not switch" if switch is None else f"{switch:.2f} s to switch"
     return f"{measurement['lost']:,} of {measurement['sent']:,} lost, {time}; {measurement['kept']:,} of {measurement['asked']:,} kept a path"

@@ -47,7 +47,10 @@ BY_CONFIGURATION = frozenset({"link-down", "nic-down", "device-down", "bgp-sessi
 def broken(
     network: Network, configs: Mapping[str, DeviceConfig], targets: Sequence[FaultTarget]
 ) -> dict[str, DeviceConfig]:
-    """Return the changed configurations, by switch, that simultaneous faults need. Faults that are commands change no configuration."""
+    """Return the changed configurations, by switch, that put the simultaneous faults ``targets`` into effect.
+
+    Faults that are commands change no configuration.
+    """
     changed: dict[str, DeviceConfig] = {}
     for name, links in shut(network, configs, targets).items():
         if not by_command(configs[name]):
@@ -67,7 +70,7 @@ def broken(
 def shut(
     network: Network, configs: Mapping[str, DeviceConfig], targets: Sequence[FaultTarget]
 ) -> dict[str, tuple[str, ...]]:
-    """Return, by switch, the links that faults break if ports of this switch are shut."""
+    """Return, by switch, the links that the faults ``targets`` break by shutting ports of this switch."""
     by_switch: dict[str, tuple[str, ...]] = {}
     for target in targets:
         kind, device = target.fault.kind, target.fault.device or ""
@@ -86,7 +89,7 @@ def shut(
 def ports_by_command(
     network: Network, configs: Mapping[str, DeviceConfig], targets: Sequence[FaultTarget]
 ) -> dict[str, tuple[str, ...]]:
-    """Return, by switch, the ports to shut by a command instead of a configuration change.
+    """Return, by switch, the ports that the faults ``targets`` shut by a command instead of a configuration change.
 
     On these switches, a rollback of the configuration would not restore the ports to their earlier state.
     """
@@ -104,7 +107,7 @@ def by_command(config: DeviceConfig) -> bool:
 
 
 def links_of(network: Network, target: FaultTarget) -> tuple[str, ...]:
-    """Return the links that carry no traffic during a fault."""
+    """Return the links that carry no traffic during the fault ``target``."""
     device = target.fault.device
     if target.links or device is None:
         return target.links
@@ -177,9 +180,9 @@ def aimed(target: FaultTarget) -> str:
 
 
 def turns(targets: Sequence[FaultTarget], least_s: float) -> list[Turn]:
-    """Return the faults grouped into turns: faults that start at the same time. ``least_s`` is the shortest duration of a turn in seconds.
+    """Return the faults grouped into turns. A fault that starts before all earlier faults have ended joins their turn.
 
-    A fault without an end in the file ends before the next turn begins.
+    ``least_s`` is the shortest duration of a turn in seconds. A fault without an end in the file ends before the next turn begins.
     """
     groups: list[list[FaultTarget]] = []
     until = -1
@@ -237,7 +240,7 @@ def touched(network: Network, configs: Mapping[str, DeviceConfig], turn: Turn) -
 
 
 def down(configs: Mapping[str, DeviceConfig], network: Network, target: FaultTarget) -> tuple[str, ...] | None:
-    """Return the links and devices that carry no traffic during a fault, after routing has converged; None if unknown.
+    """Return the links and devices that carry no traffic during the fault ``target``, after routing has converged; None if unknown.
 
     If BGP restarts gracefully (RFC 4724), all links stay in use when its process ends.
     """
@@ -275,9 +278,9 @@ _AT_ONCE = PlanLimits(one_wave="one turn of a campaign")
 
 @dataclass(frozen=True)
 class TurnPrediction:
-    """The prediction for a turn, as numbers of queue pairs.
+    """The predicted effect of a turn (faults injected together), as numbers of queue pairs.
 
-    - ``queue_pairs``: the examined queue pairs; ``crossing``: those that use the failed parts.
+    - ``queue_pairs``: the examined queue pairs; ``crossing``: those that use the failed links or devices.
     - ``keep``: those that have a path during the fault; None if unknown.
     """
 
@@ -341,7 +344,8 @@ class PlannedTurn:
 
     - ``touched``: the switches that the turn changes or restarts, or on which it ends a process.
     - ``lost``: lines about the paths, planes, tenants and NICs that are lost during the turn.
-    - ``plan``: the plan of its configuration changes.
+    - ``predicted``: the effect on queue pairs.
+    - ``plan``: the plan of the turn's configuration changes.
     - ``commands``: descriptions of the faults that are not configuration changes.
     - ``refused``: the reasons why the turn cannot run.
     """

@@ -459,10 +459,10 @@ def check_folder(folder: Path) -> None:
 
 
 def write(made: FirstBootFiles, folder: Path, interface: str = "*") -> None:
-    """Write the folder, readable by its owner only because the files contain secrets. ``interface`` is the one on which DHCP servers listen.
+    """Write the first-boot files ``made`` into the folder, readable by its owner only because the files contain secrets.
 
-    Also remove the files that an earlier run wrote for devices now left out. Raises ``InputError`` if the folder has content that
-    ``deploy ztp`` did not write.
+    ``interface`` is the interface on which DHCP servers listen; ``*`` means every interface. Also remove the files that an earlier run
+    wrote for devices now left out. Raises ``InputError`` if the folder has content that ``deploy ztp`` did not write.
     """
     check_folder(folder)
     files = {f"{device.serial}/{name}": text for device in made.devices for name, text in device.files.items()}

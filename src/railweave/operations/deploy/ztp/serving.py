@@ -79,7 +79,7 @@ class Server(ThreadingHTTPServer):
             self._places.release()
 
     def note(self, line: str) -> None:
-        """Report a line through ``say``, and append it to the log."""
+        """Report a line through ``say``, and append it to ``asked.log``."""
         line = _UNPRINTABLE.sub("?", line)
         with self._guard:
             self._say(line)
@@ -111,7 +111,10 @@ class Server(ThreadingHTTPServer):
         return self.folder / first / name, f"{device['name']} ({first})"
 
     def _image(self, name: str, image: dict[str, str]) -> Path | None:
-        """Return the path of an image, or None if its checksum has changed. The checksum is computed again only if the file changes."""
+        """Return the path of an image, or None if its checksum has changed or its file cannot be read.
+
+        ``image`` has the path of its file and its checksum. The checksum is computed again only if the file changes.
+        """
         path = Path(image["file"])
         try:
             stat = path.stat()

@@ -43,7 +43,7 @@ HEADS = columns("Device", "Role", "State", "Anomalies", *RATES, numbers=RATES)
 
 
 def device_list(console: Console, query: Mapping[str, str], values: Values) -> PageView:
-    """Return the page with the list of devices.
+    """Return the page with the list of devices. ``values`` collects its live values.
 
     The query parameters ``fabric``, ``role`` and ``stripe`` select devices. A parameter may have several values,
     separated by blanks.
@@ -100,7 +100,10 @@ def _row(console: Console, values: Values, device: Switch, wrong: int, worst: st
 
 
 def state_cell(console: Console, values: Values, name: str, tag: str = "td") -> str:
-    """Return a table cell with the state of a device. If its numbers do not arrive, the cell shows since when, and why."""
+    """Return a table cell with the state of the device ``name``. If its numbers do not arrive, the cell shows since when, and why.
+
+    ``values`` collects live values. ``tag`` is the HTML tag of the cell.
+    """
     device = console.devices[name]
     reached, age = device.reached, device.reached.age_s
     if device.state == "up":
@@ -171,7 +174,7 @@ def switch(console: Console, name: str, values: Values) -> PageView:
 
 
 def _messages(console: Console, name: str) -> list[str]:
-    """Return a section with the switch's latest syslog messages. The list is empty if syslog is not received."""
+    """Return a section with the latest syslog messages of the switch ``name``. The list is empty if syslog is not received."""
     syslog = console.watching.syslog
     if syslog is None:
         return []
@@ -193,7 +196,7 @@ NOT_KEPT = element(
 
 
 def _chart(name: str, ports: Iterable[Port]) -> str:
-    """Return the markup of a device's traffic chart: selectors for port and time, and the element that the script draws into."""
+    """Return the markup of a device's traffic chart: a list of its ``ports`` and of times to choose from, and the element that the script draws into."""
     port_choice = element("select", *(element("option", text(port.name)) for port in ports), id="chart-port")
     span = element(
         "select", *(element("option", text(words), value=seconds) for seconds, words in SPANS), id="chart-span"
@@ -205,7 +208,7 @@ def _chart(name: str, ports: Iterable[Port]) -> str:
 
 
 def port_row(console: Console, values: Values, port: Port, color: str) -> str:
-    """Return the table row of a watched port. ``color`` is the markup of its path color."""
+    """Return the table row of a watched port. ``values`` collects live values, and ``color`` is the markup of the port's path color."""
     numbers = console.ports.of(port.device, port.name)
     key = f"{port.device}/{port.name}"
     used = max(numbers["received"], numbers["sent"]) * 8 / (port.speed_gbps * 1e9)
@@ -297,7 +300,10 @@ def _sessions(values: Values, sessions: Iterable[Session], last: dict[Series, fl
 
 
 def server(console: Console, host: Server, values: Values) -> PageView:
-    """Return the page of a server. The numbers of its NICs are those of the leaf ports to which they are connected."""
+    """Return the page of a server. ``values`` collects its live values.
+
+    The numbers of the server's NICs are those of the leaf ports to which they are connected.
+    """
     rows: list[str] = []
     by_link = {port.link: port for port in console.ports.ports if port.peer == host.name}
     for cable in console.network.cables_of(host.name):

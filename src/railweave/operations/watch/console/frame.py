@@ -47,14 +47,14 @@ def address(name: str) -> str:
 
 
 def kind(name: str) -> str:
-    """Return the media type of a file of ``STATIC``."""
+    """Return the media type, such as ``text/css``, of a file of ``STATIC``."""
     return _KINDS[name.rpartition(".")[2]]
 
 
 def around(console: Console) -> tuple[str, Live]:
-    """Return (text below the heading of each page, its live values by key). Live values are updated in the open page.
+    """Return (markup below the heading of each page, its live values by key). Live values are updated in the open page.
 
-    The text shows the anomalies, the number of devices that are up, and the age of the numbers.
+    The markup shows the anomalies, the number of devices that are up, and the age of the numbers.
     """
     values = Values()
     stands = console.watching.standing()
@@ -80,7 +80,7 @@ def around(console: Console) -> tuple[str, Live]:
 
 
 def page(console: Console, shown: PageView, here: str) -> str:
-    """Return the complete page as HTML. ``here`` is the path of the page's entry in the navigation."""
+    """Return the page ``shown`` as complete HTML. ``here`` is the path of the page's entry in the navigation."""
     status, _ = around(console)
     sheets: Sequence[str] = ["page.css", "uplot/uPlot.min.css", "console.css"]
     scripts = ["live.js", *shown.scripts]

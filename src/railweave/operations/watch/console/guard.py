@@ -66,7 +66,7 @@ class Guard:
             raise ValueError("the password is empty, so anyone could log in")
 
     def refusal(self, scope: Scope) -> PlainTextResponse | None:
-        """Return the response that refuses a request, or None if the request is allowed."""
+        """Return the response that refuses a request, or None if the request is allowed. ``scope`` is the request's ASGI scope."""
         headers = dict(scope["headers"])
         if scope["method"] not in {"GET", "HEAD"}:
             return PlainTextResponse("nothing can be changed here\n", 405, {"Allow": "GET, HEAD"})
@@ -117,7 +117,7 @@ def _is_here(host: str) -> bool:
 
 
 def _by_proxy(scope: Scope, headers: dict[bytes, bytes], proxy: Proxy) -> bool:
-    """Return True if a request comes from the proxy's address and names its reader."""
+    """Return True if a request comes from the proxy's address and its ``headers`` name the reader. ``scope`` is the request's ASGI scope."""
     client = scope.get("client")
     if client is None or not headers.get(proxy.header.lower().encode("latin-1"), b"").strip():
         return False

@@ -97,7 +97,7 @@ class SeriesHistory:
             task.add_done_callback(self._written)
 
     def _written(self, task: asyncio.Task[int]) -> None:
-        """Retrieve the error of a finished write, so that asyncio does not warn about it.
+        """Retrieve the error of ``task``, a finished write, so that asyncio does not warn about it.
 
         The collector reports a store that cannot be written, so the error is not lost.
         """
@@ -131,7 +131,7 @@ MOST_EVENTS = 500
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """An event on the time axis. ``until`` is None if the event is still going on or has no end."""
+    """An event on the time axis. Times are in seconds since 1970; ``until`` is None if the event is still going on or has no end."""
 
     kind: Literal["deploy", "job", "anomaly"]
     begin: float
@@ -141,7 +141,10 @@ class Event:
 
 
 def history(console: Console, query: Mapping[str, str], values: Values) -> PageView:
-    """Return the page of traffic over time. The query parameter ``span`` is the length of time in seconds."""
+    """Return the page of traffic over time. ``values`` collects its live values.
+
+    The query parameter ``span`` is the length of time in seconds.
+    """
     span = span_of(query)
     choices = "".join(
         element(
@@ -184,7 +187,7 @@ def span_of(query: Mapping[str, str]) -> int:
 
 
 def chart_data(console: Console, span: int) -> dict[str, Any]:
-    """Return the chart data as a JSON object: the times, the lines of each chart, and the events."""
+    """Return the chart data of the last ``span`` seconds as a JSON object: the times, the lines of each chart, and the events."""
     times, lines = console.past.lines(span)
     strokes = network_strokes(console.network)
     hues = {
@@ -279,7 +282,7 @@ def _time(timestamp: str) -> float | None:
 
 
 def _anomalies(console: Console) -> Iterator[Event]:
-    """Yield the anomalies that are causes. Their effects are left out."""
+    """Yield the anomalies that are causes, as events. Anomalies that another anomaly explains are left out."""
     for closed in (True, False):
         for anomaly in console.watching.anomalies.listed(closed=closed):
             if not anomaly.follows and anomaly.finding.severity != "info":

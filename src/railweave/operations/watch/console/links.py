@@ -81,7 +81,7 @@ class Ports:
 class _Places:
     """The series of a device layout that the columns of the table of ports need.
 
-    ``metrics`` has, by metric, the indexes of its series in the layout and the numbers of their ports.
+    ``metrics`` has, by metric, two arrays of equal length: the indexes of its series in the layout, and the numbers of their ports.
     """
 
     def __init__(self, layout: Layout) -> None:
@@ -231,7 +231,7 @@ class Group:
 class Load:
     """The load of a group of links.
 
-    - ``mean``, ``most``: the average and the largest share of bandwidth in use (0 to 1).
+    - ``mean``, ``most``: the average and the largest load of a cable: the share of its bandwidth in use (0 to 1).
     - ``carried``: the traffic in bit/s, both directions together.
     - ``busiest``: the index in ``Network.cables`` of the cable with the highest load.
     """
@@ -333,9 +333,9 @@ def _by_color(network: Network) -> list[Group]:
 
 
 def _by_stripe(network: Network) -> list[Group]:
-    """Return the uplinks of each stripe (the servers on the same leaves) as a group, and again divided by path color.
+    """Return groups of the uplinks of each stripe (the servers on the same leaves): one of all, and one for each path color.
 
-    The picture of a large fabric draws these groups between its blocks.
+    The picture of a large fabric draws these groups between its blocks, which are the stripes and the spines.
     """
     stripes = {switch.name: switch.stripe for switch in network.switches if switch.role == "leaf"}
     groups: dict[tuple[str, str, int | None, bool], list[int]] = {}

@@ -34,7 +34,10 @@ WORST = {"error": 0, "warning": 1, "info": 2}
 
 @dataclass
 class Console:
-    """The shared state of the console. ``runs`` is a store of benchmark runs to show on the time axis, or None."""
+    """The shared state of the console's pages.
+
+    ``watching`` is the watched network. ``runs`` is a store of benchmark runs to show on the time axis, or None.
+    """
 
     watching: WatchedNetwork
     runs: str | None = None
@@ -126,10 +129,10 @@ class Console:
         return self.watching.anomalies.listed()
 
     def worst(self, listed: Sequence[Anomaly] | None = None) -> dict[str, str]:
-        """Return the worst severity among each device's anomalies. A device that has only notes is left out.
+        """Return, by device, the worst severity among its anomalies in ``listed``; None means all open anomalies.
 
-        Two states override the severity: ``silent`` if samples no longer arrive, and ``not-known`` if none ever
-        arrived.
+        A device that has only notes is left out. Two states override the severity: ``silent`` if samples no longer arrive, and
+        ``not-known`` if none ever arrived.
         """
         severities: dict[str, str] = {}
         for anomaly in self.anomalies() if listed is None else listed:
@@ -140,7 +143,7 @@ class Console:
         return {device: severity for device, severity in severities.items() if severity != "info"}
 
     def lately(self, name: str, read: Callable[[Console], Iterable[Any]]) -> list[Any]:
-        """Return the result of ``read``, which reads files. The result is cached under ``name`` for ``LATELY_S`` seconds."""
+        """Return the result of ``read``, a function that reads files. The result is cached under ``name`` for ``LATELY_S`` seconds."""
         at, known = self._read.get(name, (0.0, []))
         if monotonic() - at > LATELY_S:
             known = list(read(self))

@@ -47,7 +47,7 @@ PATH_ABOUT = (
 
 
 def path(console: Console, query: Mapping[str, str], values: Values) -> PageView:
-    """Return the page of the path between two NICs.
+    """Return the page of the path between two NICs. ``values`` collects its live values.
 
     The query parameters ``src`` and ``dst`` have the form ``SERVER:NIC``; by default, they are two NICs of one rail.
     The parameter ``qps`` is the number of queue pairs.
@@ -138,7 +138,7 @@ def _hop(console: Console, values: Values, number: int, share: LinkShare, cable:
     """Return the table row of a link on a path, with the numbers of the port that sends into the link.
 
     - ``number``: the number of the hop. ``share``: the part of the traffic that uses this link.
-    - ``sender``: the device that sends into the link's ``cable``.
+    - ``sender``: the device that sends into the link's ``cable``. ``values`` collects live values.
     """
     up = sender == cable.a.device
     place = console.links.places[cable.name]
@@ -175,10 +175,10 @@ def _hop(console: Console, values: Values, number: int, share: LinkShare, cable:
 
 @dataclass(frozen=True, slots=True)
 class Shade:
-    """A quantity that the cells of a rail map can show.
+    """A quantity that the cells of a rail map (rails by leaves) can show.
 
     - ``label``: its name; ``about``: an explanation.
-    - ``kind``: the kind of the leaf's cables that are included.
+    - ``kind``: the kind of the leaf's cables whose numbers a cell combines.
     - ``column``: the column of ``links.COLUMNS`` that is shown for the cables' ports; empty means the load.
     """
 
@@ -199,7 +199,10 @@ SHADES: Mapping[str, Shade] = {
 
 
 def rails(console: Console, query: Mapping[str, str], values: Values) -> PageView:
-    """Return the page with a map of rails and leaves, shaded by a quantity that the query parameter ``of`` selects."""
+    """Return the page with a map of rails and leaves, shaded by a quantity that the query parameter ``of`` selects.
+
+    ``values`` collects its live values.
+    """
     chosen = query.get("of", "servers")
     chosen = chosen if chosen in SHADES else "servers"
     shade = SHADES[chosen]
@@ -336,7 +339,10 @@ def topology(console: Console, values: Values) -> PageView:
 
 
 def _row(console: Console, values: Values, group: Group) -> str:
-    """Return the table row with the load of a group of links, such as all links of a path color or all links to servers."""
+    """Return the table row with the load of a group of links, such as all links of a path color or all links to servers.
+
+    ``values`` collects live values.
+    """
     load = console.links.of(group, console.load)
     name = console.past.colors.get((group.fabric, group.color), "none")
     if group.key.startswith("servers/"):

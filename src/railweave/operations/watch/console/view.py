@@ -26,7 +26,7 @@ UNKNOWN = "–"
 
 
 def rate(bits_per_second: float) -> str:
-    """Return bit/s as text, in the most readable unit: ``0``, ``940 Mb/s``, ``391 Gb/s``, ``25.6 Tb/s``."""
+    """Return ``bits_per_second`` as text, in the most readable unit: ``0``, ``940 Mb/s``, ``391 Gb/s``, ``25.6 Tb/s``."""
     if bits_per_second != bits_per_second:
         return UNKNOWN
     for unit, size in (("Tb/s", 1e12), ("Gb/s", 1e9), ("Mb/s", 1e6), ("kb/s", 1e3)):
@@ -60,7 +60,7 @@ def size(number: float) -> str:
 
 
 def clock(at: float) -> str:
-    """Return a local time as text, such as ``14:03:22``, preceded by the date if it is not of today."""
+    """Return the time ``at`` (seconds since 1970) as local time, such as ``14:03:22``, preceded by the date if it is not of today."""
     there = localtime(at)
     return strftime("%H:%M:%S" if there[:3] == localtime()[:3] else "%Y-%m-%d %H:%M:%S", there)
 
@@ -97,30 +97,34 @@ class PageView:
 
 @dataclass
 class Values:
-    """The live values collected while a page is written. Each method records a value and returns an element that shows it.
+    """The live values (values that are updated in the open page) collected while a page is written.
 
-    Without ``markup``, the elements are empty. Updates need only the values, and building markup is most of the work.
+    Each method records a value and returns an element that shows it. Without ``markup``, the elements are empty. Updates need only
+    the values, and building markup is most of the work.
     """
 
     live: Live = field(default_factory=dict[str, str])
     markup: bool = True
 
     def word(self, key: str, value: str, tag: str = "span", **attributes: object) -> str:
-        """Record a value under ``key``, and return an element that shows it as plain text."""
+        """Record a value under ``key``, and return an HTML element ``tag`` that shows it as plain text. ``attributes`` are those of the element."""
         self.live[key] = value
         if not self.markup:
             return ""
         return element(tag, text(value), data_live=key, **attributes)
 
     def html(self, key: str, markup: str, tag: str = "div", **attributes: object) -> str:
-        """Record HTML under ``key``, and return an element that contains it."""
+        """Record the HTML ``markup`` under ``key``, and return an element ``tag`` that contains it. ``attributes`` are those of the element."""
         self.live[key] = markup
         if not self.markup:
             return ""
         return element(tag, markup, data_live_html=key, **attributes)
 
     def bar(self, key: str, share: float, shown: str, css_class: str = "", tag: str = "td") -> str:
-        """Return a cell with a bar that is filled to ``share`` (0 to 1), and the text ``shown``."""
+        """Record a share under ``key``, and return a cell with a bar that is filled to ``share`` (0 to 1), and the text ``shown``.
+
+        ``css_class`` is the class of the bar, and ``tag`` the HTML tag of the cell.
+        """
         filled = "0" if share != share else f"{min(share, 1):.3f}"
         self.live[f"{key}#"] = filled
         self.live[key] = shown

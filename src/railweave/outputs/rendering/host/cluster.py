@@ -49,7 +49,10 @@ LL and LL128 send flags with the data, so they send more bytes than data.
 
 
 def uncongested_ps(job: Job, nccl: Parameters, collective: Collective, size_bytes: int, choice: Choice) -> int:
-    """Return the time in picoseconds of an all-reduce, all-gather or reduce-scatter over two or more servers, without congestion."""
+    """Return the time in picoseconds of an all-reduce, all-gather or reduce-scatter over two or more servers, without congestion.
+
+    ``nccl`` has the parameters of NCCL by name, and ``choice`` the algorithm, protocol and number of channels.
+    """
     pace, ring = Pace.of(job, choice), choice.algorithm == "Ring"
     how, share = cut(nccl, choice.protocol, ring=ring), -(-size_bytes // choice.channels)
     if ring:
@@ -73,7 +76,7 @@ def uncongested_ps(job: Job, nccl: Parameters, collective: Collective, size_byte
 
 
 def _parts(job: Job, nccl: Parameters) -> int:
-    """Return the number of parts into which each message is split."""
+    """Return the number of parts into which NCCL, with the parameters ``nccl``, splits each message: one for each queue pair that carries it."""
     split_data = bool(nccl["NCCL_IB_SPLIT_DATA_ON_QPS"])
     return parts_of(nccl["NCCL_IB_QPS_PER_CONNECTION"], split_data=split_data, ports=job.ports)
 
@@ -81,7 +84,7 @@ def _parts(job: Job, nccl: Parameters) -> int:
 def _tree_way_ps(job: Job, nccl: Parameters, choice: Choice, pace: Pace, chunk: int) -> int:
     """Return the time in picoseconds that a chunk needs up a tree of servers and down again, including the GPUs at both ends.
 
-    ``chunk`` is its size in bytes.
+    ``chunk`` is its size in bytes. ``nccl`` has the parameters of NCCL, ``choice`` the protocol, and ``pace`` the time of a hop.
     """
     post = _parts(job, nccl) * POST_COST_PS
     wire = wire_ps(job, round(chunk * WITH_FLAGS[choice.protocol]))
@@ -121,8 +124,8 @@ def server_counts(servers: int) -> list[int]:
 def tuner_rows(job_of: Callable[[int], Job], servers: int, nccl: Parameters, paths: int) -> list[TunerRow]:
     """Return the rows for jobs on up to ``servers`` servers. ``job_of`` returns the job for a number of servers.
 
-    ``paths`` is the number of paths (addresses) of a NIC. Jobs with fewer channels than paths have no rows: NCCL
-    chooses their settings itself.
+    ``nccl`` has the parameters of NCCL. ``paths`` is the number of paths (addresses) of a NIC. Jobs with fewer channels than paths have no
+    rows: NCCL chooses their settings itself.
     """
     rows: list[TunerRow] = []
     for count in server_counts(servers):
@@ -178,7 +181,11 @@ SCHEMA = 1
 
 
 def tuner_json(members: Sequence[HostScope]) -> str:
-    """Return the text of ``tuner.json`` for jobs on these servers. It is empty if the servers differ or their jobs do not use the plugin."""
+    """Return the text of ``tuner.json`` for jobs on the servers ``members``.
+
+    It is empty for a single server, for servers of different models, for NVLink domains of several servers, and if jobs do not use
+    railweave's plugin.
+    """
     first = members[0]
     config = config_of(first)
     nics = [nic for nic in rdma_nics(config.nics) if nic.addresses] if config.nics else []
@@ -258,9 +265,9 @@ def cluster_files(network: Network) -> dict[str, str]:
 
 
 def _alternating(network: Network, members: Sequence[HostScope]) -> str | None:
-    """Return the server names, separated by commas, in an order that alternates between stripes (the servers on the same leaves).
+    """Return the names of the servers ``members``, separated by commas, in an order that alternates between stripes.
 
-    Return None if there is only one stripe.
+    A stripe is the servers on the same leaves. Return None if there is only one stripe.
     """
     names = {member.name: member.job_fabric for member in members}
     stripes = {

@@ -353,7 +353,10 @@ def host_json(config: host_model.HostConfig) -> str:
 
 
 def _laid_out(value: Any, indent: str) -> str:  # noqa: ANN401 - JSON
-    """Return a value as readable JSON, with list items and short values on one line. Python's own indentation is too slow."""
+    """Return a value as readable JSON, with list items and short values on one line. Lines after the first begin with ``indent``.
+
+    Python's own indentation is too slow.
+    """
     if not isinstance(value, dict | list):
         return _encode(value)
     inner = indent + " "
@@ -422,7 +425,7 @@ def document(config: host_model.HostConfig) -> Host:
 
 
 def _versions(asked: AskedVersions) -> Versions:
-    """Return the software versions that the design requires."""
+    """Return the software versions ``asked`` that the design requires, in the form of ``host.json``."""
     versions: Versions = {}
     if asked.kernel:
         versions["kernel"] = asked.kernel

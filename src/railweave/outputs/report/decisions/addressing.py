@@ -154,8 +154,8 @@ def _prefixes_of(fabric: Fabric, segments: Sequence[Segment], each: str) -> str:
 def _pools(fabric: Fabric, segments: Sequence[Segment]) -> list[str]:
     """Return the address pools of the server prefixes of segments.
 
-    These are the pools of the segments' tenants or, if there are none, of the fabric. If ``other_links`` has pools too, only pools
-    that contain a gateway of the segments are returned.
+    These are the pools of the segments' tenants or, if there are none, of the fabric. If the fabric file's ``other_links`` has pools too,
+    the result has those of both that contain a gateway of the segments.
     """
     used = (fabric.pools_of(segment.tenant) for segment in segments if segment.subnets and not segment.network)
     pools = list(dict.fromkeys(pool for of_tenant in used for pool in of_tenant)) or list(fabric.server_pools)

@@ -261,7 +261,7 @@ def _planes(fabric: Fabric, planes: list[str]) -> list[tuple[str, str]]:
 def _ways(network: Network, sums: Figures, leaves: list[Switch], *, of_ports: bool) -> str:
     """Return sentences about the traffic that crosses only one switch, and about the path of all other traffic.
 
-    ``sums`` has the fabric's totals. ``of_ports`` is True if each port of a NIC has its own plane.
+    ``sums`` has the fabric's totals, and ``leaves`` has its leaves. ``of_ports`` is True if each port of a NIC has its own plane.
     """
     if not of_ports:
         return (
@@ -289,7 +289,7 @@ def _uplinks(network: Network, leaves: list[Switch]) -> str:
 def _rest(network: Network, sums: Figures, leaves: list[Switch]) -> str:
     """Return a sentence about the switches crossed by traffic that leaves its rail or its stripe (group of leaves).
 
-    ``sums`` has the fabric's totals.
+    ``sums`` has the fabric's totals, and ``leaves`` has its leaves.
     """
     if not sums.spines:
         return " Between sites it crosses a long link, from leaf to leaf." if sums.long_links else ""

@@ -107,7 +107,8 @@ def _reach(cables: Sequence[Cable]) -> tuple[float | None, str]:
 def _limit(have: Sequence[tuple[Headroom, int]], kind: str) -> str:
     """Return the greatest length for one kind of cable that the PFC headroom allows, with its switch: ``120 m (leaf1)``.
 
-    ``have`` has (headroom, available bytes) of the fullest switch of every role. The switch with the lowest limit is named.
+    ``have`` has (headroom, bytes of buffer available for it) of the fullest switch of every role. The switch with the lowest limit is
+    named. Above ``FAR_M`` the text is ``over 1,000 m``, and without a limit it is a dash.
     """
     limits = [
         (limit, switch_headroom.device)
@@ -176,7 +177,7 @@ def _pausing(buffers: Buffers, model: SwitchModel, ports: int) -> str:
 
 
 SHOWN = (1, 2, 4, 8, 16)
-"""The numbers of queue pairs that the table always shows, in addition to the number that fills a NIC and the number below it."""
+"""The numbers of queue pairs that have a row in every table. Two more rows have the number that fills a NIC, and this number less one."""
 
 
 def long_links_decisions(network: Network, fabric: Fabric) -> list[Decision]:
@@ -238,7 +239,10 @@ def long_links_decisions(network: Network, fabric: Fabric) -> list[Decision]:
 
 
 def _queue_pairs(haul: LongHaul) -> tuple[Grid, ...]:
-    """Return a table of the rate at each number of queue pairs, in a tuple. Return () if no window limits the rate of a queue pair."""
+    """Return a table of the rate at each number of queue pairs, in a tuple. Return () if no window limits the rate.
+
+    ``haul`` has the figures of the long link.
+    """
     if haul.queue_pair_gbps is None or haul.queue_pairs is None:
         return ()
     counts = sorted({*SHOWN, haul.queue_pairs - 1, haul.queue_pairs})

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 class Grid:
     """A small table of a decision.
 
-    ``emphasis`` has the indexes of highlighted rows. The highlight marks notes if ``noted`` is True, and faults otherwise.
+    ``emphasis`` has the indexes of highlighted rows. ``noted`` is True if these rows are only worth noting, and False if they show a fault.
     """
 
     header: tuple[str, ...]

@@ -89,9 +89,9 @@ def _chart(grid: Grid, apart: dict[str, str]) -> str:
 
 
 def _place(grid: Grid, values: Mapping[str, str], numbers: tuple[float, ...]) -> float:
-    """Return the horizontal position of a prediction or a measured point, for its ``values`` by setting.
+    """Return the horizontal position of a prediction or a measured point. ``values`` has its value of each setting.
 
-    ``numbers`` has the positions of the values on the axis.
+    ``grid`` is the comparison, and ``numbers`` has the position of each value on the axis.
     """
     value = values[grid.across.name]
     return numbers[grid.across.values.index(value)]

@@ -55,7 +55,7 @@ class Chart:
 def run_charts(measured: PacketCounts, marks: Sequence[tuple[float, str]] = ()) -> tuple[list[Chart], list[str]]:
     """Return (the charts of a run, names of events that did not happen in the run, such as PFC pauses). Charts without data are left out.
 
-    ``marks`` are events to mark in the charts: (time in us, event).
+    ``measured`` has the counters of the run. ``marks`` are events to mark in the charts: (time in us, event).
     """
     charts, nothing = _over_time(measured, marks)
     charts += [_by_link(measured), *_completion(measured)]
@@ -160,7 +160,8 @@ def _queues(
 ) -> Chart:
     """Return the chart of the deepest queues of switch ports: the waiting bytes at the end of each interval of ``width_ps`` picoseconds.
 
-    ``port``, ``time`` and ``queued`` are the measurements: the port, the time in ps, and the waiting bytes.
+    ``port``, ``time`` and ``queued`` have one value per measurement: the port, the time in ps, and the waiting bytes. ``axis`` is the time
+    axis.
     """
     at_end = time % np.uint64(width_ps) == 0
     held = np.zeros((len(measured.wiring.port_cable), len(axis.places)))
@@ -182,7 +183,7 @@ def between(low: float, high: float) -> str:
 def _rates(measured: PacketCounts, axis: Axis, per: int, count: int) -> Chart:
     """Return the chart of the job's queue pairs: percentiles of the rates that they delivered, and the range of rates that DCQCN allowed.
 
-    There are ``count`` columns, each of ``per`` measured intervals.
+    The chart has ``count`` positions on its time ``axis``. Each combines ``per`` intervals of ``measured``.
     """
     raw = measured.raw
     if raw is None or "queue_pairs" not in raw:

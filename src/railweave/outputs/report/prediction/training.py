@@ -146,7 +146,7 @@ def _timeline(job: JobResult) -> str:
 
 
 Mark = tuple[str, int, int, str]
-"""A mark in the timeline: (kind, begin in ps, end in ps, tooltip)."""
+"""A mark in the timeline: (kind of activity such as ``forward``, begin in ps, end in ps, tooltip)."""
 
 
 def _computing(job: JobResult, stage: int, *, plain: bool = False) -> Iterable[Mark]:

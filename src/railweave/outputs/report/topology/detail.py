@@ -132,7 +132,7 @@ def _names(row: Row) -> str:
 
 
 def spine_box(spine: Switch, left: float, wide: float) -> str:
-    """Return the markup of a spine, a box at the top of the drawing."""
+    """Return the markup of a spine, a box at the top of the drawing. ``left`` is its left edge, and ``wide`` its width."""
     middle = left + wide / 2
     return element(
         "g",
@@ -146,7 +146,10 @@ def spine_box(spine: Switch, left: float, wide: float) -> str:
 
 
 def leaf_box(leaf: Switch, left: float, wide: float, top: float) -> str:
-    """Return the markup of a leaf, a box above the rails that it serves."""
+    """Return the markup of a leaf, a box above the rails that it serves.
+
+    ``left`` and ``top`` are its left and upper edge, and ``wide`` is its width.
+    """
     middle = left + wide / 2
     first, last = two_lines(leaf.name)
     return element(
@@ -298,7 +301,10 @@ def detail(
 
 
 def _ground(frame: Frame, left: float, stripe: Stripe, bottom: float) -> str:
-    """Return the markup behind a stripe: its box, its label, and a shaded column for every second rail."""
+    """Return the markup behind a stripe: its box, its label, and a shaded column for every second rail.
+
+    ``left`` is the left edge of the stripe, ``bottom`` its lower edge, and ``frame`` has the dimensions of the drawing.
+    """
     top = frame.leaf_top - PAD
     x, y = left + PAD, frame.leaf_top + 18
     shade_top = frame.leaf_top + LEAF_HEIGHT - 8
@@ -374,7 +380,8 @@ def _between_sites(
 ) -> list[str]:
     """Return the markup of the cables between leaves of two sites: nested arches with a label.
 
-    ``places`` has (left edge, width) of each device, and ``links`` the index of each cable by name.
+    ``places`` has (left edge, width) of each device, ``links`` the index of each cable by name, and ``leaf_top`` is the upper edge of the
+    leaves.
     """
     if not cables:
         return []

@@ -67,7 +67,7 @@ def overview(
 ) -> tuple[str, float, float]:
     """Return (markup, width, height) of a fabric drawn as blocks, with counts instead of single devices.
 
-    ``strokes`` has the drawing style of each path color (class of uplinks), by index.
+    ``strokes`` has the drawing style of each path color (class of uplinks), by index. ``stripes`` are the fabric's groups of leaves.
     """
     spines = [switch for switch in network.switches if switch.fabric == fabric.name and switch.role == "spine"]
     blocks = _blocks(stripes)
@@ -108,10 +108,10 @@ def overview(
 
 
 def _grid(blocks: int, block_width: float, band: float) -> tuple[int, int, float, float]:
-    """Return (rows, columns, gutter width, total width) of a grid of blocks that keeps to the largest width.
+    """Return (rows, columns, gutter width, total width) of a grid of ``blocks`` blocks within the largest width of a picture.
 
-    The grid has as many columns as fit. If no number of columns fits, it is the narrowest possible grid. The bundles of links to
-    all rows except the first run down the gutters, so a grid with more rows has wider gutters. ``band`` is the width of a bundle.
+    The grid has as many columns as fit. If no number of columns fits, it is the narrowest possible grid. The bundles of links to all rows
+    except the first run down the gutters, so a grid with more rows has wider gutters. ``band`` is the width of a bundle.
     """
     layouts: list[tuple[int, int, float, float]] = []
     for most in range(min(COLUMNS, blocks), 0, -1):
@@ -282,7 +282,7 @@ def _between(network: Network, fabric: Fabric) -> str:
 def _tier(fabric: Fabric, spines: list[Switch], total: float, more: str = "") -> str:
     """Return the markup of a tier (the spines, the super-spines or the routers between sites) as one block.
 
-    ``total`` is the width of the block. ``more`` is added to its title.
+    ``spines`` are the switches of the tier. ``total`` is the width of the block. ``more`` is added to its title.
     """
     role = spines[0].role
     title = _tier_title(spines, more)
@@ -307,7 +307,10 @@ def _tier_title(switches: list[Switch], more: str = "") -> str:
 
 
 def _marks(middle: float, top: float, wide: float, count: int) -> str:
-    """Return the markup of a centered row of small squares, one per switch; empty if they would be too small to see."""
+    """Return the markup of a centered row of small squares, one per switch; empty if they would be too small to see.
+
+    ``middle`` is the center of the row, ``top`` its upper edge, ``wide`` the width available, and ``count`` the number of switches.
+    """
     size = min(14.0, wide / max(1, count) - 3)
     if not 0 < count <= MARKS or size < 3:
         return ""

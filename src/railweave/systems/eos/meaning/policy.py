@@ -80,7 +80,10 @@ class Lists(frr.Lists):
 
 
 def read_policies(reader: SectionReader) -> Lists:
-    """Return the prefix lists, community lists, peer filters and route maps of a configuration."""
+    """Return the prefix lists, community lists, peer filters and route maps of a configuration.
+
+    ``reader`` has the lines of the configuration.
+    """
     stated = POLICIES.read(reader.sections, reader)
     prefixes = tuple(
         PrefixEntry(

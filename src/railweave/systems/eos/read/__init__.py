@@ -177,7 +177,7 @@ def _by_file(
 ) -> Iterator[tuple[str, list[tuple[int, str, str, Known]]]]:
     """Yield (file name, its lines). Each line is (line number, its top-level section, its path, True if it was understood).
 
-    ``files`` has the file name of each top-level section, by the ``id()`` of the section.
+    ``files`` has the file name of each top-level section, by the ``id()`` of the section. ``reader`` has the lines of the configuration.
     """
     lines: dict[str, list[tuple[int, str, str, Known]]] = {name: [] for name in files.values()}
     here, hierarchy = "", ""

@@ -60,7 +60,10 @@ class Sessions(frr.Sessions):
         self._usual, self._keys, self._taking = usual, keys, reader
 
     def statements(self, reader: SectionReader, *forms: str) -> Iterator[SelectedLine]:
-        """Yield the lines that match the patterns ``forms``. Only lines directly below ``router bgp``, or below the VRF, are searched."""
+        """Yield the lines that match the patterns ``forms``. Only lines directly below ``router bgp``, or below the VRF, are searched.
+
+        ``reader`` has the lines of the configuration.
+        """
         above = [f"vrf {self.here.vrf}"] if self.here.vrf else []
         return select(reader.sections, "router bgp *", *above, *forms)
 
@@ -71,14 +74,14 @@ class Sessions(frr.Sessions):
             yield from self.statements(self._taking, "address-family *", form)
 
     def bfd(self, peer: AnyPeer) -> Bfd | None:
-        """Return the BFD timers of a session, or None if the session does not use BFD."""
+        """Return the BFD timers of the session with ``peer``, or None if the session does not use BFD."""
         if not peer.bfd or not isinstance(peer, Peer):
             return None
         near = peer.name in self.links and bool(self.links[peer.name].interface)
         return peer.timers or self._usual[0 if near else 1]
 
     def key(self, peer: AnyPeer) -> Authentication | None:
-        """Return the authentication key of a session, or None if it has none. The key is in a profile or on a line of the neighbor."""
+        """Return the key of the session with ``peer``, or None if it has none. The key is in a profile or on a line of the neighbor."""
         profile = self._keys.get(peer.profile or "")
         if profile is None or not isinstance(peer, Peer) or peer.algorithm is None:
             return super().key(peer)
@@ -137,7 +140,8 @@ class Process:
 def process(reader: SectionReader, ports: Mapping[str, Port], lists: Lists, fallback: Address) -> Process | None:
     """Return the contents of ``router bgp``, or None if the configuration does not have it.
 
-    ``lists`` has the prefix lists, route maps and peer filters. ``fallback`` is the router id that EOS uses if none is set.
+    ``lists`` has the prefix lists, route maps and peer filters. ``fallback`` is the router id that EOS uses if none is set. ``reader`` has
+    the lines of the configuration.
     """
     stated = list(ROUTING.read(reader.sections, reader).routers.values())
     if not stated:
@@ -234,6 +238,8 @@ def _discovered(reader: SectionReader, here: Router, ports: Mapping[str, Port], 
     - A neighbor may be discovered on a link by router advertisements, if the switch routes IPv6.
     - A neighbor may open the session itself from an address in a ``bgp listen range``. If the prefix of the link has two
       addresses, the neighbor has the one that is not the switch's (``other_end``).
+
+    ``reader`` has the lines of the configuration.
     """
     groups = {name for name, peer in here.neighbors.items() if peer.is_group}
     routed = has(reader.sections, "ipv6 unicast-routing")
@@ -254,7 +260,7 @@ def _discovered(reader: SectionReader, here: Router, ports: Mapping[str, Port], 
 def _mark_undefined(sessions: Sessions, keys: Mapping[str, Authentication], reader: SectionReader) -> None:
     """Mark a line as not understood if it refers to an undefined neighbor, group or key profile.
 
-    A ``bgp listen range`` that matches no link is marked, too.
+    A ``bgp listen range`` that matches no link is marked, too. ``reader`` has the lines of the configuration.
     """
     known = sessions.here.neighbors
     for line in sessions.lines("neighbor <name> **", "no|default neighbor <name> activate"):
@@ -284,6 +290,7 @@ def bgp(reader: SectionReader, process: Process, lists: Lists, elsewhere: set[st
     """Return the BGP configuration of the default VRF. ``process`` has the contents of ``router bgp``, ``lists`` the route maps.
 
     ``elsewhere`` has the names of route maps of the overlay and of VRFs. Names that the default VRF uses, too, are removed from it.
+    ``reader`` has the lines of the configuration.
     """
     here, sessions = process.here, process.sessions
     levels = [level for family in here.unicast.values() for level in family.peers.values()]
@@ -315,6 +322,9 @@ def other_end(local: InterfaceAddress) -> Address | None:
 
 
 def only_as(lists: Lists, name: str | None) -> int:
-    """Return the AS number that a peer filter accepts, or 0 if there is no such filter or it accepts several numbers."""
+    """Return the AS number that a peer filter accepts, or 0 if there is no such filter or it accepts several numbers.
+
+    ``lists`` has the peer filters.
+    """
     ranges = lists.as_lists.get(name or "", ())
     return ranges[0][0] if len(ranges) == 1 and ranges[0][0] == ranges[0][1] else 0

@@ -63,6 +63,7 @@ def isis(
 ) -> Isis | None:
     """Return the IS-IS configuration, or None if the device has none.
 
+    - ``reader``: the lines of the configuration.
     - ``stanzas``: the lines of all ``interface`` sections.
     - ``loopback``: the router id that EOS uses if none is set.
     - ``order``: the names of the ports, in the order of the result.
@@ -231,7 +232,10 @@ _KINDS: tuple[Kind, ...] = ("server", "fabric", "external")
 
 
 def device(reader: SectionReader, model: str, release: str) -> DeviceConfig:
-    """Return the configuration of a device. ``model`` and ``release`` are from the line ``! device:`` of the text (``device_line``)."""
+    """Return the configuration of a device. ``model`` and ``release`` are from the line ``! device:`` of the text (``device_line``).
+
+    ``reader`` has the lines of the configuration.
+    """
     stanzas = Stanzas(reader)
     interfaces = ports(stanzas)
     _channels(interfaces)
@@ -327,7 +331,8 @@ _ROUTING: dict[str, Family] = {
 def _enabled(reader: SectionReader, tenants: set[str]) -> dict[str, set[Family]]:
     """Return the address families that each VRF in ``tenants`` routes.
 
-    Lines that enable routing are marked as understood. A ``no`` line that contradicts such a line is not.
+    Lines that enable routing are marked as understood. A ``no`` line that contradicts such a line is not. ``reader`` has the lines of the
+    configuration.
     """
     families: dict[str, set[Family]] = {}
     for form, family in _ROUTING.items():
@@ -389,7 +394,7 @@ def _management_port(reader: SectionReader, interfaces: Mapping[str, Port]) -> t
 
     The gateway is the next hop of a default route in the VRF of the port. In the default VRF, this next hop must be in a prefix of the
     port. If no management port has an address, a VRF with a usual name, such as ``MGMT``, counts if it has no interfaces. All other
-    static routes are marked as not understood.
+    static routes are marked as not understood. ``reader`` has the lines of the configuration.
     """
     port = next((port for port in interfaces.values() if port.name.startswith("Management") and port.addresses), None)
     used = {each.vrf for each in interfaces.values()}
@@ -426,7 +431,10 @@ def _loopbacks(interfaces: Mapping[str, Port]) -> list[InterfaceAddress]:
 
 
 def _pair(reader: SectionReader, interfaces: dict[str, Port]) -> None:
-    """Remove the ports between the two switches of an MLAG pair from ``interfaces``, because they lead to no server."""
+    """Remove the ports between the two switches of an MLAG pair from ``interfaces``, because they lead to no server.
+
+    ``reader`` has the lines of the configuration.
+    """
     for line in reader.each("mlag configuration", "local-interface <name>"):
         interfaces.pop(line["name"], None)
     for line in reader.each("mlag configuration", "peer-link <name>"):
@@ -454,6 +462,7 @@ def _gateways(
 ) -> dict[str, Gateway]:
     """Return the gateways for servers, by interface.
 
+    - ``reader``: the lines of the configuration.
     - ``stanzas``: the lines of all ``interface`` sections.
     - ``fabric``: the interfaces to other switches.
     - ``outside``: the external router at each interface that leads to one.

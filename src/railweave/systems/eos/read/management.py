@@ -42,7 +42,7 @@ def security(reader: SectionReader, stanzas: Stanzas, *, protected: bool) -> Sec
     """Return the settings of logins and of the protection of server ports, or None if neither is configured.
 
     ``protected`` is True if the control plane has rules; the result is then never None. ``stanzas`` are the lines of all ``interface``
-    sections.
+    sections. ``reader`` has the lines of the configuration.
     """
     settings = Security(_login(reader), _aaa(reader), _edge_ports(reader, stanzas))
     return settings if protected or settings != Security() else None
@@ -101,7 +101,7 @@ def _edge_ports(reader: SectionReader, stanzas: Stanzas) -> EdgePorts | None:
     """Return the protection of server ports, or None if no port has any.
 
     ``DeviceConfig`` has only one storm-control limit. A line with a second limit for the same port is marked as not understood. ``stanzas``
-    are the lines of all ``interface`` sections.
+    are the lines of all ``interface`` sections. ``reader`` has the lines of the configuration.
     """
     guarded = any(stanzas.flag("spanning-tree bpduguard enable").values())
     stanzas.flag("spanning-tree portfast")
@@ -119,7 +119,7 @@ def _edge_ports(reader: SectionReader, stanzas: Stanzas) -> EdgePorts | None:
 def snmp_clients(reader: SectionReader, community: SelectedLine | None) -> tuple[Prefix, ...]:
     """Return the prefixes from which clients may use the SNMP community.
 
-    They are in the access lists that the line of the community (``community``) names.
+    They are in the access lists that the line of the community (``community``) names. ``reader`` has the lines of the configuration.
     """
     words = community.line.split()[4:] if community else []
     lists = {"ip": "", "ipv6": ""}
@@ -178,7 +178,7 @@ def control_plane(
     """Return the control-plane rules, or None if no access list is applied to the control plane.
 
     ``management`` is the VRF of the management port. ``links`` are the names of ports that do not lead to servers. ``stanzas`` are the
-    lines of all ``interface`` sections.
+    lines of all ``interface`` sections. ``reader`` has the lines of the configuration.
     """
     network, managed = _bound(reader, management)
     dropped: dict[str, Family] = {}
@@ -204,7 +204,10 @@ def control_plane(
 
 
 def _passes(reader: SectionReader, word: str, name: str) -> bool:
-    """Return True if the last line of the access list ``name`` permits all packets. ``word`` is ``ip`` or ``ipv6``."""
+    """Return True if the last line of the access list ``name`` permits all packets. ``word`` is ``ip`` or ``ipv6``.
+
+    ``reader`` has the lines of the configuration.
+    """
     header = reader.last(f"{word} access-list {name}")
     lines = list(reader.each("<number> permit|deny <words...>", below=header)) if header else []
     last = max(lines, key=_number_of, default=None)
@@ -221,7 +224,7 @@ def _bound(reader: SectionReader, management: str) -> tuple[dict[str, Family], d
     """Return two dictionaries with the access lists of the control plane: the address family of each list, by its name.
 
     The first dictionary has the lists for packets on fabric ports, the second those for packets on the management port.
-    ``management`` is the VRF of the management port.
+    ``management`` is the VRF of the management port. ``reader`` has the lines of the configuration.
     """
     network: dict[str, Family] = {}
     managed: dict[str, Family] = {}
@@ -321,7 +324,7 @@ def _number(word: str) -> int | None:
 def _server_ports(reader: SectionReader, names: dict[str, Family]) -> Iterator[ServerPortRule]:
     """Yield the rules that drop packets from servers. Lines with the same protocol and port form one rule.
 
-    ``names`` has the address family of each access list, by its name.
+    ``names`` has the address family of each access list, by its name. ``reader`` has the lines of the configuration.
     """
     for name, family in names.items():
         word = "ip" if family == "ipv4" else "ipv6"
@@ -363,7 +366,7 @@ _GNMI = 6030
 def management(reader: SectionReader, stanzas: Stanzas, *, protected: bool) -> Management:
     """Return the settings of the management plane. ``protected`` is True if the control plane has rules.
 
-    ``stanzas`` are the lines of all ``interface`` sections.
+    ``stanzas`` are the lines of all ``interface`` sections. ``reader`` has the lines of the configuration.
     """
     return Management(
         domain=_one(reader, "dns domain <value>", "ip domain-name <value>"),
@@ -386,7 +389,10 @@ def _one(reader: SectionReader, *forms: str) -> str:
 
 
 def _hosts(reader: SectionReader, form: str) -> Iterator[str]:
-    """Yield the servers in the lines that match the pattern ``form``, as addresses or names. The VRF in the line is left out."""
+    """Yield the servers in the lines that match the pattern ``form``, as addresses or names. The VRF in the line is left out.
+
+    ``reader`` has the lines of the configuration.
+    """
     for line in reader.each(form):
         words = line.line.split()[2:]
         words = words[2:] if words[:1] == ["vrf"] else words
@@ -493,7 +499,7 @@ def _services(reader: SectionReader) -> Services:
 
 
 def _banner(reader: SectionReader) -> str:
-    """Return the text of the login banner, up to the line ``EOF``."""
+    """Return the text of the login banner, up to the line ``EOF``. ``reader`` has the lines of the configuration."""
     banners = [section for section in reader.sections if section.line.startswith("banner login\n")]
     for section in banners:
         reader.mark_understood(section)

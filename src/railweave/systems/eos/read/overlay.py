@@ -41,7 +41,10 @@ _FLAGS = {"ipv6 nd managed-config-flag": "managed", "ipv6 nd other-config-flag":
 
 
 def vlans(reader: SectionReader) -> dict[int, str]:
-    """Return the name of each VLAN, by its number. A VLAN without a name has EOS's default name, which contains the number."""
+    """Return the name of each VLAN, by its number. A VLAN without a name has EOS's default name, which contains the number.
+
+    ``reader`` has the lines of the configuration.
+    """
     names: dict[int, str] = {}
     for line in reader.each("vlan <numbers>"):
         values = numbers(line["numbers"])
@@ -97,7 +100,10 @@ def advertisements(stanzas: Stanzas) -> Callable[[Port], RouterAdvertisements | 
 
 
 def _leave_strange(reader: SectionReader, lines: Iterable[SelectedLine], port: Port) -> None:
-    """Mark a line that advertises a prefix as not understood if the interface has no address in that prefix."""
+    """Mark a line that advertises a prefix as not understood if the interface has no address in that prefix.
+
+    ``reader`` has the lines of the configuration.
+    """
     held = {address.prefix for address in port.addresses}
     for line in lines:
         if prefix(line["prefix"]) not in held:
@@ -145,7 +151,7 @@ def gateway(
 
 
 def shared_mac(reader: SectionReader) -> str:
-    """Return the MAC address of shared gateways, or an empty string if none is set."""
+    """Return the MAC address of shared gateways, or an empty string if none is set. ``reader`` has the lines of the configuration."""
     line = reader.last("ip virtual-router mac-address <value>")
     return line["value"] if line else ""
 
@@ -205,7 +211,8 @@ def overlay(
 ) -> model.OverlayConfig | None:
     """Return the EVPN sessions and the tunnel endpoints, or None if no session carries EVPN.
 
-    ``process`` has the contents of ``router bgp``, ``ends`` the settings of ``interface Vxlan1``, and ``lists`` the route maps.
+    ``process`` has the contents of ``router bgp``, ``ends`` the settings of ``interface Vxlan1``, and ``lists`` the route maps. ``reader``
+    has the lines of the configuration.
     """
     sessions, here = process.sessions, process.here
     evpn = here.evpn or Evpn()
@@ -253,7 +260,7 @@ def overlay(
 
 
 def _on_link(sessions: Sessions, peer: AnyPeer) -> bool:
-    """Return True if the local address of a session is on the link to the neighbor, and not on a loopback."""
+    """Return True if the local address of the session with ``peer`` is on the link to the neighbor, and not on a loopback."""
     return not peer.update_source and bool(sessions.links[peer.name].interface)
 
 
@@ -262,7 +269,8 @@ def mark_family_unknown(
 ) -> None:
     """Mark lines of a neighbor in address families as not understood, because ``DeviceConfig`` cannot represent them.
 
-    The lines match one of the patterns ``forms``, are about ``peer`` or its group, and are in one of ``families``.
+    The lines match one of the patterns ``forms``, are about ``peer`` or its group, and are in one of ``families``. ``reader`` has the lines
+    of the configuration.
     """
     for line in sessions.lines(*forms):
         if line["name"] in {peer.name, peer.group} and line.chain[-2].line.removeprefix("address-family ") in families:
@@ -294,6 +302,7 @@ def _from_spine(maps: Iterable[str], lists: Lists, reader: SectionReader) -> str
     """Return the community that spines add to routes so that leaves do not send these routes back; empty if there is none.
 
     ``maps`` are the route maps of EVPN sessions. If they have any other content, the lines that apply them are marked as not understood.
+    ``reader`` has the lines of the configuration, ``lists`` the prefix lists and route maps.
     """
     mark = lists.mark(set(maps))
     if mark is None:
@@ -306,6 +315,7 @@ def mac_vrf(
 ) -> model.MacVrf | None:
     """Return the VLANs that EVPN extends, as one bridging instance, or None if there are none.
 
+    - ``reader``: the lines of the configuration.
     - ``process``: the contents of ``router bgp``.
     - ``ends``: the settings of ``interface Vxlan1``.
     - ``names``: the name of each VLAN.
@@ -338,7 +348,10 @@ def mac_vrf(
 
 
 def mark_forms_unknown(reader: SectionReader, *forms: str) -> None:
-    """Mark lines as not understood. ``forms`` are patterns: one for each section around the lines, from the outside, and one for the lines."""
+    """Mark lines as not understood. ``forms`` are patterns: one for each section around the lines, from the outside, and one for the lines.
+
+    ``reader`` has the lines of the configuration.
+    """
     for line in select(reader.sections, *forms):
         reader.mark_unknown(line)
 
@@ -349,7 +362,7 @@ def vrfs(
     """Return (VRFs of tenants, names of route maps for external routers, name of the external router by interface).
 
     The field ``prefixes`` of the VRFs is still empty. ``process`` has the contents of ``router bgp``, ``ends`` the settings of
-    ``interface Vxlan1``.
+    ``interface Vxlan1``. ``reader`` has the lines of the configuration, ``lists`` the prefix lists and route maps.
     """
     tenants: list[model.Vrf] = []
     maps: set[str] = set()
@@ -389,7 +402,7 @@ def advertised_prefixes(
     """Return the members of ``prefixes`` that a VRF advertises: those that the route maps of ``redistribute connected`` accept.
 
     ``process`` has the contents of ``router bgp``. If the result of a route map cannot be computed, the lines that use it are marked as
-    not understood.
+    not understood. ``reader`` has the lines of the configuration, ``lists`` the prefix lists and route maps.
     """
     here = process.vrfs[vrf].here
     for family in FAMILIES:

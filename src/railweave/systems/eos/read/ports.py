@@ -124,7 +124,7 @@ def ports(stanzas: Stanzas) -> dict[str, Port]:
 
 
 def vrfs(reader: SectionReader) -> set[str]:
-    """Return the names of the defined VRFs."""
+    """Return the names of the defined VRFs. ``reader`` has the lines of the configuration."""
     headers = (section.line.split() for section in reader.sections)
     return {
         words[2] for words in headers if words[:2] in (["vrf", "instance"], ["vrf", "definition"]) and len(words) > 2
@@ -149,7 +149,8 @@ def _mark_unrepresented(stanzas: Stanzas, interfaces: Mapping[str, Port]) -> Non
 def _waiting(reader: SectionReader, interfaces: dict[str, Port]) -> None:
     """Remove addresses that are configured but not in effect.
 
-    They are on front-panel ports that are switched (no ``no switchport``), and on VLAN interfaces that are shut down.
+    They are on front-panel ports that are switched (no ``no switchport``), and on VLAN interfaces that are shut down. ``reader`` has the
+    lines of the configuration.
     """
     routed = reader.last("switchport default mode routed") is not None
     for port in interfaces.values():

@@ -77,7 +77,7 @@ class QosProfiles:
 
 
 def profiles(reader: SectionReader) -> QosProfiles:
-    """Return the QoS profiles of the configuration."""
+    """Return the QoS profiles of the configuration. ``reader`` has the lines of the configuration."""
     by_name: dict[str, _Profile] = {}
     for header in reader.each("qos profile <name>"):
         profile = by_name.setdefault(header["name"], _Profile())
@@ -133,6 +133,7 @@ def _queue(reader: SectionReader, below: SelectedLine) -> _Queue:
 def qos(reader: SectionReader, known: QosProfiles, bound: Mapping[str, str]) -> QosConfig | None:
     """Return the QoS of a device, or None if no port has a QoS profile.
 
+    - ``reader``: the lines of the configuration.
     - ``known``: the QoS profiles of the switch.
     - ``bound``: the name of the profile of each port.
     """
@@ -199,7 +200,8 @@ def _dscps(reader: SectionReader) -> dict[int, tuple[int, ...]]:
 def _leave_rest(reader: SectionReader, dscps: Mapping[int, tuple[int, ...]], default: int) -> None:
     """Mark the DSCP lines of the default class as not understood if this class takes all remaining DSCPs, but some DSCPs have no class.
 
-    EOS chooses the class of a DSCP without a line. ``dscps`` has the DSCPs of each traffic class.
+    EOS chooses the class of a DSCP without a line. ``dscps`` has the DSCPs of each traffic class. ``reader`` has the lines of the
+    configuration.
     """
     rest = dscps.get(default, ())
     others = [dscp for group, values in dscps.items() if group != default for dscp in values]
@@ -223,7 +225,8 @@ def _queues(reader: SectionReader) -> dict[int, int]:
 def _marked(reader: SectionReader, dscps: Mapping[int, tuple[int, ...]]) -> None:
     """Read the lines that set the DSCP of tunnel headers by traffic class. ``dscps`` has the DSCPs of each class.
 
-    A line is marked as not understood if it sets a DSCP other than the lowest DSCP of the class.
+    A line is marked as not understood if it sets a DSCP other than the lowest DSCP of the class. ``reader`` has the lines of the
+    configuration.
     """
     for line in reader.each("qos map traffic-class <groups...> to dscp <value>"):
         groups, value = numbers(",".join(line["groups"].split()), QUEUES), number(line["value"], 0, _DSCPS - 1)
@@ -358,7 +361,8 @@ def _watchdog(reader: SectionReader) -> Watchdog | None:
 def balancing(reader: SectionReader, families: tuple[Family, ...]) -> BalancingConfig:
     """Return the load balancing over next-hop groups. ``families`` are the address families that the switch routes.
 
-    A table size without ``distribution dynamic`` does not enable dynamic load balancing (AVD, description of ``flow_set_size``).
+    A table size without ``distribution dynamic`` does not enable dynamic load balancing (AVD, description of ``flow_set_size``). ``reader``
+    has the lines of the configuration.
     """
     distribution = "ip hardware fib load-balance distribution dynamic"
     dynamic = reader.last(distribution)

@@ -186,7 +186,10 @@ def bfd_of(line: SelectedLine) -> Bfd | None:
 
 
 def key_profiles(reader: SectionReader) -> dict[str, Authentication]:
-    """Return the keys of ``session shared-secret profile``, by profile. If a profile has several keys, the first one is used."""
+    """Return the keys of ``session shared-secret profile``, by profile. If a profile has several keys, the first one is used.
+
+    ``reader`` has the lines of the configuration.
+    """
     profiles: dict[str, Authentication] = {}
     for security in reader.each("management security"):
         for header in reader.each("session shared-secret profile <name>", below=security):

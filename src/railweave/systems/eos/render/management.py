@@ -24,7 +24,7 @@ REMOTE_ROLES = {"super-user": "network-admin", "operator": "network-operator", "
 def logins(wanted: Management) -> Iterator[Section]:
     """Yield the lines about the order of login methods, the login servers, and the limits of sessions.
 
-    EOS accepts local users if no login server answers.
+    EOS accepts local users if no login server answers. ``wanted`` has the management settings of the device.
     """
     servers, limits = wanted.aaa(), wanted.login()
     methods = "local"
@@ -56,7 +56,10 @@ def _server(word: str, server: LoginServer, port: str) -> str:
 
 
 def idle_timeout(wanted: Management) -> str | None:
-    """Return the line with the idle time of an SSH session in minutes, or None if idle sessions have no limit."""
+    """Return the line with the idle time of an SSH session in minutes, or None if idle sessions have no limit.
+
+    ``wanted`` has the management settings of the device.
+    """
     limits = wanted.login()
     return f"idle-timeout {limits.idle}" if limits else None
 
@@ -200,7 +203,8 @@ SEVERITIES = {
 def trap_level(wanted: Management) -> str | None:
     """Return EOS's name of the severity down to which messages are sent to log servers, or None if there is no server.
 
-    EOS has one level for all servers, so the most detailed level that a server needs applies.
+    EOS has one level for all servers, so the most detailed level that a server needs applies. ``wanted`` has the management settings of the
+    device.
     """
     order = list(SEVERITIES)
     levels = [order.index(syslog.severity) for syslog in wanted.syslog]
@@ -277,7 +281,7 @@ def _snmp(wanted: Management) -> Iterator[Section]:
 def trap_form(wanted: Management) -> str:
     """Return the last words of the ``snmp-server host`` statement for traps: the version, and the community or the first user.
 
-    The result is empty if there is neither a community nor a user.
+    The result is empty if there is neither a community nor a user. ``wanted`` has the management settings of the device.
     """
     snmp = wanted.snmp
     if snmp is None or not (snmp.community or snmp.users):

@@ -53,7 +53,7 @@ def lldp_lines(management: Management) -> list[Section]:
 
 
 def read_lldp(reader: SectionReader) -> dict[str, Any]:
-    """Return the settings of LLDP, by their names in ``Management``."""
+    """Return the settings of LLDP, by their names in ``Management``. ``reader`` has the lines of the configuration."""
     lldp = LLDP.read(reader.sections, reader)
     if lldp.lldp_hold is None:
         for statement in reader.each("lldp hold-time *"):

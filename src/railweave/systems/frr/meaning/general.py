@@ -33,7 +33,7 @@ def passes(general: General) -> bool:
 def mark_general_unknown(reader: SectionReader) -> None:
     """Mark statements as not understood if they disable forwarding for an address family in use, or filter routes.
 
-    ``DeviceConfig`` cannot represent these two effects.
+    ``DeviceConfig`` cannot represent these two effects. ``reader`` has the lines of the configuration.
     """
     for section in reader.sections:
         match section.line.split():
@@ -48,7 +48,8 @@ def mark_general_unknown(reader: SectionReader) -> None:
 def _uses(reader: SectionReader, word: str) -> bool:
     """Return True if the device uses an address family (``word`` is ``ip`` or ``ipv6``).
 
-    This means that BGP has the family, or that an interface other than a loopback has an address of it.
+    This means that BGP has the family, or that an interface other than a loopback has an address of it. ``reader`` has the lines of the
+    configuration.
     """
     return has(reader.sections, "router bgp **", f"address-family {FAMILY.read(word)} **") or any(
         _has_address(section, word) for section in reader.sections
@@ -62,7 +63,10 @@ def _has_address(section: Section, word: str) -> bool:
 
 
 def _sets_source(reader: SectionReader, name: str) -> bool:
-    """Return True if a route-map permits every route and only sets the source address of the device's own packets."""
+    """Return True if a route-map permits every route and only sets the source address of the device's own packets.
+
+    ``reader`` has the lines of the configuration.
+    """
     entries = [section for section in reader.sections if section.line.startswith(f"route-map {name} ")]
     permits = all(entry.line.split()[2] == "permit" for entry in entries)
     return permits and any(not any(line.line.startswith("match ") for line in entry.body or ()) for entry in entries)

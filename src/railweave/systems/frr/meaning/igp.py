@@ -50,12 +50,18 @@ def on_isis(config: DeviceConfig, port: str) -> OnIsis | None:
 
 
 def families_of(igp: Igp, port: Port) -> set[Family]:
-    """Return the address families for which IS-IS runs on an interface. References to undefined IS-IS instances are ignored."""
+    """Return the address families for which IS-IS runs on an interface. References to undefined IS-IS instances are ignored.
+
+    ``igp`` has the IS-IS statements of the device.
+    """
     return {family for family, name in port.isis.instances.items() if name in igp.isis} if port.isis else set()
 
 
 def on_links(igp: Igp, ports: Mapping[str, Port]) -> Iterator[tuple[Port, OnIsis]]:
-    """Yield (port, its IS-IS settings) for each interface on which IS-IS has neighbors."""
+    """Yield (port, its IS-IS settings) for each interface on which IS-IS has neighbors.
+
+    ``igp`` has the IS-IS statements of the device.
+    """
     return (
         (port, port.isis) for port in ports.values() if port.isis and families_of(igp, port) and not port.isis.passive
     )
@@ -64,7 +70,8 @@ def on_links(igp: Igp, ports: Mapping[str, Port]) -> Iterator[tuple[Port, OnIsis
 def _watched(igp: Igp, ports: Mapping[str, Port]) -> set[str | None]:
     """Return the names of the BFD profiles of interfaces with IS-IS neighbors.
 
-    The empty name means BFD without a profile. None means that an interface does not use BFD.
+    The empty name means BFD without a profile. None means that an interface does not use BFD. ``igp`` has the IS-IS statements of the
+    device.
     """
     return {(each.profile or "") if each.bfd or each.profile else None for _, each in on_links(igp, ports)}
 
@@ -72,7 +79,8 @@ def _watched(igp: Igp, ports: Mapping[str, Port]) -> set[str | None]:
 def mark_isis_unknown(igp: Igp, ports: Mapping[str, Port], reader: SectionReader) -> None:
     """Mark statements about IS-IS as not understood if ``DeviceConfig`` cannot represent them.
 
-    Such statements put an interface into an undefined instance, or set BFD that differs between interfaces.
+    Such statements put an interface into an undefined instance, or set BFD that differs between interfaces. ``reader`` has the lines of the
+    configuration, ``igp`` the IS-IS statements of the device.
     """
     for line in select(reader.sections, "interface **", "ip|ipv6 router isis <name>"):
         if line["name"] not in igp.isis:
@@ -87,6 +95,7 @@ def isis(
 ) -> Isis | None:
     """Return the configuration of IS-IS (level 2, wide metrics), or None if IS-IS does not run.
 
+    - ``igp``: the IS-IS statements of the device.
     - ``profiles``: the BFD timers of each BFD profile.
     - ``router_id``: the router id of the device.
     - ``loopbacks``: the names of loopbacks, which are left out of the passive interfaces.
@@ -160,7 +169,7 @@ def mark_ospf_unknown(reader: SectionReader) -> None:
     """Mark all statements of OSPF as not understood.
 
     The caller does this in two cases: OSPF runs on no interface, or the device also has BGP sessions on its links.
-    ``DeviceConfig`` can represent only one of the two protocols as the underlay.
+    ``DeviceConfig`` can represent only one of the two protocols as the underlay. ``reader`` has the lines of the configuration.
     """
     for section in reader.sections:
         if section.line == "router ospf":

@@ -268,7 +268,8 @@ def _unrepresented(entry: MapEntry) -> Iterator[str]:
 def lists(policies: Policies, reader: SectionReader, nos: str, *, numbered: bool) -> Lists:
     """Return the lists and route-maps of a device. Statements that ``Lists`` cannot represent are marked as not understood.
 
-    ``nos`` is the operating system. ``numbered`` is True if an entry without a description is named by its number.
+    ``nos`` is the operating system. ``numbered`` is True if an entry without a description is named by its number. ``reader`` has the lines
+    of the configuration, ``policies`` the statements about lists, route-maps and BFD profiles.
     """
     prefixes, communities = _values(policies, reader)
     maps: dict[str, dict[int, MapEntry]] = {}
@@ -304,7 +305,8 @@ def lists(policies: Policies, reader: SectionReader, nos: str, *, numbered: bool
 def _values(policies: Policies, reader: SectionReader) -> tuple[PrefixLists, dict[str, str]]:
     """Return (the prefix lists, the value of each community list).
 
-    Lines that these two cannot represent are marked as not understood.
+    Lines that these two cannot represent are marked as not understood. ``reader`` has the lines of the configuration, ``policies`` the
+    statements about lists, route-maps and BFD profiles.
     """
     prefixes, communities = PrefixLists(), dict[str, str]()
     unrepresented: list[PrefixEntry | CommunityEntry] = []
@@ -326,7 +328,10 @@ def _values(policies: Policies, reader: SectionReader) -> tuple[PrefixLists, dic
 
 
 def _unknown_lines(reader: SectionReader, irrelevant: Callable[[str], bool]) -> Iterator[str]:
-    """Yield the top-level lines that are not understood and not ``irrelevant``. Lines of a prefix list follow the header of the list."""
+    """Yield the top-level lines that are not understood and not ``irrelevant``. Lines of a prefix list follow the header of the list.
+
+    ``reader`` has the lines of the configuration.
+    """
     yield from reader.unknown_lines(reader.sections, "", irrelevant)
     for section in reader.sections:
         if " prefix-list " in section.line:
@@ -349,7 +354,8 @@ def _together(entry: MapEntry, later: MapEntry) -> MapEntry:
 def profiles(policies: Policies, reader: SectionReader) -> dict[str, Bfd]:
     """Return the BFD settings of each BFD profile. The key is empty for sessions without a profile.
 
-    If the sending and the receiving interval of a profile differ, one of the two is marked as not understood.
+    If the sending and the receiving interval of a profile differ, one of the two is marked as not understood. ``reader`` has the lines of
+    the configuration, ``policies`` the statements about lists, route-maps and BFD profiles.
     """
     named = {"": Bfd(minimum_interval=USUAL_INTERVAL)}
     for section in policies.detection:

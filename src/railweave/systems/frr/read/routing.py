@@ -43,7 +43,7 @@ def overlay(
     """Return the overlay of a device: the sessions between loopbacks, and the links whose sessions also carry EVPN routes.
 
     Return None if EVPN does not run, or if the address from which tunnels start is unknown. ``loopbacks`` are the addresses
-    of the loopbacks.
+    of the loopbacks. ``reader`` has the lines of the configuration, ``policies`` the prefix lists and route-maps.
     """
     here = sessions.here
     if here.evpn is None:
@@ -156,7 +156,10 @@ def _advertises(here: Router, evpn: Evpn, prefix: Prefix) -> bool:
 
 
 def _external(sessions: Sessions, policies: Lists) -> Iterator[model.ExternalPeer]:
-    """Yield the sessions with external routers, with the prefixes that each session accepts and advertises."""
+    """Yield the sessions with external routers, with the prefixes that each session accepts and advertises.
+
+    ``policies`` has the prefix lists and route-maps.
+    """
     for peer in sessions.peers:
         session = sessions.links[peer.name]
         if session.peer_address is None or session.local_address is None or not sessions.unicast(peer):
@@ -384,7 +387,10 @@ def _open(router: Router, *, passes: bool) -> bool:
 
 
 def _leave_unnamed(router: Router, reader: SectionReader) -> None:
-    """Mark lines in address families as not understood if their neighbor is undefined. FRR rejects such lines."""
+    """Mark lines in address families as not understood if their neighbor is undefined. FRR rejects such lines.
+
+    ``reader`` has the lines of the configuration.
+    """
     families = (*router.unicast.values(), *([router.evpn] if router.evpn else []))
     if {name for family in families for name in family.peers} - router.neighbors.keys():
         for form in ("neighbor <name> **", "no neighbor <name> activate"):
@@ -396,7 +402,7 @@ def _leave_unnamed(router: Router, reader: SectionReader) -> None:
 def statements(reader: SectionReader, files: Sequence[tuple[str, Sequence[Section]]]) -> Iterator[ReadStatement]:
     """Yield every line of the files, with the information whether it was understood. Secrets are replaced.
 
-    ``files`` are pairs of a file name and its sections.
+    ``files`` are pairs of a file name and its sections. ``reader`` has the lines of the configuration.
     """
     of_file = {id(section): file for file, sections in files for section in sections}
     irrelevant = catalog().systems["frr"].reads.irrelevant

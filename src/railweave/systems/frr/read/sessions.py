@@ -65,7 +65,10 @@ class Syntax:
 
 
 def statements_of(router: Router, reader: SectionReader, *forms: str) -> Iterator[SelectedLine]:
-    """Yield the lines of a BGP instance that match the patterns ``forms``, without marking these lines as understood."""
+    """Yield the lines of a BGP instance that match the patterns ``forms``, without marking these lines as understood.
+
+    ``reader`` has the lines of the configuration.
+    """
     wanted = ["vrf", router.vrf] if router.vrf else []
     for line in select(reader.sections, "router bgp **", *forms):
         if line.chain[0].line.split()[3:] == wanted:
@@ -111,15 +114,15 @@ class Sessions:
         )
 
     def unicast(self, peer: Peer) -> list[Family]:
-        """Return the unicast address families (IPv4, IPv6) whose routes a session carries."""
+        """Return the unicast address families (IPv4, IPv6) whose routes the session with ``peer`` carries."""
         return [family for family in FAMILIES if self.here.is_active(peer, family)]
 
     def evpn(self, peer: Peer) -> bool:
-        """Return True if a session carries EVPN routes."""
+        """Return True if the session with ``peer`` carries EVPN routes."""
         return self.here.is_active(peer, "evpn")
 
     def peer_as(self, peer: Peer) -> int:
-        """Return the AS number of a neighbor. 0 means any number that differs from the AS number of the device."""
+        """Return the AS number of the neighbor ``peer``. 0 means any number that differs from the AS number of the device."""
         return self.here.asn if peer.asn == INTERNAL else peer.asn or 0
 
     def ports(self) -> set[str]:
@@ -142,7 +145,7 @@ class Sessions:
         return model.Session(port.name if port else "", "", far, asn, link[1].address if link else None, at)
 
     def numbered(self, peer: Peer) -> model.NumberedSession | None:
-        """Return a session between loopbacks as ``DeviceConfig`` has it, or None if the neighbor has no address."""
+        """Return the session with ``peer`` between loopbacks as ``DeviceConfig`` has it, or None if the neighbor has no address."""
         at = address(peer.name)
         if at is None:
             return None
@@ -151,7 +154,7 @@ class Sessions:
         )
 
     def source(self, peer: Peer) -> Address:
-        """Return the local address of a session.
+        """Return the local address of the session with ``peer``.
 
         This is the address of ``update_source`` or, if that is not set, the address on the link to the neighbor. If neither
         exists, ``UNKNOWN`` is returned.
@@ -162,7 +165,7 @@ class Sessions:
         return address(peer.update_source) or of_port or (link[1].address if link else UNKNOWN)
 
     def reaches(self, peer: Peer) -> bool:
-        """Return True if a session can come up.
+        """Return True if the session with ``peer`` can come up.
 
         Its neighbor must be directly connected or in the same AS, or ``hops`` must be set, so that it may be several hops away.
         """
@@ -171,11 +174,11 @@ class Sessions:
         return near or self.peer_as(peer) == self.here.asn or peer.hops is not None
 
     def exports(self, peer: Peer, family: AddressFamily) -> str | None:
-        """Return the name of the route-map for routes of a family that are sent over a session, or None if there is none."""
+        """Return the name of the route-map for routes of a family that are sent over the session with ``peer``, or None if there is none."""
         return next((level.exports for level in self.here.within(peer, family) if level.exports), None)
 
     def policies(self, peer: Peer) -> tuple[str, str]:
-        """Return the names (import policy, export policy) of a session.
+        """Return the names (import policy, export policy) of the session with ``peer``.
 
         If the address families of the session have different route-maps, one policy combines them.
         """
@@ -189,13 +192,13 @@ class Sessions:
         return self.joint.name(imports) or NOTHING, self.joint.name(exports) or NOTHING
 
     def bfd(self, peer: Peer) -> Bfd | None:
-        """Return the BFD timers of a session, or None if the session does not use BFD."""
+        """Return the BFD timers of the session with ``peer``, or None if the session does not use BFD."""
         if peer.profile is None and not peer.bfd:
             return None
         return self._profiles.get(peer.profile or "") or default()
 
     def key(self, peer: Peer) -> Authentication | None:
-        """Return the password of a session as an ``Authentication``, or None if it has no password."""
+        """Return the password of the session with ``peer`` as an ``Authentication``, or None if it has no password."""
         return Authentication(peer.password) if peer.password else None
 
     def underlay(self) -> list[Peer]:
@@ -210,7 +213,7 @@ class Sessions:
     def common_bfd(self, peers: Collection[Peer], reader: SectionReader) -> Bfd | None:
         """Return the BFD timers that all of these sessions share, or None.
 
-        If the sessions differ, their lines about BFD are marked as not understood.
+        If the sessions differ, their lines about BFD are marked as not understood. ``reader`` has the lines of the configuration.
         """
         watched = {self.bfd(peer) for peer in peers}
         if len(watched) == 1:
@@ -219,11 +222,14 @@ class Sessions:
         return None
 
     def statements(self, reader: SectionReader, *forms: str) -> Iterator[SelectedLine]:
-        """Yield the lines of the BGP instance that match the patterns ``forms``, without marking these lines as understood."""
+        """Yield the lines of the BGP instance that match the patterns ``forms``, without marking these lines as understood.
+
+        ``reader`` has the lines of the configuration.
+        """
         return statements_of(self.here, reader, *forms)
 
     def mark_bfd_unknown(self, names: Container[str | None], reader: SectionReader) -> None:
-        """Mark the lines about BFD of these neighbors and groups as not understood."""
+        """Mark the lines about BFD of these neighbors and groups as not understood. ``reader`` has the lines of the configuration."""
         for forms in self.syntax.bfd:
             for line in self.statements(reader, *forms):
                 if line["name"].removeprefix("interface ") in names:
@@ -233,7 +239,8 @@ class Sessions:
 def bgp(sessions: Sessions, policies: Lists, reader: SectionReader, without: Collection[str]) -> model.Bgp:
     """Return the BGP configuration of the default VRF as ``DeviceConfig`` has it.
 
-    ``without`` are the names of route-maps to leave out, because only the overlay and VRFs use them.
+    ``without`` are the names of route-maps to leave out, because only the overlay and VRFs use them. ``reader`` has the lines of the
+    configuration, ``policies`` the prefix lists and route-maps.
     """
     here = sessions.here
     on_links = sessions.underlay()
@@ -299,7 +306,8 @@ def _groups(
 ) -> tuple[list[model.BgpGroup], list[Bfd | None]]:
     """Return (peer groups with their sessions, in the order of the text; the BFD timers of each group).
 
-    A session whose policies or local AS number differ from those of its group becomes a separate group.
+    A session whose policies or local AS number differ from those of its group becomes a separate group. ``reader`` has the lines of the
+    configuration.
     """
     here = sessions.here
     order = {name: place for place, name in enumerate(here.neighbors)}

@@ -147,7 +147,7 @@ class Router:
         return tuple(self._whole(peer) for peer in self.neighbors.values() if not peer.is_group)
 
     def _whole(self, peer: Peer) -> Peer:
-        """Return a neighbor with the settings of its group. If the group does not exist, ``group`` is None in the result."""
+        """Return the neighbor ``peer`` with the settings of its group. If the group does not exist, ``group`` is None in the result."""
         group = self.neighbors.get(peer.group or "")
         if group is None or not group.is_group:
             return replace(peer, group=None)
@@ -155,7 +155,7 @@ class Router:
         return replace(group, **{"is_group": False, "description": "", **given})
 
     def within(self, peer: Peer, name: AddressFamily) -> list[PeerFamily]:
-        """Return the settings of a neighbor in an address family: first its own, then those of its group. Either may be missing."""
+        """Return the settings of the neighbor ``peer`` in an address family: first its own, then those of its group. Either may be missing."""
         family = self.evpn if name == "evpn" else self.unicast.get(name)
         return [family.peers[level] for level in (peer.name, peer.group) if family and level and level in family.peers]
 

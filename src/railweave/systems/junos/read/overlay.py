@@ -46,7 +46,10 @@ def _vlans(top: Word, instances: Mapping[str, Instance]) -> Iterator[Word]:
 
 
 def vlan_numbers(top: Word, instances: Mapping[str, Instance]) -> dict[str, int]:
-    """Return the number of each VLAN, by name. ``top`` is the root of the configuration."""
+    """Return the number of each VLAN, by name. ``top`` is the root of the configuration.
+
+    ``instances`` has the routing instances by name.
+    """
     every = ((vlan.text, vlan.mark().number("vlan-id")) for vlan in _vlans(top, instances))
     return {name: number for name, number in every if number is not None}
 
@@ -54,7 +57,7 @@ def vlan_numbers(top: Word, instances: Mapping[str, Instance]) -> dict[str, int]
 def vlans(top: Word, instances: Mapping[str, Instance]) -> dict[str, tuple[str, int]]:
     """Return (name, number) of each VLAN with a routed interface, by the name of this interface.
 
-    ``top`` is the root of the configuration.
+    ``top`` is the root of the configuration. ``instances`` has the routing instances by name.
     """
     named: dict[str, tuple[str, int]] = {}
     for vlan in _vlans(top, instances):
@@ -72,7 +75,7 @@ def gateways(
     """Return the gateways for servers. ``routed`` are the ports to servers that have no VLAN.
 
     First come the gateways with router advertisements, in the order of the statements ``router-advertisement``. Then come the other
-    gateways in VRFs, and then all others. ``top`` is the root of the configuration.
+    gateways in VRFs, and then all others. ``top`` is the root of the configuration. ``instances`` has the routing instances by name.
     """
     advertised = {
         interface.text: interface for interface in top.entries("protocols", "router-advertisement", "interface")

@@ -107,7 +107,10 @@ def management_port(system: System) -> tuple[InterfaceAddress, Address]:
 
 
 def management_of(system: System, interfaces: Sequence[Interface], reader: TableReader) -> Management:
-    """Return the management settings of a device. Values that ``Management`` cannot represent are marked as not understood."""
+    """Return the management settings of a device. Values that ``Management`` cannot represent are marked as not understood.
+
+    ``reader`` has the rows of the tables.
+    """
     read = system.management or Management()
     grpc = system.features.get("gnmi", False) and system.grpc_port is not None
     login = read.login()
@@ -151,7 +154,7 @@ def _servers(servers: Mapping[str, Server], key: str | None, usual: int) -> tupl
 def _edge_ports(system: System, interfaces: Sequence[Interface], reader: TableReader) -> EdgePorts | None:
     """Return the storm-control limit of server ports, as a percentage of their speed, or None if there is none.
 
-    A limit that differs from that of most ports is marked as not understood.
+    A limit that differs from that of most ports is marked as not understood. ``reader`` has the rows of the tables.
     """
     speeds = {port.name: port.speed_gbps for port in interfaces}
     percents: dict[str, int] = {}

@@ -78,7 +78,7 @@ class Membership:
 
 
 def members(vlans: Vlans, reader: TableReader) -> dict[str, Membership]:
-    """Return the VLANs of each port that is a member of a VLAN."""
+    """Return the VLANs of each port that is a member of a VLAN. ``reader`` has the rows of the tables."""
     untagged: dict[str, str] = {}
     tagged: dict[str, dict[str, int]] = {}
     for member, has_tag in vlans.members.items():
@@ -127,7 +127,7 @@ def designed_names(vlans: Vlans, vxlan: Tunnels, reader: TableReader) -> dict[st
     """Return the names of VRFs in the design, by their names on the switch. ``vxlan`` has the VLAN of each VRF's VNI.
 
     The description that railweave gives to such a VLAN contains the designed name. If the operator has changed the description, the
-    result is the name on the switch without its prefix.
+    result is the name on the switch without its prefix. ``reader`` has the rows of the tables.
     """
     for vlan, vrf in vxlan.transit.items():
         if vlans.gateways.get(vlan, Gateway()).vrf != vrf:
@@ -144,7 +144,7 @@ def gateways(
 ) -> Iterator[DeviceGateway]:
     """Yield the gateways of VLANs, then the gateways on routed ports to servers (``routed`` has the names of these ports).
 
-    ``vxlan`` has the VLANs of VRFs' VNIs, which are not gateways for servers.
+    ``vxlan`` has the VLANs of VRFs' VNIs, which are not gateways for servers. ``reader`` has the rows of the tables.
     """
     for name, vlan in vlans.vlans.items():
         gateway = vlans.gateways.get(name)

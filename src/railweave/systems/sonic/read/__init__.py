@@ -286,7 +286,8 @@ def _vrf(
 ) -> Vrf:
     """Return a VRF with its designed name, with the VNI from its table row, and with ports in place of their routed interfaces.
 
-    ``names`` has the designed names, and ``outside`` the (routed interface, VLAN tag) pairs of ports to external routers.
+    ``names`` has the designed names, and ``outside`` the (routed interface, VLAN tag) pairs of ports to external routers. ``reader`` has
+    the rows of the tables.
     """
     vni = vlans.vrfs.get(vrf.name)
     if vni is not None and vrf.vni and vni != vrf.vni:
@@ -320,7 +321,7 @@ def _common(system: System, tables: Rows, reader: TableReader, *, files: bool, l
 
     ``lines`` is True if FRR lines configure BGP, and ``files`` if those lines are from a file. SONiC keeps such a file in
     the split modes, and overwrites it in the others. If tables configure BGP, frrcfgd reads ``BGP_GLOBALS`` and the tables
-    that belong to it; bgpcfgd reads all others (sonic-buildimage, dockers/docker-fpm-frr).
+    that belong to it; bgpcfgd reads all others (sonic-buildimage, dockers/docker-fpm-frr). ``reader`` has the rows of the tables.
     """
     kept = ("split-unified", "split")
     framework, plain = tables.has("BGP_GLOBALS"), tables.has("BGP_NEIGHBOR")

@@ -183,7 +183,8 @@ def lines(tables: Rows, ports: dict[str, Port]) -> Lines:
 def _templates(tables: Rows, frr_lines: Lines, ports: dict[str, Port]) -> None:
     """Add the lines of neighbors that bgpcfgd configures.
 
-    Their policies accept every route. The prefixes of loopbacks and VLANs are announced.
+    Their policies accept every route. The prefixes of loopbacks and VLANs are announced. ``frr_lines`` collects all lines that are made
+    from tables.
     """
     meta = tables.row("DEVICE_METADATA", "localhost")
     asn = meta.text("bgp_asn")
@@ -224,7 +225,8 @@ def _templates(tables: Rows, frr_lines: Lines, ports: dict[str, Port]) -> None:
 def _plain_neighbor(frr_lines: Lines, body: list[Section], row: Row, group: str, *, down: bool) -> None:
     """Add the lines of a neighbor of bgpcfgd (``row``) to ``body``, the lines of the BGP instance. ``group`` is the neighbor's peer group.
 
-    ``down`` is True if neighbors without a status are shut down (``default_bgp_status``).
+    ``down`` is True if neighbors without a status are shut down (``default_bgp_status``). ``frr_lines`` collects all lines that are made
+    from tables.
     """
     name = row.parts()[-1]
     frr_lines.add(body, f"neighbor {name} remote-as {row.text('asn')}", row, "asn")
@@ -301,7 +303,10 @@ def _neighbor(frr_lines: Lines, body: list[Section], row: Row, *, group: bool) -
 
 
 def _families(tables: Rows, frr_lines: Lines, body: list[Section], vrf: str) -> None:
-    """Add the lines of a VRF's address families, with the settings of neighbors in each family, to ``body``, the lines of the BGP instance."""
+    """Add the lines of a VRF's address families, with the settings of neighbors in each family, to ``body``, the lines of the BGP instance.
+
+    ``frr_lines`` collects all lines that are made from tables.
+    """
     made: dict[str, list[Section]] = {}
 
     def family(word: str, row: Row) -> list[Section]:
@@ -358,7 +363,10 @@ _NEIGHBOR_FAMILY: dict[str, Form] = {
 
 
 def _vnis(tables: Rows, frr_lines: Lines, body: list[Section], vrf: str) -> None:
-    """Add the lines of VNIs that have their own route targets to ``body``, the lines of the EVPN address family."""
+    """Add the lines of VNIs that have their own route targets to ``body``, the lines of the EVPN address family.
+
+    ``frr_lines`` collects all lines that are made from tables.
+    """
     for row in tables.rows("BGP_GLOBALS_EVPN_VNI"):
         parts = row.parts()
         if parts[0] == vrf and len(parts) == 3:
