@@ -114,7 +114,8 @@ def compose_yaml(text: str, file: str) -> Any:  # noqa: ANN401 - YAML nodes are 
 def _measure(text: str, file: str, loader: Any) -> None:  # noqa: ANN401 - YAML loaders are untyped
     """Raise ``SpecError`` if a YAML text is nested too deeply or has too many values.
 
-    This check runs before the reader builds its tree of nodes, because the reader uses a stack frame for each level of nesting.
+    ``loader`` is the class of the YAML reader. This check runs before the reader builds its tree of nodes, because the reader uses a stack
+    frame for each level of nesting.
     """
     import yaml
 

@@ -114,7 +114,7 @@ class Folder:
             return stream.read() if stat.S_ISREG(os.fstat(file).st_mode) else None
 
     def create(self, name: str, content: bytes, mode: int = 0o666) -> None:
-        """Write a new file, and create its folders if they are missing. The umask reduces the permission bits in ``mode``."""
+        """Write a new file with ``content``, and create its folders if they are missing. The umask reduces the permission bits in ``mode``."""
         handle, base_name = self._at(name, make=True)
         file = os.open(base_name, _NEW, mode, dir_fd=handle)
         try:
@@ -157,7 +157,8 @@ def unguessable(name: str) -> str:
 def beside(path: Path, content: bytes, mode: int = 0o666) -> Generator[Path]:
     """Write ``content`` to a temporary file in the folder of ``path``, and yield the path of the temporary file.
 
-    The caller must rename this file to ``path``. If it was not renamed, it is deleted at the end.
+    The caller must rename this file to ``path``. If it was not renamed, it is deleted at the end. The umask reduces the permission bits in
+    ``mode``.
     """
     place = path.with_name(unguessable(path.name))
     try:

@@ -153,7 +153,7 @@ def _link(where: str, name: str, here: str) -> str:
 
 
 def section(name: str, title: str, about: str, content: str) -> str:
-    """Return a section with its heading. ``about`` is a text that introduces the section; ``content`` is markup."""
+    """Return a section with its heading. ``name`` is its HTML ID. ``about`` is a text that introduces the section; ``content`` is markup."""
     intro = element("p", text(about), class_="about") if about else ""
     return element("section", element("h2", text(title)), intro, content, id=name)
 

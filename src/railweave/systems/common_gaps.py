@@ -71,7 +71,7 @@ NOT_IN_RELEASE = warning(
 _BOTH_ENDS = re.compile(
     r"(?i)(?<![\w-])(mtu|ecn|explicit-congestion-notification|drop-profiles?|wred[-_]?\w*)(?![\w-])"
 )
-"""A pattern of the words, in all systems, of statements whose value must be the same at both ends of a link, such as the MTU."""
+"""A pattern of words such as ``mtu`` and ``ecn``, in all systems. Statements with these words must agree at both ends of a link."""
 
 
 def extra_findings(device: str, lines: Sequence[str], routing: tuple[str, ...]) -> list[Finding]:

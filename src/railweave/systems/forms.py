@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 Kind = Literal["model", "schema", "parser", "configurations", "document"]
 """The kind of a source: the vendor's model, a schema, a program that reads the file, configurations, or a document.
 
-Schema and configurations are those of other parties.
+Schemas and configurations are from parties other than the vendor.
 """
 
 Way = Literal["model", "schema", "parser", "configurations", "document only", "nothing"]

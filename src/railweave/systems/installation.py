@@ -51,7 +51,7 @@ class Installation(Protocol):
     """The reason why an operator has to enter the commands by hand; empty if railweave can install the release itself."""
 
     def commands(self, image: Image) -> list[str]:
-        """Return the commands that an operator would enter to install the release and then restart the device, in order."""
+        """Return the commands that an operator would enter to install the release of ``image`` and then restart the device, in order."""
         ...
 
     async def boot(self, session: Session) -> str:
@@ -62,7 +62,7 @@ class Installation(Protocol):
         ...
 
     async def install(self, session: Session, image: Image) -> None:
-        """Install the release, so that the device runs it after the next restart. A second call changes nothing.
+        """Install the release of ``image``, so that the device runs it after the next restart. A second call changes nothing.
 
         ``session`` is the connection to the device.
         """

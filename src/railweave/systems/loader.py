@@ -202,7 +202,7 @@ _BY_HAND = "nothing here changes such a device: load the files of devices/{} tha
 def missing_parts(definition: Path, package: ModuleType) -> dict[str, str]:
     """Return the modules (names in ``PARTS``) that a system lacks on purpose, each with the reason from its ``system.yaml``.
 
-    ``definition`` is the path of that file. Raises ``ImportError`` for:
+    ``definition`` is the path of that file, ``package`` the system's Python package. Raises ``ImportError`` for:
 
     - a module that is neither in ``PARTS`` nor listed under ``modules:``, such as a misspelled name;
     - a missing module for which ``without:`` has no reason (``others`` is the reason for all modules not named);

@@ -89,12 +89,12 @@ class OneFile(Generic[T]):
         return Reading(config, tuple(statements))
 
     def parsed(self, file: str, text: str) -> ConfigTree:
-        """Return a text as a tree for comparison. Raises ``RenderError`` if the text cannot be read."""
+        """Return ``text`` as a tree for comparison. ``file`` is ignored. Raises ``RenderError`` if the text cannot be read."""
         del file
         return section_tree(parse(text), _RULES)
 
     def printed(self, file: str, nodes: Sequence[Node]) -> str:
-        """Return the nodes of a tree as text."""
+        """Return the nodes of a tree as text. ``file`` is ignored."""
         del file
         return "".join(f"{line}\n" for line in _indented(sections_of(nodes)))
 

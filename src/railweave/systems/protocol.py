@@ -127,7 +127,7 @@ class Runbook(Protocol):
         ...
 
     def identity(self, config: DeviceConfig, serial: str) -> Check:
-        """Return the check of the device's identity, before anything is loaded."""
+        """Return the check of the device's identity, before anything is loaded. ``serial`` is the expected serial number."""
         ...
 
     def checks(self, network: Network, config: DeviceConfig, expected: ExpectedRouting) -> list[Check]:

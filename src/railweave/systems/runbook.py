@@ -446,11 +446,14 @@ class Runbook:
         return [(step.title, step.commands) for step in self._steps(self._texts[0], Switch(self._values, config))]
 
     def identity(self, config: DeviceConfig, serial: str) -> Check:
-        """Return the check of the device's identity."""
+        """Return the check of the device's identity. ``serial`` is the expected serial number."""
         return next(self._steps(self._texts[1], Switch(self._values, config, serial=serial)))
 
     def checks(self, network: Network, config: DeviceConfig, expected: ExpectedRouting) -> list[Check]:
-        """Return every check after the configuration is loaded. A check on which others depend precedes them."""
+        """Return every check after the configuration is loaded. A check on which others depend precedes them.
+
+        ``expected`` is the state of routing that the checks must show.
+        """
         return list(self._steps(self._texts[2], Switch(self._values, config, network, expected)))
 
     def _steps(self, text: str, switch: Switch) -> Iterator[Check]:

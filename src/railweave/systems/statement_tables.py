@@ -21,7 +21,7 @@ Forms = tuple[str, ...]
 References = Mapping[str, tuple[tuple[Forms, ...], tuple[Forms, ...]]]
 """By kind of name: (patterns of the lines that define such a name, patterns of the lines that use it).
 
-Lines in statement tables are left out.
+Lines that a statement table describes are left out, because the table shows the names in them.
 """
 
 

@@ -47,7 +47,10 @@ def costs(bills: Mapping[str, Sequence[Item]], prices: Prices | None) -> str:
 
 
 def cost_table(bills: Mapping[str, Sequence[Item]], prices: Prices | None) -> Table:
-    """Return the table of cost and power, with a row for each topology. ``bills`` has their bills of materials by name."""
+    """Return the table of cost and power, with a row for each topology. ``bills`` has their bills of materials by name.
+
+    ``prices`` has the prices of items; None if they are unknown.
+    """
     rows = [(shape, _cost(items, prices), _power(items)) for shape, items in bills.items()]
     return Table(columns("Shape", "Cost with servers", "Draw at most", numbers=["Cost with servers"]), rows)
 
@@ -103,7 +106,10 @@ def _power(items: Sequence[Item]) -> str:
 
 
 def _unknown(bills: Mapping[str, Sequence[Item]], prices: Prices | None) -> list[str]:
-    """Return sentences about missing prices and power figures. Each names the kind of file in which the operator can add them."""
+    """Return sentences about missing prices and power figures. Each names the kind of file in which the operator can add them.
+
+    ``bills`` has the bill of materials of each topology by name.
+    """
     items = [item for bill in bills.values() for item in bill]
     lines: list[str] = []
     if prices is None:

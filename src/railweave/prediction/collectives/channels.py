@@ -175,7 +175,10 @@ def nic_of_channel(job: Job, channels: int) -> NDArray[np.int64]:
 
 
 def _crosses(job: Job, nccl: Parameters) -> bool:
-    """Return True if a ring can leave a server through a different NIC than the one through which it entered."""
+    """Return True if a ring can leave a server through a different NIC than the one through which it entered.
+
+    ``nccl`` has NCCL's parameters.
+    """
     asked = nccl["NCCL_CROSS_NIC"] == 1 or (nccl["NCCL_CROSS_NIC"] == 2 and nccl["NCCL_PXN_DISABLE"] == 1)
     return job.nics_per_server > 1 and asked
 
@@ -184,14 +187,14 @@ def ring_hops(job: Job, nccl: Parameters) -> int:
     """Return the number of GPU-to-GPU hops in a server, from the receiving GPU to the sending GPU.
 
     There is one hop less than GPUs. If a ring leaves a server through the NIC through which it entered, there is one more hop, to the GPU
-    next to this NIC.
+    next to this NIC. ``nccl`` has NCCL's parameters.
     """
     gpus = job.gpus_per_server
     return gpus - 1 + int(gpus > 1 and not _crosses(job, nccl))
 
 
 def rings(job: Job, nccl: Parameters, channels: int) -> Rings:
-    """Return the NICs that the rings of ``channels`` channels use in each server."""
+    """Return the NICs that the rings of ``channels`` channels use in each server. ``nccl`` has NCCL's parameters."""
     servers, nics = len(job.servers), job.nics_per_server
     nic = nic_of_channel(job, channels)
     enter = np.repeat(nic[:, None], servers, axis=1)

@@ -268,9 +268,10 @@ def _batches(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return (the batch of each stream, the streams that must arrive before this batch begins).
 
-    A stream is one part of a transfer in ``wanted``; ``parts`` is the number of parts. The second array has a row of up to 8 streams
-    for each stream, filled up with -1. A rank begins a batch of a channel when it has received the previous batch. NCCL also waits for
-    the rank's own sends. The model omits this, because the receiving server cannot see when these sends are done.
+    A stream is one part of a transfer in ``wanted``; ``parts`` is the number of parts. The second array has a row of up to 8 streams for
+    each stream, filled up with -1. A rank begins a batch of a channel when it has received the previous batch. NCCL also waits for the
+    rank's own sends. The model omits this, because the receiving server cannot see when these sends are done. ``p2p`` has the numbers of
+    channels.
     """
     turns = schedule.rounds(job, p2p)
     number, count = len(turns.base), len(wanted.source)
@@ -338,7 +339,7 @@ def broadcast(
     """Return the messages of a broadcast from rank ``root``.
 
     ``choice`` has the protocol, ``rings`` the NICs of each channel's ring, and ``pace`` the durations of steps. With ``whole``, all bytes
-    of a connection are sent in one message.
+    of a connection are sent in one message. ``nccl`` has NCCL's parameters.
     """
     how = cut(nccl, choice.protocol, ring=False)
     servers, nics, gpus = len(job.servers), job.nics_per_server, job.gpus_per_server
@@ -429,7 +430,7 @@ def ring_loads(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the connections of a ring collective as (sending NIC, receiving NIC, channel), and the total bytes of each.
 
-    The bytes are computed from the mean chunk of the ranks, rounded to a byte.
+    The bytes are computed from the mean chunk of the ranks, rounded to a byte. ``choice`` has the algorithm, protocol and channels.
     """
     share = _shares(collective, size_bytes, choice.channels, job.ranks)
     data = share * 2 * (job.ranks - 1) // job.ranks if collective == "all-reduce" else share * (job.ranks - 1)
@@ -454,7 +455,7 @@ def inside_one_server(choice: Choice, steps: int) -> int:
 
 
 def _connections(job: Job, rings: Rings) -> NDArray[np.int64]:
-    """Return the connections as rows of sending NIC, receiving NIC and channel, sorted by channel and then by server."""
+    """Return the connections of rings as rows of sending NIC, receiving NIC and channel, sorted by channel and then by server."""
     servers, nics = len(job.servers), job.nics_per_server
     server = np.arange(servers)
     sending = server * nics + rings.leave

@@ -83,8 +83,8 @@ class MessageSplit:
 def cut(nccl: Parameters, protocol: str, *, ring: bool) -> MessageSplit:
     """Return the chunk and slice sizes of a protocol.
 
-    ``ring`` is True for rings that reduce or gather data. A chunk of the protocol Simple then has several steps (slots of the
-    buffer); in all other cases a chunk has one step.
+    ``ring`` is True for rings that reduce or gather data. A chunk of the protocol Simple then has several steps (slots of the buffer); in
+    all other cases a chunk has one step. ``nccl`` has NCCL's parameters.
     """
     steps = nccl["NCCL_STEPS"]
     if protocol == "LL":  # half of every line is flags
@@ -307,7 +307,8 @@ def finished(draft: Draft, *, credit: bool) -> Pieces:
 def _pairs_of_credit(draft: Draft) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return two arrays of message numbers: messages that a receiver consumes, and for each the later message that may then be sent.
 
-    The arrays are in the order of the consumed messages, so that credit messages keep that order.
+    ``draft`` has the messages without credit messages. The arrays are in the order of the consumed messages, so that credit messages keep
+    that order.
     """
     stream = draft.connection if draft.stream is None else draft.stream
     order = np.argsort(stream, kind="stable") if bool((np.diff(stream) < 0).any()) else np.arange(len(stream))

@@ -86,7 +86,7 @@ class P2pChannels:
 
 
 def p2p_channels(job: Job, nccl: Parameters, channels: int) -> P2pChannels:
-    """Return the numbers of channels that point-to-point communication uses."""
+    """Return the numbers of channels that point-to-point communication uses. ``nccl`` has NCCL's parameters."""
     total = max(min(channels, nccl["NCCL_MAX_P2P_NCHANNELS"]), nccl["NCCL_MIN_P2P_NCHANNELS"])
     per_peer = nccl["NCCL_NCHANNELS_PER_NET_PEER"]
     if per_peer < 0:
@@ -101,7 +101,7 @@ def p2p_channels(job: Job, nccl: Parameters, channels: int) -> P2pChannels:
 
 
 def rounds(job: Job, p2p: P2pChannels) -> Rounds:
-    """Return all rounds of a job, in the order in which its library runs them."""
+    """Return all rounds of a job, in the order in which its library runs them. ``p2p`` has the numbers of channels."""
     turn = np.arange(job.ranks)
     group, local = np.divmod(turn, job.gpus_per_server)
     if job.library == "RCCL":  # NCCL's before 2.23: ncclChannelComputeBase
@@ -114,7 +114,10 @@ def rounds(job: Job, p2p: P2pChannels) -> Rounds:
 
 
 def parts_of(size_bytes: int, p2p: P2pChannels, step: int) -> int:
-    """Return the number of parts into which NCCL splits a transfer, each on a separate channel. ``step`` is the chunk size in bytes."""
+    """Return the number of parts into which NCCL splits a transfer, each on a separate channel. ``step`` is the chunk size in bytes.
+
+    ``p2p`` has the numbers of channels.
+    """
     parts = min(p2p.least, max(1, -(-size_bytes // (step // 2))))
     part = max(step // 2, -(-size_bytes // parts))
     while part > step and parts <= p2p.per_peer // 2:

@@ -30,8 +30,9 @@ if TYPE_CHECKING:
 def messages(job: Job, collective: Collective, size_bytes: int, nccl: Parameters) -> int:
     """Return the approximate number of messages on queue pairs that ``program`` with credit messages would make.
 
-    A data message uses all queue pairs of its connection, and a credit message uses one. There is one credit message
-    for each data message after those that fill the receive buffer. The result is 0 with one server, and for collectives not in ``RINGS``.
+    A data message uses all queue pairs of its connection, and a credit message uses one. There is one credit message for each data message
+    after those that fill the receive buffer. The result is 0 with one server, and for collectives not in ``RINGS``. ``nccl`` has NCCL's
+    parameters.
     """
     if len(job.servers) == 1 or collective not in RINGS:
         return 0
@@ -90,7 +91,10 @@ def ring_steps(job: Job, collective: Collective) -> int:
 
 
 def ring_loops(job: Job, size_bytes: int, choice: Choice, chunk: int) -> int:
-    """Return the number of times that data of ``size_bytes`` passes through the ring. Each time, every rank contributes one chunk."""
+    """Return the number of times that data of ``size_bytes`` passes through the ring. Each time, every rank contributes one chunk.
+
+    ``choice`` has the algorithm, protocol and channels.
+    """
     share = -(-size_bytes // choice.channels)
     return max(1, -(-share // (job.ranks * chunk)))
 
@@ -111,7 +115,10 @@ def ring_ps(job: Job, nccl: Parameters, collective: Collective, size_bytes: int,
 
 
 def _tree_ps(job: Job, nccl: Parameters, choice: Choice) -> int:
-    """Return the time in ps that a chunk takes up and down a tree of servers, including the GPUs of the servers at both ends."""
+    """Return the time in ps that a chunk takes up and down a tree of servers, including the GPUs of the servers at both ends.
+
+    ``nccl`` has NCCL's parameters, and ``choice`` has the algorithm, protocol and channels.
+    """
     chunk, pace = cut(nccl, choice.protocol, ring=False).chunk, Pace.of(job, choice)
     levels = len(job.servers).bit_length() - 1
     level = pace.network_hop_ps + pace.hops(1, chunk) + wire_ps(job, chunk)

@@ -38,7 +38,7 @@ def pat(
     """Return the messages of an all-gather or a reduce-scatter with PAT.
 
     ``choice`` has the protocol and the number of channels, and ``pace`` the durations of steps. With ``whole``, all bytes of a connection
-    are sent in one message that does not wait.
+    are sent in one message that does not wait. ``nccl`` has NCCL's parameters.
     """
     servers, gathers = len(job.servers), collective == "all-gather"
     how = cut(nccl, choice.protocol, ring=False)
@@ -121,8 +121,8 @@ TREES = ("Tree", "NVLSTree")
 def steps_inside(job: Job, choice: Choice) -> int:
     """Return the number of steps in which data crosses the GPUs of a server.
 
-    A chain of GPUs has one step from each GPU to the next. NVLSTree has only one step, in which the NVSwitches reduce
-    and distribute the data.
+    A chain of GPUs has one step from each GPU to the next. NVLSTree has only one step, in which the NVSwitches reduce and distribute the
+    data. ``choice`` has the algorithm, protocol and channels.
     """
     return 1 if choice.algorithm == "NVLSTree" else job.gpus_per_server - 1
 
@@ -167,7 +167,7 @@ def tree(job: Job, nccl: Parameters, size_bytes: int, choice: Choice, pace: Pace
     """Return the messages of a tree all-reduce over two or more servers.
 
     ``choice`` has the algorithm and protocol, and ``pace`` the durations of steps. With ``whole``, all bytes between a server and its
-    parent or child are sent in one message.
+    parent or child are sent in one message. ``nccl`` has NCCL's parameters.
     """
     how = cut(nccl, choice.protocol, ring=False)
     servers, nics, chain = len(job.servers), job.nics_per_server, steps_inside(job, choice)

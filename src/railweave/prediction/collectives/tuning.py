@@ -248,7 +248,7 @@ def choose(
 
 
 def possible(job: Job, nccl: Parameters, collective: Collective) -> list[str]:
-    """Return the algorithms that are available for a collective on these servers."""
+    """Return the algorithms that are available for a collective on these servers. ``nccl`` has NCCL's parameters."""
     several, adds = len(job.servers) > 1, job.servers[0].gpu in SWITCH_EFFICIENCY and job.gpus_per_server > 1
     algorithms = ["Ring"]
     if collective == "all-reduce" and several:

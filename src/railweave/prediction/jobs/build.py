@@ -311,7 +311,9 @@ def turns(stage: int, stages: int, microbatches: int, parts: int) -> list[Turn]:
 def _place(number: int, stages: int, parts: int, *, forward: bool) -> tuple[int, int]:
     """Return the micro-batch and the model part of pass ``number``, counted from 0 among the forward or the backward passes of a stage.
 
-    As many micro-batches as there are stages pass through one part, then through the next part (Megatron-LM, `schedules.py`).
+    As many micro-batches as there are stages pass through one part, then through the next part (Megatron-LM, `schedules.py`). With 4 stages
+    and 2 parts, forward passes 0 to 3 are micro-batches 0 to 3 in part 0, and passes 4 to 7 the same in part 1. Backward passes begin with
+    the last part.
     """
     if parts == 1:
         return number, 0

@@ -48,7 +48,10 @@ class Times:
 
 
 def run(graph: Graph, network: Network) -> Times:
-    """Run the step that ``graph`` describes on a network, and return its times. Raises ``ValueError`` if operations wait for each other in a cycle."""
+    """Run the step that ``graph`` describes on a network, and return its times.
+
+    Raises ``ValueError`` if operations wait for each other in a cycle.
+    """
     state = _Running(graph, network)
     while state.begin_ready() or state.advance():
         pass
@@ -139,7 +142,7 @@ def exposed(graph: Graph, times: Times) -> list[dict[str, int]]:
     - A kind of communication (such as ``DP``): the next computation waited for a communication of this kind.
     - ``bubble``: the GPUs waited for other ranks to compute, or for the end of the step.
 
-    The times of a class add up to the time of the step.
+    The times of a class add up to the time of the step. ``graph`` has the operations of the step.
     """
     totals: list[dict[str, int]] = [{} for _ in range(graph.classes)]
     at = [0] * graph.classes
@@ -201,7 +204,10 @@ def exposed(graph: Graph, times: Times) -> list[dict[str, int]]:
 
 
 def _kind(graph: Graph, op: Op) -> str | None:
-    """Return the kind of communication of an operation, between servers or inside a server. Return None for a computation."""
+    """Return the kind of communication of an operation, between servers or inside a server. Return None for a computation.
+
+    ``graph`` has the operations of the step.
+    """
     if op.communication is not None:
         return graph.communications[op.communication].kind
     return op.inside[0][0] if op.inside and op.stream != COMPUTE else None

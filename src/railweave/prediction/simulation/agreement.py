@@ -78,7 +78,10 @@ class Run(Protocol):
     """A function that runs ``predict`` with all other arguments fixed."""
 
     def __call__(self, bed: SimulatedNetwork, size_bytes: int, engine: str, nccl: Mapping[str, str]) -> Prediction:
-        """Return the prediction for these arguments. ``bed`` is the prepared network."""
+        """Return the prediction of a collective of ``size_bytes`` on the prepared network ``bed``.
+
+        ``engine`` is packet or flow, and ``nccl`` has NCCL parameters by name.
+        """
         ...
 
 
@@ -86,7 +89,7 @@ def small_case(bed: SimulatedNetwork, size_bytes: int, packet_hops: int, most_se
     """Return the largest case of the same design that the packet engine can run in some seconds.
 
     ``packet_hops`` is the number of packet hops (links that packets cross, added up) of the whole run. ``most_servers`` is the largest
-    number of servers of the case.
+    number of servers of the case. ``bed`` is the prepared network.
     """
     servers = len(bed.job.servers)
     # with as much for each peer, everyone sends to everyone, and a ring has as many steps as ranks
@@ -108,8 +111,8 @@ def small_case(bed: SimulatedNetwork, size_bytes: int, packet_hops: int, most_se
 def learnt(case: Case, flows_ps: int, nccl: Mapping[str, str], run: Run) -> Loss:
     """Return the time that congestion control adds to a collective that takes ``flows_ps`` with the flow engine.
 
-    ``run`` runs the small case. ``nccl`` has parameters that make the small case use the algorithm of the whole run. The time is 0 if no
-    packet of the small case is marked, or if the engines agree (``ALIKE``).
+    ``run`` is a function that runs the small ``case``. ``nccl`` has parameters that make the small case use the algorithm of the whole run.
+    The time is 0 if no packet of the small case gets an ECN mark, or if the engines agree (``ALIKE``).
     """
     packets = run(case.bed, case.size_bytes, "packet", nccl)
     marked = (packets.counters or {}).get("ecn_marked_packets", 0)
@@ -128,10 +131,11 @@ def learnt(case: Case, flows_ps: int, nccl: Mapping[str, str], run: Run) -> Loss
 
 
 def agreed(network: Network, collective: str, size_bytes: int, *, bed: SimulatedNetwork, **asked: Any) -> Prediction:  # noqa: ANN401 - as ``predict`` has them
-    """Return the result of ``predict``. If ``auto`` chose the flow engine, add the cost of congestion control, or run the packet engine instead.
+    """Return the result of ``predict``.
 
-    ``asked`` has the other arguments of ``predict``. If ``most_hops`` is among them, runs with more packet hops (links that packets cross,
-    added up) keep the flow engine even if its time is uncertain. Raises the errors of ``predict``.
+    If ``auto`` chose the flow engine, add the cost of congestion control, or run the packet engine instead. ``asked`` has the other
+    arguments of ``predict``. If ``most_hops`` is among them, runs with more packet hops (links that packets cross, added up) keep the flow
+    engine even if its time is uncertain. ``bed`` is the prepared network. Raises the errors of ``predict``.
     """
     prediction = predict(network, collective, size_bytes, bed=bed, **asked)
     conditions: Conditions | None = asked.get("conditions")
@@ -162,7 +166,7 @@ def agreed(network: Network, collective: str, size_bytes: int, *, bed: Simulated
 
 
 def _with(prediction: Prediction, loss: Loss) -> Prediction:
-    """Return a flow prediction with the cost of congestion control added."""
+    """Return a flow prediction with ``loss``, the time that congestion control costs, added."""
     time_ps = prediction.time_ps + loss.likely_ps
     note = f"{loss.note}; {loss.likely_ps / 1e6:,.0f} us are added here (range: {loss.least_ps / 1e6:,.0f} to {loss.most_ps / 1e6:,.0f} us)"
     band = prediction.band

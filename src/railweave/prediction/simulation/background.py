@@ -67,9 +67,9 @@ def with_background(fabric: PacketFabric, traffic: Traffic, wanted: Background) 
 def ends(wiring: Wiring, wanted: Background) -> list[tuple[int, int]]:
     """Return the pairs of background traffic, as (index of the sending NIC, index of the receiving NIC).
 
-    By default, the NICs with the same name in all servers form a ring, and each sends to the NIC half way around the ring. NICs whose
-    name occurs only once form one more ring together. ``wanted`` can limit the senders and name the receivers. Raises ``InputError`` if
-    NICs do not exist, or if they have no other NIC to send to.
+    By default, the NICs with the same name in all servers form a ring, and each sends to the NIC half way around the ring. NICs whose name
+    occurs only once form one more ring together. ``wanted`` can limit the senders and name the receivers. ``wiring`` has the numbered
+    nodes, ports and cables. Raises ``InputError`` if NICs do not exist, or if they have no other NIC to send to.
     """
     chosen = _matching(wiring.nics, wanted.ports or ("*",), "ports")
     if isinstance(wanted.to, tuple):
@@ -111,8 +111,8 @@ def _matching(nics: tuple[str, ...], patterns: tuple[str, ...], part: str) -> li
 def _given(nics: tuple[str, ...], sources: list[int], targets: list[int]) -> list[tuple[int, int]]:
     """Return (sender, receiver) of background traffic if the user names the receivers. Senders use the receivers in rotation.
 
-    All are indexes of NICs. No NIC sends to itself: a sender that is also the only receiver does not send. Raises ``InputError`` if no NIC
-    sends.
+    ``sources`` are the senders, ``targets`` the receivers; all are indexes of NICs. No NIC sends to itself: a sender that is also the only
+    receiver does not send. Raises ``InputError`` if no NIC sends.
     """
     pairs: list[tuple[int, int]] = []
     for place, src in enumerate(sources):
@@ -128,7 +128,8 @@ def _by_stripe(wiring: Wiring, rails: Mapping[str, list[int]], *, within: bool) 
     """Return (sender, receiver) of background traffic on the same rail, as indexes of NICs. ``rails`` has the NICs of each rail.
 
     With ``within``, a NIC sends to another NIC on its leaf, so traffic stays on this leaf. Otherwise it sends to the NIC in the same
-    position on the next leaf. Raises ``InputError`` if a NIC has no other NIC to send to.
+    position on the next leaf. ``wiring`` has the numbered nodes, ports and cables. Raises ``InputError`` if a NIC has no other NIC to send
+    to.
     """
     leaf_of = {int(a): int(b) for a, b in wiring.cables[:, :2].tolist() if a < len(wiring.nics)}
     pairs: list[tuple[int, int]] = []

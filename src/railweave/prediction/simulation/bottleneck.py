@@ -34,7 +34,10 @@ class Ideal:
 
     @classmethod
     def of(cls, wiring: Wiring, traffic: Traffic, servers_ps: int, link: str) -> Ideal:
-        """Return the ideal times for a collective's traffic, without background traffic."""
+        """Return the ideal times for a collective's traffic, without background traffic.
+
+        ``wiring`` has the numbered nodes, ports and cables. ``servers_ps`` and ``link`` are the values of these fields.
+        """
         pairs = traffic.pairs[traffic.messages[:, 0].astype(np.int64), :2]
         carried = traffic.messages[:, 1].astype(np.float64)
         ports = wiring.first_port[: len(wiring.nics)]
@@ -50,7 +53,10 @@ class Ideal:
         return max(self.nics_ps, self.servers_ps, 1)
 
     def to_text(self, time_ps: int, program: Program) -> str:
-        """Return two lines for people: the ideal time, and how close the collective came to each limit."""
+        """Return two lines for people: the ideal time, and the fraction of each limit that the collective reached in ``time_ps``.
+
+        ``program`` has the messages of the collective.
+        """
         nics = f"{self.nics_ps / time_ps:.1%} of the NICs' line rate" if self.nics_ps else "no byte leaves a server"
         return (
             f"  ideal          {self.time_ps / 1e6:.1f} us, {program.bus_bandwidth_gbytes(self.time_ps):.2f} GB/s\n"
@@ -59,7 +65,10 @@ class Ideal:
         )
 
     def to_json(self, time_ps: int, program: Program) -> dict[str, Any]:
-        """Return a JSON object with the ideal time and bandwidth, and the fractions of the limits that were reached."""
+        """Return a JSON object with the ideal time and bandwidth, and the fractions of the limits reached.
+
+        ``time_ps`` is the time of the collective, and ``program`` has its messages.
+        """
         return {
             "time_us": self.time_ps / 1e6,
             "bus_bandwidth_GBps": program.bus_bandwidth_gbytes(self.time_ps),
@@ -97,10 +106,12 @@ class Load:
 
         - ``post_cost_ps``: the time in ps that a proxy needs to post one message.
         - ``floor_ps``: the busy time of the links inside servers.
-        - ``nic_of``: for each port of a NIC, the port that represents the whole NIC, because one proxy posts for all
-          ports of a NIC. None means that each port has its own proxy.
-        - ``used``: for each port, True if the job's messages use it (``collective.job_links``). Other links cannot
-          delay the job. None means all ports.
+        - ``nic_of``: for each port of a NIC, the port that represents the whole NIC, because one proxy posts for all ports of a NIC. None
+          means that each port has its own proxy.
+        - ``used``: for each port, True if the job's messages use it (``collective.job_links``). Other links cannot delay the job. None
+          means all ports.
+
+        ``wiring`` has the numbered nodes, ports and cables, and ``traffic`` has the messages.
         """
         # a frame's bytes, without the 20 of preamble and gap: for full packets half a percent less than the wire is busy
         rates = wiring.cables[wiring.port_cable, 2].astype(np.float64)
@@ -118,7 +129,8 @@ class Load:
 class Bottleneck:
     """The busiest part of a run (a link, a proxy, or the links inside servers), and the kind of the next busiest part.
 
-    ``busy`` and ``next_busy`` are fractions of the time. If no part is busy nearly all the time, latency or congestion is the bottleneck.
+    ``what`` is the name of the busiest part. ``busy`` and ``next_busy`` are fractions of the time. If no part is busy nearly all the time,
+    latency or congestion is the bottleneck.
     """
 
     kind: str
@@ -144,10 +156,10 @@ class Bottleneck:
 
 
 def bottleneck(load: Load, time_ps: int) -> Bottleneck:
-    """Return the bottleneck of a run that took ``time_ps``.
+    """Return the bottleneck of a run that took ``time_ps``. ``load`` has the busy times of its busiest parts.
 
-    If a run was stopped early, its bytes and its time are estimates, and their quotient may exceed 1 by a percent or two. Therefore, a
-    busy fraction is limited to 1.
+    If a run was stopped early, its bytes and its time are estimates, and their quotient may exceed 1 by a percent or two. Therefore, a busy
+    fraction is limited to 1.
     """
     parts = sorted(
         [

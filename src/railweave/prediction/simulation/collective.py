@@ -256,7 +256,10 @@ def predict(
 def _nccl_parameters(
     network: Network, bed: SimulatedNetwork, nccl: Mapping[str, str] | None, qps: int | None
 ) -> Parameters:
-    """Return NCCL's parameters as the design sets them, with the changes of ``nccl`` and ``qps``."""
+    """Return NCCL's parameters as the design sets them, changed by ``nccl`` (by name) and ``qps`` (queue pairs per connection).
+
+    ``bed`` is the prepared network.
+    """
     designed = designed_variables(network, bed.fabric.addresses.paths)
     variables = parameters({**designed, **(nccl or {})}, bed.job.library)
     return variables if qps is None else variables.with_number("NCCL_IB_QPS_PER_CONNECTION", qps)
@@ -265,10 +268,10 @@ def _nccl_parameters(
 def _soonest(
     request: _Request, progress: Callable[[int, int], None] | None, announce: Callable[[str], None] | None = None
 ) -> _Attempt:
-    """Run the collective and return the attempt with the shorter time.
+    """Run the collective of ``request`` once or twice, and return the run with the shorter time.
 
-    If NICs lose ports during the run, the collective is also run without these ports from the beginning, because that can be
-    faster than waiting for the lost ports. Otherwise, there is only one attempt.
+    If NICs lose ports during the run, the collective is also run without these ports from the beginning, because that can be faster than
+    waiting for the lost ports. Otherwise, there is only one run. ``progress`` and ``announce`` are called as in ``predict``.
     """
     workload = _workload(request)
     plan = _plan(request, workload)
@@ -285,7 +288,10 @@ def _soonest(
 
 
 def _workload(request: _Request) -> _Workload:
-    """Return the messages to run: only the messages of one server, or one flow for each connection and queue pair, or all messages."""
+    """Return the messages to run: only the messages of one server, or one flow for each connection and queue pair, or all messages.
+
+    ``request`` is the collective with its settings.
+    """
     rotated = _rotation(request)
     if rotated is not None:
         return _Workload(
@@ -310,7 +316,10 @@ def _workload(request: _Request) -> _Workload:
 
 
 def _rotation(request: _Request) -> Rotation | None:
-    """Return the reduced run of a large uniform all-to-all, or None if the whole collective must be run."""
+    """Return the reduced run of a large uniform all-to-all, or None if the whole collective must be run.
+
+    ``request`` is the collective with its settings.
+    """
     if (
         request.collective != "all-to-all"
         or request.engine not in {"auto", "flow"}
@@ -328,7 +337,10 @@ def _rotation(request: _Request) -> Rotation | None:
 
 
 def _plan(request: _Request, workload: _Workload) -> _Plan:
-    """Choose the engine and prepare the arguments for it."""
+    """Choose the engine and prepare the arguments for it.
+
+    ``request`` is the collective with its settings, and ``workload`` has its messages.
+    """
     if workload.rotation is not None:
         arguments = workload.rotation.arguments
     else:
@@ -342,7 +354,10 @@ def _plan(request: _Request, workload: _Workload) -> _Plan:
 
 
 def _choice(request: _Request, workload: _Workload, arguments: FlowArguments) -> Choice:
-    """Return the engine and the reason for it."""
+    """Return the engine (packet or flow) for a run, and the reason for it.
+
+    ``request`` is the collective with its settings, ``workload`` has its messages, and ``arguments`` has the engine's arguments.
+    """
     if workload.rotation is not None:
         return workload.rotation.choice
     wiring, traffic = request.bed.fabric.wiring, workload.job_traffic
@@ -353,7 +368,10 @@ def _choice(request: _Request, workload: _Workload, arguments: FlowArguments) ->
 
 
 def _announce(request: _Request, workload: _Workload, choice: Choice, announce: Callable[[str], None]) -> None:
-    """Announce the expected time and memory of a long or large run before it begins."""
+    """Call ``announce`` with the expected time and memory of a long or large run before it begins.
+
+    ``request`` is the collective with its settings, ``workload`` has its messages, and ``choice`` the engine.
+    """
     traffic = workload.job_traffic
     sentence = forecast(choice.engine, choice.packet_hops, len(traffic.messages), len(traffic.after))
     if sentence:
@@ -361,7 +379,10 @@ def _announce(request: _Request, workload: _Workload, choice: Choice, announce: 
 
 
 def _run(request: _Request, workload: _Workload, plan: _Plan, progress: Callable[[int, int], None] | None) -> _Attempt:
-    """Run the messages with the chosen engine."""
+    """Run the messages of ``workload`` with the engine of ``plan``, for the collective of ``request``.
+
+    ``progress`` is called with the number of messages that arrived, and the number of all messages.
+    """
     if workload.rotation is not None:
         run, posts = run_rotation(request.bed, workload.rotation, progress)
         return _Attempt(request, workload, plan, run, posts)
@@ -386,7 +407,10 @@ def _run(request: _Request, workload: _Workload, plan: _Plan, progress: Callable
 
 
 def _next_loss(attempt: _Attempt) -> int | None:
-    """Return the time in ps at which a NIC with several ports first loses a port during the run, or None."""
+    """Return the time in ps at which a NIC with several ports first loses a port during the run, or None.
+
+    ``attempt`` is the finished run with its inputs.
+    """
     request, run = attempt.request, attempt.run
     if request.bed.job.ports == 1:
         return None
@@ -442,7 +466,10 @@ def _prediction(network: Network, attempt: _Attempt, begin: float) -> Prediction
 
 
 def _unused_spines(wiring: Wiring, sent_bytes: NDArray[np.float64]) -> tuple[str, ...]:
-    """Return a remark, as a tuple, if messages were sent but none of them used a link between switches. Otherwise, return ()."""
+    """Return a remark, as a tuple, if messages were sent but none of them used a link between switches. Otherwise, return ().
+
+    ``wiring`` has the numbered nodes and ports, and ``sent_bytes`` the bytes that each port sent.
+    """
     switch_links = np.minimum(wiring.cables[:, 0], wiring.cables[:, 1]) >= len(wiring.nics)
     on_spines = sent_bytes[switch_links[wiring.port_cable]]
     unused = len(on_spines) > 0 and float(on_spines.sum()) == 0 < float(sent_bytes.sum())
@@ -452,7 +479,7 @@ def _unused_spines(wiring: Wiring, sent_bytes: NDArray[np.float64]) -> tuple[str
 def _job_links(attempt: _Attempt) -> NDArray[np.bool_] | None:
     """Return, for each port, True if the job's messages use it.
 
-    Return None without background traffic, because then only the job uses ports.
+    Return None without background traffic, because then only the job uses ports. ``attempt`` is the finished run with its inputs.
     """
     request, pairs = attempt.request, attempt.workload.job_traffic.pairs
     if request.conditions.background is None:
@@ -463,7 +490,10 @@ def _job_links(attempt: _Attempt) -> NDArray[np.bool_] | None:
 
 
 def _notes(attempt: _Attempt, load: Load) -> tuple[str, ...]:
-    """Return the assumptions and omissions of the prediction, one sentence each. ``load`` has the busiest parts of the run."""
+    """Return the assumptions and omissions of the prediction, one sentence each. ``load`` has the busiest parts of the run.
+
+    ``attempt`` is the finished run with its inputs.
+    """
     request, rotated = attempt.request, attempt.workload.rotation
     fabric, conditions = request.bed.fabric, request.conditions
     notes = [*fabric.notes, *conditions.notes]
@@ -480,7 +510,8 @@ def _notes(attempt: _Attempt, load: Load) -> tuple[str, ...]:
 def _band(attempt: _Attempt) -> Band:
     """Return the range in which the time of the collective probably lies.
 
-    With faults or background traffic, the range states that no published result covers such a case.
+    With faults or background traffic, the range states that no published result covers such a case. ``attempt`` is the finished run with
+    its inputs.
     """
     request = attempt.request
     conditions, job = request.conditions, request.bed.job
@@ -504,8 +535,8 @@ def _band(attempt: _Attempt) -> Band:
 def _posting(post_ps: int, traffic: Traffic, addresses: Addresses) -> dict[str, str]:
     """Return the engine parameter for the cost of a post if NICs use several ports. Return {} for other NICs.
 
-    In reality one proxy posts for all ports of a NIC. The engines have a proxy for each port, so the cost is multiplied
-    by the number of ports.
+    ``post_ps`` is the time in ps per posted message. In reality one proxy posts for all ports of a NIC. The engines have a proxy for each
+    port, so the time is multiplied by the number of ports. ``traffic`` has the messages.
     """
     ports = addresses.ports_in_use(traffic.pairs[:, 0])
     return {"host.post-cost": f"{post_ps * ports}ps"} if ports > 1 else {}
@@ -514,7 +545,8 @@ def _posting(post_ps: int, traffic: Traffic, addresses: Addresses) -> dict[str, 
 def proxy_note(message_ps: int, qps: int) -> str:
     """Return the note for a prediction in which NCCL's proxies (threads that post the messages of a NIC) are the bottleneck.
 
-    The note states the source of ``message_ps``, the assumed time per posted message. It also states if fewer queue pairs would help.
+    The note states the source of ``message_ps``, the assumed time per posted message. If ``qps``, the number of queue pairs per connection,
+    is above 1, the note recommends fewer.
     """
     note = f"NCCL's proxies limit the result: posting a message takes {message_ps / 1e6:g} us, a value fitted to two published results (docs/validation.md)"
     more = f"; {qps} queue pairs are more than in any published result, and posting then probably takes longer: try fewer (--compare qps=1,2,4)"

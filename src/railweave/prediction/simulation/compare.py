@@ -155,7 +155,7 @@ def _row(outcome: Outcome, fastest_ps: int) -> tuple[object, ...]:
 
 
 def longest_run(job_prediction: JobPrediction) -> Prediction:
-    """Return the collective of a job that took longest. A collective that never completes counts as longest."""
+    """Return the prediction of a job's longest collective. A collective that never completes counts as longest."""
     return max(
         (step.prediction for step in job_prediction.steps),
         key=lambda prediction: (not prediction.complete, prediction.time_ps),
@@ -182,7 +182,7 @@ def _longer(outcome: Outcome, best: Outcome) -> str:
 
 
 def why(outcome: Outcome) -> str:
-    """Return a phrase with the busiest part of a variant's longest collective, and its timeouts, pauses and retransmissions."""
+    """Return a phrase on a variant's longest collective: its busiest link, proxy or server, and timeouts, pauses and retransmissions."""
     longest = longest_run(outcome.answer)
     bound = bottleneck(longest.load, longest.time_ps)
     parts = [f"{bound.kind} {bound.what} busy {bound.busy:.1%}" if longest.complete else NO_END]
@@ -229,7 +229,10 @@ def _begin(network: SharedValue[Network]) -> None:
 
 
 def _run(asked: Question, watch: bool) -> JobPrediction:
-    """Run one variant in a worker process and return its prediction, without the messages of its collectives, to save memory."""
+    """Run the request ``asked`` of one variant in a worker process and return its prediction.
+
+    To save memory, the prediction does not have the messages of its collectives. With ``watch``, it has time series.
+    """
     network = _here[0]
     with in_force(network.catalog):  # it runs in a process of its own, which has the package's catalog
         prediction = answer(network, asked, watch=watch, name_costs=False)

@@ -166,7 +166,8 @@ def conditions_of(
 ) -> Conditions:
     """Return the conditions for runs on a network. Raises ``InputError`` if outages overlap.
 
-    ``reroute_ps`` is the time after a fault until routes have adapted; None means the default.
+    ``background`` is the background traffic, if any. ``reroute_ps`` is the time after a fault until routes have adapted; None means the
+    default. ``bed`` is the prepared network.
     """
     notes: list[str] = []
     if not faults:

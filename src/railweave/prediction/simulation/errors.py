@@ -128,11 +128,11 @@ def band(
 ) -> Band:
     """Return the range in which the real time should lie, for a predicted time in picoseconds.
 
-    Its width is the error of similar predictions against published results. Without any, both limits are ``time_ps``
-    and ``error`` is None.
+    Its width is the error of predictions with the same library, collective and engine against published results. Without any such result,
+    both limits are ``time_ps`` and ``error`` is None.
 
-    ``others`` describes conditions of the run that no published result covers, such as ``faults``. ``domains`` is True
-    if the servers are NVLink domains, with GPUs of the model ``gpu``.
+    ``others`` describes conditions of the run that no published result covers, such as ``faults``. ``domains`` is True if the servers are
+    NVLink domains, with GPUs of the model ``gpu``.
     """
     same = [group for group in groups() if group.domains == domains]
     alike = [group for group in same if (group.library, group.collective) == (library, collective)]

@@ -363,7 +363,10 @@ def read_points(path: Path, bare: Grid) -> list[Point]:
 
 
 def _timed(point: Point, cells: Sequence[GridCell]) -> Point:
-    """Return a measured point with a time. If the point has a bandwidth, the time follows from it and the bus factor of a similar prediction."""
+    """Return a measured point with a time. If the point has a bandwidth, its time follows from the bandwidth.
+
+    The calculation uses the bus factor of a prediction in ``cells`` with the same values.
+    """
     if point.bus_gbytes is None:
         return point
     like = next(

@@ -154,11 +154,11 @@ def job_of(
     - ``order``: the servers that take part, in the order of their ranks (``ordered``).
     - ``processes``: the number of processes per server; None means one for each GPU.
     - ``gpus``: the number of GPUs per server that take part. These are the first GPUs, with the NICs next to them.
-    - ``whole``: the network including devices and links that ``status:`` marks as absent; None if ``network`` has them. NVLink domains
-      are those of the whole network. NCCL treats a domain as one server, and so does the job.
+    - ``whole``: the network including devices and links that ``status:`` marks as absent; None if ``network`` has them. NVLink domains are
+      those of the whole network. NCCL treats a domain as one server, and so does the job.
 
-    Raises ``JobError`` if the servers are not alike, and ``InputError`` if the tenant of the job is not given, or if
-    ``order`` is invalid.
+    ``wiring`` has the numbered nodes, ports and cables. Raises ``JobError`` if the servers are not alike, and ``InputError`` if the tenant
+    of the job is not given, or if ``order`` is invalid.
     """
     whole = whole or network
     domains = nvlink_domains(whole)
@@ -220,7 +220,7 @@ def _together(names: list[str], asked: str | None, stripes: Mapping[str, str], d
 
 
 def _first_of(stripes: Mapping[str, str]) -> Callable[[tuple[str, list[str]]], int]:
-    """Return a sort key for (domain, servers): the position of the domain's first server in the network's order."""
+    """Return a sort key for (domain, servers): the position of the domain's first server in ``stripes``, which is in network order."""
     places = {name: place for place, name in enumerate(stripes)}
     return lambda item: min(places[name] for name in item[1])
 
@@ -302,6 +302,7 @@ def _nic(wiring: Wiring, host: int, ports: Sequence[int], rails: Mapping[str, in
     """Return a NIC of a job. ``host`` is its number in the engine, and ``ports`` has the host numbers of its ports.
 
     Absent ports (-1) are left out. ``rails`` has the rail of each NIC by SERVER:NIC, and ``rates`` the rate of each host in Mb/s.
+    ``wiring`` has the numbered nodes, ports and cables.
     """
     there = [port for port in ports if port != NONE]
     name = wiring.nics[host]

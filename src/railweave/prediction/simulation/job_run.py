@@ -240,12 +240,13 @@ def run_job(
     """Run the traffic of a scenario on the prepared network ``bed``, with the scenario's settings of NCCL and the engine.
 
     The load balancing is that of ``bed``. ``progress`` is called with the name of the collective, the number of messages that arrived, and
-    the number of all messages. The other options are arguments of ``collective.predict``: the choice of the engine, the collection of time
-    series, and announcements.
+    the number of all messages. ``conditions`` has the faults and background traffic. The other options are arguments of
+    ``collective.predict``: the choice of the engine (``engine``, ``exact``, ``most_hops``), the collection of time series (``watch``), and
+    announcements.
 
     If a collective equals an earlier one, and the network is in the same unchanging state, the collective is not run again but gets the
-    earlier prediction. Packets that are still queued at the end of a collective are dropped before the next. Raises the errors of
-    ``predict``.
+    earlier prediction. Packets that are still queued at the end of a collective are dropped before the next. Raises ``InputError`` if the
+    scenario has no traffic, and the errors of ``predict``.
     """
     if not scenario.traffic:
         raise InputError(

@@ -46,9 +46,10 @@ If a run splits messages although the design does not, railweave always computes
 def with_split_costs(
     network: Network, bed: SimulatedNetwork, scenario: Scenario, conditions: Conditions, job_prediction: JobPrediction
 ) -> JobPrediction:
-    """Return the prediction with a remark on each collective that takes over 10 % longer (``COSTLY``) because its messages are split.
+    """Return ``job_prediction`` with a remark on each collective that takes over 10 % longer (``COSTLY``) because its messages are split.
 
-    The collective is predicted a second time without splitting, in a small case if it is large. Raises the errors of ``predict``.
+    The collective is predicted a second time without splitting, in a small case if it is large. ``bed``, ``scenario`` and ``conditions``
+    are the arguments with which the job ran (``job_run.run_job``). Raises the errors of ``predict``.
     """
     with_remark: dict[int, Prediction] = {}
     for run in job_prediction.own_runs():
@@ -194,7 +195,10 @@ def questions(network: Network, given: Mapping[str, Any]) -> list[Question]:
 
 
 def _traffic(given: Mapping[str, Any]) -> list[tuple[Step]]:
-    """Return, for each size in the options, the steps of a job: a tuple with a single collective."""
+    """Return, for each size in the options, the steps of a job: a tuple with a single collective.
+
+    ``given`` has the options by name.
+    """
     name, qps = given.get("collective") or "all-reduce", given.get("qps")
     if name not in COLLECTIVES:
         known = ", ".join(COLLECTIVES)
@@ -217,7 +221,7 @@ def answer(
     announce: Callable[[str], None] | None = None,
     name_costs: bool = True,
 ) -> JobPrediction:
-    """Run a request and return its prediction.
+    """Run the request ``asked`` and return its prediction.
 
     - ``watch``: True to collect time series.
     - ``progress``: called with a description of the step, the number of messages that arrived, and the number of all messages.
@@ -274,7 +278,10 @@ def _events(faults: tuple[FaultTarget, ...]) -> tuple[tuple[int, str], ...]:
 
 
 def _placed(asked: Question, file: ScenarioFile, problem: Problem) -> Problem:
-    """Return an error about an option. If the wrong value comes from the scenario file, the error names its line in that file instead."""
+    """Return the error ``problem`` of the request ``asked``, which is about an option.
+
+    If the wrong value comes from the scenario ``file``, the returned error names its line in that file instead.
+    """
     if not isinstance(problem.place, Option):
         return problem
     given, written = (scenario.model_dump(by_alias=True) for scenario in (asked.scenario, file.scenario))

@@ -75,7 +75,10 @@ def reasons(prediction: Prediction) -> list[str]:
 
 
 def _of_job(values: NDArray[Any], used: NDArray[np.bool_] | None) -> NDArray[Any]:
-    """Return the values by port, with 0 at ports that carry only background traffic."""
+    """Return the values by port, with 0 at ports that carry only background traffic.
+
+    ``used`` has True for each port that the job's messages use; None means all ports.
+    """
     return values if used is None else np.where(used, values, np.zeros_like(values))
 
 

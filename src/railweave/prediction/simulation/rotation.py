@@ -87,7 +87,7 @@ class PlacementRows:
 
         ``servers`` has the number of servers of each placement, and ``rounding`` is the tolerance as a factor. The load of a link is at
         most the total rate of its senders, and also at most the total rate of its receivers. Each rate counts only with the largest
-        fraction of its packets that uses the link.
+        fraction of its packets that uses the link. ``wiring`` has the numbered nodes, ports and cables.
         """
         if not len(self.row):
             return None
@@ -113,7 +113,12 @@ class PlacementRows:
         return wiring.port_link(int(full[0])) if len(full) else None
 
     def delays_ps(self, wiring: Wiring, packet_bytes: int) -> NDArray[np.int64]:
-        """Return the delay of each row in ps: the delay of its cables, plus the time to store a packet for each link between switches."""
+        """Return the delay of each row in ps.
+
+        It is the delay of its cables, plus the time to store a packet of ``packet_bytes`` for each link between switches.
+
+        ``wiring`` has the numbered nodes, ports and cables.
+        """
         cables = wiring.cables[wiring.port_cable[self.port]].astype(np.float64)
         step = cables[:, 3] + packet_bytes * 8e6 / cables[:, 2]
         # members of a group are alike in all but name: the mean of them is what each takes
@@ -135,6 +140,8 @@ def placement_paths(
     - ``hosts``: for each server, a row with the numbers of its NICs.
     - ``placed``: the placement of each server.
     - ``carried``: rows of NIC, NIC of the other server, queue pair, bytes and largest fraction of a message.
+
+    ``wiring`` has the numbered nodes, ports and cables, and ``arguments`` has the engine's arguments.
     """
     kinds = int(placed.max()) + 1
     if kinds * kinds * len(carried) > MOST_ROWS:
@@ -168,7 +175,7 @@ def _walk(
     """Follow the forwarding tables for queue pairs. Return three arrays with a value for each step of a path.
 
     They are the index of the queue pair, the port, and the fraction of packets. If the paths cannot be determined, return the reason as
-    text instead.
+    text instead. ``wiring`` has the numbered nodes, ports and cables, and ``arguments`` has the engine's arguments.
     """
     hosts, ports = len(wiring.nics), nic_port(wiring)
     dst = pairs[:, 1].astype(np.int64)
@@ -265,7 +272,8 @@ def rotation(
 ) -> Rotation | str:
     """Return the reduced run of an all-to-all, or the reason (as text) why servers behave differently.
 
-    ``known`` are NCCL's parameters. ``setting`` is a function that adds the engine settings of a run to its arguments.
+    ``known`` are NCCL's parameters. ``setting`` is a function that adds the engine settings of a run to its arguments. ``bed`` is the
+    prepared network, and ``timeline`` has the faults.
     """
     wiring, servers, nics = bed.fabric.wiring, len(bed.job.servers), bed.job.nics_per_server
     if servers < 3:
@@ -317,7 +325,8 @@ def run_rotation(
 ) -> tuple[Run, int]:
     """Run the reduced all-to-all ``sample``. Return (the run, the largest number of messages that any NIC posts).
 
-    Raises the errors of ``run_flows``.
+    ``bed`` is the prepared network. ``progress`` is called with the number of messages that arrived, and the number of all messages. Raises
+    the errors of ``run_flows``.
     """
     wiring, nics = bed.fabric.wiring, sample.nics
     hosts = bed.hosts.reshape(sample.servers, nics)
@@ -337,7 +346,8 @@ def run_rotation(
 def _carried(program: Program, parts: Split, nics: int) -> NDArray[np.float64]:
     """Return the traffic from one server to another: rows of NIC, NIC of the other server, queue pair, bytes and share.
 
-    The share is the largest fraction of a message that is sent on the queue pair.
+    ``nics`` is the number of NICs of a server. The share is the largest fraction of a message that is sent on the queue pair. ``program``
+    has the messages of the collective, and ``parts`` has the messages as split over queue pairs.
     """
     connections = program.connections.astype(np.int64)
     ends = connections[parts.connection.astype(np.int64)]
@@ -357,14 +367,20 @@ def _carried(program: Program, parts: Split, nics: int) -> NDArray[np.float64]:
 
 
 def _placed(wiring: Wiring, hosts: NDArray[np.uint32]) -> NDArray[np.int64]:
-    """Return a number for each server. It is the same for servers whose NICs are on the same switches (the same placement)."""
+    """Return a number for each server. It is the same for servers whose NICs are on the same switches (the same placement).
+
+    ``hosts`` has, for each server, the numbers of its NICs. ``wiring`` has the numbered nodes, ports and cables.
+    """
     cables = wiring.cables[wiring.port_cable[wiring.first_port[hosts]]].astype(np.int64)
     leaves = np.where(cables[..., 0] == hosts, cables[..., 1], cables[..., 0])
     return np.unique(leaves, axis=0, return_inverse=True)[1].reshape(-1)
 
 
 def _peers(wiring: Wiring, ports: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return, for each port in ``ports``, the port at the other end of its cable."""
+    """Return, for each port in ``ports``, the port at the other end of its cable.
+
+    ``wiring`` has the numbered nodes, ports and cables.
+    """
     ends = wiring.end_ports[wiring.port_cable[ports]]
     return np.where(ends[..., 0] == ports, ends[..., 1], ends[..., 0])
 
@@ -374,7 +390,10 @@ def _packet_bytes(arguments: FlowArguments) -> int:
 
 
 def _star(wiring: Wiring, hosts: NDArray[np.uint32], sample: Rotation) -> FlowArguments:
-    """Return the engine arguments of a network of two servers with all NICs on one switch."""
+    """Return the engine arguments of a network of two servers with all NICs on one switch.
+
+    ``hosts`` has the numbers of a server's NICs. ``wiring`` has the numbered nodes, ports and cables, and ``sample`` is the reduced run.
+    """
     count = 2 * sample.nics
     cable = wiring.cables[wiring.port_cable[wiring.first_port[hosts]]]
     cables = np.zeros((count, 4), np.uint64)
@@ -403,7 +422,10 @@ def _star(wiring: Wiring, hosts: NDArray[np.uint32], sample: Rotation) -> FlowAr
 
 
 def _pairs(sample: Rotation) -> NDArray[np.uint32]:
-    """Return the queue pairs of both servers in the reduced run. A queue pair goes to the same NIC of the server as in the whole collective."""
+    """Return the queue pairs of both servers in the reduced run.
+
+    A queue pair goes to the same NIC of the server as in the whole collective. ``sample`` is the reduced run.
+    """
     nics = sample.nics
     whose = _sender_is_first(sample)
     src, dst = (_nic(sample, column) for column in (0, 1))
@@ -435,7 +457,7 @@ def _sender_is_first(sample: Rotation) -> NDArray[np.bool_]:
 def _between_two(sample: Rotation) -> tuple[Traffic, NDArray[np.int64]]:
     """Return (the messages of both servers, the indexes of the first server's messages among them).
 
-    Data messages of both servers come first, then their credit messages (reports of free buffers).
+    Data messages of both servers come first, then their credit messages (reports of free buffers). ``sample`` is the reduced run.
     """
     program, parts, sample_traffic = sample.program, sample.parts, sample.sample_traffic
     count, pairs = len(parts.message), len(sample_traffic.pairs)
@@ -465,8 +487,8 @@ def _between_two(sample: Rotation) -> tuple[Traffic, NDArray[np.int64]]:
 def _waits(program: Program, parts: Split) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
     """Return waits as three arrays: the part that waits, the part that it waits for, and the delay after its arrival.
 
-    A message has full parts, one shorter part and empty parts. Parts of a message with the same length use the same links, so the
-    one that is posted last also arrives last. Only this part is listed.
+    A message has full parts, one shorter part and empty parts. Parts of a message with the same length use the same links, so the one that
+    is posted last also arrives last. Only this part is listed. ``program`` has the messages of the collective.
     """
     first = parts.first.astype(np.int64)
     count = np.diff(first)

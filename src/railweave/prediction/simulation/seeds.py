@@ -56,8 +56,8 @@ def over_seeds(
 ) -> JobPrediction:
     """Return the prediction of the seed with the median time, together with the times of all seeds.
 
-    ``given`` has options in the form of ``question.questions``, with one size. Seeds count up from the seed in the settings,
-    or from 1. Raises ``InputError`` for an invalid option.
+    ``given`` has options in the form of ``question.questions``, with one size. Seeds count up from the seed in the settings, or from 1.
+    With ``watch``, time series are collected. Raises ``InputError`` for an invalid option.
     """
     settings: Mapping[str, str] = given.get("settings") or {}
     first = int(settings.get("seed", "1"))

@@ -44,22 +44,34 @@ def texts(settings: Mapping[str, Setting]) -> dict[str, str]:
 
 
 def post_cost_ps(parameters: Mapping[str, str]) -> int:
-    """Return the time in ps that a NIC's proxy takes to post a message. Raises ``InputError`` if the value is not a time."""
+    """Return the time in ps that a NIC's proxy takes to post a message. Raises ``InputError`` if the value is not a time.
+
+    ``parameters`` has the engine's parameters by name.
+    """
     return _read(parameters, "host.post-cost", "0us", ENGINE_TIME)
 
 
 def timeout_ps(parameters: Mapping[str, str]) -> int:
-    """Return the retransmission timeout of NICs in ps. Raises ``InputError`` if the value is not a time."""
+    """Return the retransmission timeout of NICs in ps. Raises ``InputError`` if the value is not a time.
+
+    ``parameters`` has the engine's parameters by name.
+    """
     return _read(parameters, "host.timeout", "4ms", ENGINE_TIME)
 
 
 def payload_bytes(parameters: Mapping[str, str]) -> int:
-    """Return the payload of a full packet in bytes. Raises ``InputError`` if the value is not a size."""
+    """Return the payload of a full packet in bytes. Raises ``InputError`` if the value is not a size.
+
+    ``parameters`` has the engine's parameters by name.
+    """
     return max(_read(parameters, "host.mtu", "4096", ENGINE_BYTES), 1)
 
 
 def packets_acknowledged(parameters: Mapping[str, str]) -> int:
-    """Return the number of packets per acknowledgement. Raises ``InputError`` if the value is not a number."""
+    """Return the number of packets per acknowledgement. Raises ``InputError`` if the value is not a number.
+
+    ``parameters`` has the engine's parameters by name.
+    """
     return max(_read(parameters, "host.ack-every", "1", COUNT), 1)
 
 

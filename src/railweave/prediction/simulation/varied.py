@@ -119,7 +119,10 @@ def asked_with(name: str, value: str, given: Mapping[str, Any]) -> dict[str, Any
 
 
 def one_question(network: Network, given: Mapping[str, Any]) -> Question:
-    """Return the request that follows from the options. Raises ``InputError`` if the options give several requests, such as several sizes."""
+    """Return the request that follows from the options. Raises ``InputError`` if the options give several requests, such as several sizes.
+
+    ``given`` has the options by name.
+    """
     asked = questions(network, given)
     if len(asked) != 1:
         raise InputError(

@@ -138,7 +138,7 @@ _SESSION = Fields(
 
 
 def _of_protocols(answer: Value, path: str) -> list[tuple[str | None, Value]]:
-    """Return (VRF, list member) for every member of the list at ``path``, in all routing protocols of all VRFs."""
+    """Return (VRF, list member) for every member of the list at ``path`` in a switch's answer, over all routing protocols and VRFs."""
     return [
         (instance.get("name").text(), row)
         for instance in answer.find("network-instance")
@@ -160,9 +160,9 @@ _HOPS = listed("next-hops/next-hop[]/state", Fields(NextHop, "address=next-hop")
 
 
 def _static(answer: Value) -> tuple[Route, ...]:
-    """Return static routes from the answer that also has BGP (sonic-net/SONiC, OpenConfig support for static routes).
+    """Return the static routes in a switch's answer, which also has BGP (sonic-net/SONiC, OpenConfig support for static routes).
 
-    The answer does not show if the device prefers a route of a different protocol.
+    The answer does not show if the device prefers another protocol's route.
     """
     made: list[Route] = []
     for vrf, row in _of_protocols(answer, "static-routes/static[]"):

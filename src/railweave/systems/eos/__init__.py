@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from railweave.model.findings import Finding
 
 outage = Commands({"bgpd": "Bgp", "zebra": "Rib"}, "reload now", "agent {} terminate")
-"""The commands that cause an outage: of the whole switch, or of a daemon, which is given by its name on FRR.
+"""The commands that cause an outage: of the whole switch, or of one daemon. A daemon is given by its name on FRR, such as ``bgpd``.
 
 After ``agent NAME terminate``, EOS's process manager restarts the agent (Arista EOS user manual).
 """

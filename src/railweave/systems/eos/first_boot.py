@@ -42,5 +42,8 @@ def files(config: DeviceConfig, rendered: Mapping[str, str], place: Place) -> di
 
 
 def options(place: Place) -> Options:
-    """Return the DHCP options with the address of the script or, without an image, of the startup configuration."""
+    """Return the DHCP options with the address of the script or, without an image, of the startup configuration.
+
+    ``place`` is the web server.
+    """
     return Options(f"{place.url}/{_FILE if place.image is None else _SCRIPT}")

@@ -37,13 +37,16 @@ MANAGEMENT_LISTS = {"ipv4": "management-v4", "ipv6": "management-v6"}
 SERVER_LISTS = {"ipv4": "from-servers-v4", "ipv6": "from-servers-v6"}
 """The names of the access lists for packets that servers send, by address family.
 
-The dictionaries above are similar: ``CONTROL_PLANE_LISTS`` is for packets to the switch itself through its ports, and
-``MANAGEMENT_LISTS`` for packets to the switch through the management port.
+The two dictionaries above name access lists for packets to the switch itself: ``CONTROL_PLANE_LISTS`` for those that arrive on network
+ports, ``MANAGEMENT_LISTS`` for those that arrive on the management port.
 """
 
 
 def external_policy(direction: str, vrf: str, router: str) -> str:
-    """Return the common name of a route map and its prefix list for routes from (``from``) or to (``to``) an external router."""
+    """Return the common name of a route map and its prefix list for the routes of an external router.
+
+    ``direction`` is ``from`` for routes that the router sends, and ``to`` for routes that are sent to it.
+    """
     return f"{direction}-{vrf}-{router}"
 
 

@@ -32,9 +32,9 @@ async def running(session: Session) -> dict[str, str]:
 
 
 async def rehearse(session: Session, given: ChangeRequest) -> str:
-    """Enter the lines into a configuration session, which checks each line, and abort the session.
+    """Enter the lines of the change ``given`` into a configuration session, which checks each line, and abort that session.
 
-    Return the differences that EOS shows for the session. ``given`` is the change.
+    Return the differences that EOS shows for the configuration session. The parameter ``session`` is the connection to the device.
     """
     name = f"{given.label}-rehearsal"
     try:
@@ -45,9 +45,11 @@ async def rehearse(session: Session, given: ChangeRequest) -> str:
 
 
 async def commit(session: Session, given: ChangeRequest, seconds: int) -> None:
-    """Enter the lines into a configuration session and commit it with a timer of ``seconds``. EOS reverts the commit when the timer ends.
+    """Commit the lines of the change ``given`` by a configuration session with a timer of ``seconds``. EOS reverts it when the timer ends.
 
-    Raises ``RefusedError`` if EOS refuses a line, or if another session waits for confirmation. ``given`` is the change.
+    Raises ``RefusedError`` if EOS refuses a line, or if a different configuration session waits for confirmation. The parameter ``session``
+    is
+    the connection to the device.
     """
     if (waiting := await pending(session)) is not None:
         raise RefusedError(f"a session waits to be confirmed there already ({waiting.label})")
@@ -62,7 +64,8 @@ async def commit(session: Session, given: ChangeRequest, seconds: int) -> None:
 async def pending(session: Session) -> Pending | None:
     """Return the configuration session whose commit waits for confirmation, or None if there is none.
 
-    EOS 4.32 and later answer differently from earlier releases. Both answers are understood.
+    EOS 4.32 and later answer differently from earlier releases. Both answers are understood. The parameter ``session`` is the connection to
+    the device.
     """
     answer: object = json.loads(await session.execute("show configuration sessions detail", "json"))[-1]
     detail = cast("dict[str, object]", answer) if isinstance(answer, dict) else {}
@@ -79,16 +82,20 @@ async def pending(session: Session) -> Pending | None:
 async def confirm(session: Session, label: str) -> None:
     """Confirm the commit that waits, and save the configuration as the startup configuration.
 
-    Raises ``RefusedError`` if the session ``label`` does not wait for confirmation.
+    Raises ``RefusedError`` if the configuration session ``label`` does not wait for confirmation. The parameter ``session`` is the
+    connection
+    to the device.
     """
     must_wait(await pending(session), label)
     await _run(session, [f"configure session {label} commit", "write memory"])
 
 
 async def revert(session: Session, label: str) -> None:
-    """Abort the session that waits for confirmation. EOS then reverts its commit.
+    """Abort the configuration session that waits for confirmation. EOS then reverts its commit.
 
-    Raises ``RefusedError`` if the session ``label`` does not wait for confirmation.
+    Raises ``RefusedError`` if the configuration session ``label`` does not wait for confirmation. The parameter ``session`` is the
+    connection
+    to the device.
     """
     must_wait(await pending(session), label)
     await _run(session, [f"configure session {label} abort"])
@@ -106,7 +113,10 @@ async def restore(session: Session, given: ChangeRequest) -> None:
 
 
 async def clear(session: Session, label: str) -> None:
-    """Abort the configuration session of a rehearsal if railweave left it open. ``label`` is the name of the change."""
+    """Abort the configuration session of a rehearsal if railweave left it open. ``label`` is the name of the change.
+
+    The parameter ``session`` is the connection to the device.
+    """
     await _abort(session, f"{label}-rehearsal")
 
 

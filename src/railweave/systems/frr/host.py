@@ -216,7 +216,7 @@ SHELL = _SHELL.replace("VXLAN_PORT", str(VXLAN_PORT))
 
 @dataclass(frozen=True)
 class HostTree:
-    """Statements about links, or kernel parameters, as a flat tree for comparison. ``ConfigTree`` explains the members."""
+    """Statements about links, or kernel parameters, as a flat tree for comparison. The members are those of ``ConfigTree``."""
 
     nodes: tuple[Node, ...]
     keeps_empty: bool = True
@@ -263,10 +263,7 @@ class HostTree:
         return [*first, THEN_DAEMONS, *last] if last else list(first)
 
     def refused(self, steps: Sequence[Step]) -> Sequence[Refusal]:
-        """Return an empty list, because the kernel refuses a command only when the command runs.
-
-        ``steps`` are the differences between two trees.
-        """
+        """Return an empty list for all ``steps``, because the kernel refuses a command only when the command runs."""
         del steps
         return ()
 
@@ -433,7 +430,7 @@ def _shown(name: str, link: Mapping[str, Any], vrf: str) -> Iterator[tuple[str, 
 
 
 def printed(nodes: Sequence[Node]) -> str:
-    """Return the statements of a tree as text, one a line."""
+    """Return statements, given as the nodes of a tree, as text with one statement on each line."""
     return _text(nodes)
 
 

@@ -16,6 +16,6 @@ NOT_STREAMED = {"everything": "FRRouting has no gNMI server: it is asked"}
 
 
 def series(elements: Elements) -> Series | None:
-    """Return None, because FRRouting streams no time series."""
+    """Return None for every telemetry path (``elements``), because FRRouting streams no time series."""
     del elements
     return None

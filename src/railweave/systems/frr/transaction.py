@@ -188,7 +188,7 @@ async def rehearse(session: Session, given: ChangeRequest) -> str:
 
 
 async def commit(session: Session, given: ChangeRequest, seconds: int) -> None:
-    """Start the rollback timer, then enter the lines one after another. If FRR refuses a line, restore the earlier configuration.
+    """Start the rollback timer of ``seconds``, then enter the lines one after another. If FRR refuses a line, restore the earlier configuration.
 
     ``session`` is the connection to the device, ``given`` the change.
     """

@@ -136,7 +136,10 @@ def find(frr_root: Path | None) -> Tool | str:
 
 
 def validate(files: Files, frr_root: Path | None) -> ValidatorReport:
-    """Check every ``frr.conf`` with vtysh and return the report. Each refused line is an error."""
+    """Check every ``frr.conf`` with vtysh and return the report. Each refused line is an error.
+
+    ``frr_root`` is a root folder with a vtysh, or None to use an installed one (see ``find``).
+    """
     texts = {device: named[FILE] for device, named in sorted(files.items()) if FILE in named}
     if not texts:
         return ValidatorReport(NAME, ran=False, reason=f"there is no {FILE} to validate")

@@ -342,10 +342,7 @@ class JunosTree:
         return [line for step in steps for line in _lines(step)]
 
     def refused(self, steps: Sequence[Step]) -> tuple[Refusal, ...]:
-        """Return an empty tuple: Junos shows which changes it refuses only after the lines are entered.
-
-        ``steps`` are the differences between two trees.
-        """
+        """Return an empty tuple for all ``steps``: Junos shows which changes it refuses only after the lines are entered."""
         del steps
         return ()
 

@@ -89,7 +89,9 @@ def _fits(codec: Codec, word: str) -> bool:
 def _ends(word: Word, path: Words, codecs: Mapping[str, Codec], *, held: bool) -> Iterator[tuple[Word, dict[str, Any]]]:
     """Yield (last word, values by placeholder) for each path below ``word`` that matches the pattern ``path``.
 
-    If ``held`` is True and the last placeholder matches several words, only the value in effect is yielded.
+    ``codecs`` has the codec of each placeholder, which converts words to values. If ``held`` is True and the last placeholder matches
+    several
+    words, only the value in effect is yielded.
     """
     if not path:
         yield word, {}
@@ -255,7 +257,7 @@ class Tree(Statements[T]):
 
     @cached_property
     def _reads(self) -> list[tuple[Row, Path, Tree[Any] | None, frozenset[str]]]:
-        """The patterns to read, each as (row, pattern, table for the words below it, required fields of an element)."""
+        """The patterns to read, each as (row, pattern, table for the words below it or None, required fields of an element)."""
         needed = {id(entry.row): entry.needed for entries in self._entries.values() for entry in entries}
         return [
             (row, _path(form, row), self._inner(row), needed.get(id(row), frozenset()))
@@ -297,7 +299,9 @@ class Tree(Statements[T]):
     ) -> None:
         """Mark the last word of a statement (``end``) as understood, and store the statement's values in ``collected``.
 
-        If a required field of an element (``needed``) is missing, the word is marked as not understood.
+        ``inner`` is the table for the words below the statement, or None. If a required field of an element (``needed``) is missing, the
+        word is
+        marked as not understood.
         """
         if row.reason:
             end.mark("irrelevant")
@@ -339,7 +343,7 @@ class Tree(Statements[T]):
     def read(self, sections: Iterable[Section], reader: SectionReader) -> T:
         """Return the object that these lines describe. The header of each section is read like a ``set`` line.
 
-        ``reader`` has the lines of the configuration.
+        ``reader`` records which lines are understood.
         """
         top = Word("")
         ends: list[tuple[Section, Word]] = []

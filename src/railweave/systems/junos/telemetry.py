@@ -58,7 +58,7 @@ _OWN = {
 
 
 def series(elements: Elements) -> Series | None:
-    """Return the time series that railweave makes of a gNMI path, or None if it does not read the path."""
+    """Return the time series that railweave makes of the gNMI path ``elements``, or None if it does not read the path."""
     if schema(elements)[0] in _OWN:
         return telemetry.series(elements, _OWN)
     return telemetry.series(elements, LEAVES)

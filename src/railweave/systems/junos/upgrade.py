@@ -43,7 +43,7 @@ async def boot(session: Session) -> str:
 
 
 async def install(session: Session, image: Image) -> None:
-    """Check the checksum of the copied package, then add the package to the device.
+    """Check the checksum of the package ``image`` that was copied to the device, then add the package.
 
     Raises ``RefusedError`` if the checksum differs, or if the device does not add the package. ``session`` is the connection to the device.
     """

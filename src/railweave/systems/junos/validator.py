@@ -77,7 +77,7 @@ class _Read:
 
 
 def validate(files: Files, yang: Path | None, most: int | None = MOST_VALIDATED) -> ValidatorReport:
-    """Validate the ``junos.conf`` of devices. ``most`` limits the number of devices; None means all.
+    """Validate the ``junos.conf`` of devices. ``yang`` is the folder of the models. ``most`` limits the number of devices; None means all.
 
     Without models or libyang, the report is ``skipped``, with the reason.
     """
@@ -118,7 +118,7 @@ def _shape(read: _Read) -> frozenset[str]:
 
 
 def _validate_one(models: Models, read: _Read) -> tuple[list[Finding], list[str]]:
-    """Return (findings about mistakes in a file, statements in the file that no published model has)."""
+    """Return (findings about mistakes in the file ``read``, statements in this file that no published model has)."""
     conversion = Conversion(models.root)
     conversion.add(read.statements)
     findings: list[Finding] = []
@@ -143,9 +143,9 @@ def _begins(unknown: Unknown, words: tuple[str, ...]) -> bool:
 
 
 def _refused(models: Models, conversion: Conversion) -> Iterator[tuple[tuple[str, ...], int, str]]:
-    """Yield (words, line, reason) for the smallest blocks or statements of the configuration that libyang rejects.
+    """Yield (words, line, reason) for the smallest blocks or statements that libyang rejects. ``conversion`` is the configuration as XML.
 
-    libyang stops at the first fault and does not report where it is. So each XML element is tested separately, inside its
+    libyang (with ``models``) stops at the first fault and does not report where it is. So each XML element is tested separately, inside its
     parents. If libyang rejects an element but accepts each of its children, the fault is in the element itself.
     """
 
@@ -162,7 +162,10 @@ def _refused(models: Models, conversion: Conversion) -> Iterator[tuple[tuple[str
 
 
 def _alone(conversion: Conversion, above: list[Element], element: Element) -> str:
-    """Return the XML of an element inside its parents. The parents contain only their list keys."""
+    """Return the XML of ``element`` inside its parents (``above``, the outermost first). The parents contain only their list keys.
+
+    ``conversion`` has the number of list keys of each element.
+    """
     inner = element
     for ancestor in reversed(above):
         outer = Element(ancestor.tag)

@@ -354,7 +354,10 @@ class Conversion:
         return place
 
     def _child(self, place: _Place, tokens: deque[Token]) -> SchemaNode:
-        """Return the schema node for the next word. If the word is the node's name, it is removed from ``tokens``, the remaining words."""
+        """Return the schema node for the next word of a statement in ``place``.
+
+        If the word is the node's name, it is removed from ``tokens``, the remaining words.
+        """
         node, word = place.node, tokens[0]
         name = _RENAMED.get((node.name, word), word) if isinstance(word, str) else ""
         hidden = node.children.get(UNMARKED.get(node.name, ""))
@@ -411,7 +414,7 @@ class Conversion:
         return last
 
     def _element(self, parent: Element, node: SchemaNode, keys: tuple[str, ...], words: tuple[str, ...]) -> Element:
-        """Return the XML element with this name and these list keys inside ``parent``, and create it if it does not exist.
+        """Return the XML element of the schema node ``node`` with the list keys ``keys`` inside ``parent``, and create it if it does not exist.
 
         ``words`` are the words that lead to the element. They are recorded in ``origins`` for a new element.
         """
@@ -457,11 +460,13 @@ def _alternatives(value: Token, tokens: deque[Token]) -> tuple[str, ...]:
 
 
 def _key_values(node: SchemaNode, tokens: deque[Token]) -> Iterator[tuple[tuple[str, ...], tuple[str, ...]]]:
-    """Yield (key values, words as typed) for each list entry that the words describe.
+    """Yield (key values, words as typed) for each entry of the list ``node`` that the remaining words (``tokens``) describe.
 
-    The keys ``choice-ident`` and ``choice-value`` contain a word and the word after it. In ``community add NAME``,
-    ``choice-value`` is empty and the name is the third key. In ``prefix-list-filter NAME orlonger``, no value follows.
-    If a list has several further keys, operators type their names (``loss-priority any protocol any``).
+    The words are removed from ``tokens``. These lists have special rules:
+
+    - The keys ``choice-ident`` and ``choice-value`` contain a word and the word after it. In ``community add NAME``,
+      ``choice-value`` is empty and the name is the third key. In ``prefix-list-filter NAME orlonger``, no value follows.
+    - If a list has several further keys, operators type their names (``loss-priority any protocol any``).
     """
     values: list[Token] = []
     typed: list[str] = []

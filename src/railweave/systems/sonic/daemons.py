@@ -90,7 +90,7 @@ def started(config: DeviceConfig) -> frozenset[str]:
 
 
 def idle_sections(tables: Tables, routing: Sequence[Section]) -> Iterator[tuple[str, str]]:
-    """Yield (header of the section, daemon) for each section of ``frr.conf`` whose daemon does not run."""
+    """Yield (header of the section, daemon) for each section of ``frr.conf`` (``routing``) whose daemon does not run with these tables."""
     started = running(tables)
     for section in routing:
         daemon = next((STATEMENTS[head] for head in _heads(section.line) if head in STATEMENTS), "")

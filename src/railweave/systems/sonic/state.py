@@ -82,7 +82,10 @@ def _fields(row: Value) -> Value:
 
 
 def _under(answer: Value, prefix: str) -> dict[str, Value]:
-    """Return the rows whose key begins with ``prefix``, the name of a table. In the result, keys have no prefix."""
+    """Return the rows of a database dump (``answer``) whose key begins with ``prefix``, the name of a table.
+
+    In the result, keys have no prefix.
+    """
     return {key[len(prefix) :]: _fields(row) for key, row in answer.entries() if key.startswith(prefix)}
 
 
@@ -104,7 +107,10 @@ _PFC = re.compile(r"SAI_PORT_STAT_PFC_([0-7])_RX_PKTS")
 
 
 def _pfc(names: Value, counters: Value) -> dict[str, dict[int, PfcCounters]]:
-    """Return the counters of received and sent PFC frames, by port and priority."""
+    """Return the counters of received and sent PFC frames, by port and priority.
+
+    ``names`` maps port names to object ids, ``counters`` these ids to counters.
+    """
     made: dict[str, dict[int, PfcCounters]] = {}
     for port, row in _objects(names, "PORT", counters):
         for priority in sorted(int(match[1]) for key in row.keys if (match := _PFC.fullmatch(key))):
@@ -128,9 +134,11 @@ _GROUP_PEAK = Fields(
 
 
 def _queues(names: Value, counters: Value, watermarks: Value) -> dict[str, PortQueues]:
-    """Return the counters and peak lengths of queues and priority groups, by port. ``names`` maps their names to object ids.
+    """Return the counters and peak lengths of queues and priority groups, by port.
 
-    A peak is the highest level since the operator cleared the watermarks.
+    - ``names``: maps their names to object ids.
+    - ``counters``: the counters by object id.
+    - ``watermarks``: the peaks by object id. A peak is the highest level since the operator cleared the watermarks.
     """
 
     def counted(kind: str, plain: T, counts: Fields[T], peaks: Fields[T]) -> dict[str, dict[int, T]]:
@@ -154,7 +162,10 @@ _POOL = Fields(Pool, "peak_bytes=SAI_BUFFER_POOL_STAT_WATERMARK_BYTES")
 
 
 def _pools(names: Value, watermarks: Value) -> dict[str, Pool] | None:
-    """Return the peak use of each pool of the packet buffer, by the pool's name, or None if the switch does not list its pools."""
+    """Return the peak use of each pool of the packet buffer, by the pool's name, or None if the switch does not list its pools.
+
+    ``names`` maps pool names to object ids, ``watermarks`` these ids to peaks.
+    """
     if "COUNTERS_BUFFER_POOL_NAME_MAP" not in names.keys:
         return None
     return {name: _POOL(row) for name, row in _objects(names, "BUFFER_POOL", watermarks, "USER_WATERMARKS")}
@@ -169,7 +180,10 @@ _WATCHDOG = Fields(
 
 
 def _watchdog(names: Value, counters: Value) -> dict[str, dict[int, Watchdog]]:
-    """Return the state of the PFC watchdog for each queue that it monitors, by port and queue."""
+    """Return the state of the PFC watchdog for each queue that it monitors, by port and queue.
+
+    ``names`` maps queue names to object ids, ``counters`` these ids to the watchdog's fields.
+    """
     made: dict[str, dict[int, Watchdog]] = {}
     for name, row in _objects(names, "QUEUE", counters):
         if (match := _NUMBERED.fullmatch(name)) and "PFC_WD_STATUS" in row.keys:
@@ -243,7 +257,7 @@ def _cable(module: Value) -> float | None:
 
 
 def _light(sensor: Value) -> tuple[Lane, ...]:
-    """Return the sent light, received light and bias current of each lane of a module."""
+    """Return the sent light, received light and bias current of each lane of a module. ``sensor`` is the module's row."""
     numbers = {int(match[1]) for key in sensor.keys if (match := re.fullmatch(r"rx(\d{1,2})power", key))}
     return tuple(
         Lane(number, *(_reading(sensor.get(f"{way.format(number)}")) for way in ("tx{}power", "rx{}power", "tx{}bias")))
@@ -257,9 +271,9 @@ _LIMIT = Fields(Optic, "rx_low_dbm=rxpowerlowalarm:reading tx_low_dbm=txpowerlow
 
 
 def _optics(answer: Value, ports: Value) -> dict[str, Optic]:
-    """Return the optics by port, from ``TRANSCEIVER_INFO``, ``TRANSCEIVER_DOM_SENSOR`` and ``TRANSCEIVER_DOM_THRESHOLD``.
+    """Return the optics by port, from ``TRANSCEIVER_INFO``, ``TRANSCEIVER_DOM_SENSOR`` and ``TRANSCEIVER_DOM_THRESHOLD`` (``answer``).
 
-    If any port has an optic, then a port of ``PORT_TABLE`` without a row in ``TRANSCEIVER_INFO`` counts as empty.
+    If any port has an optic, then a port of ``PORT_TABLE`` (``ports``) without a row in ``TRANSCEIVER_INFO`` counts as empty.
     """
     sensors, limits = _under(answer, "TRANSCEIVER_DOM_SENSOR|"), _under(answer, "TRANSCEIVER_DOM_THRESHOLD|")
     made: dict[str, Optic] = {}
@@ -292,7 +306,7 @@ def _identity(answers: Answers) -> Identity | None:
 
 
 def _alarms(health: Value) -> tuple[Alarm, ...]:
-    """Return an alarm for each component of the system that reports a state other than ready."""
+    """Return an alarm for each component whose row in ``SYSTEM_READY`` (``health``) shows a state other than ``UP``."""
     states = [(key, row.get("Status").text()) for key, row in _under(health, "").items()]
     return tuple(Alarm(None, f"{key}: {state}") for key, state in states if state not in {None, "UP"})
 

@@ -281,7 +281,7 @@ async def commit(session: Session, given: ChangeRequest, seconds: int) -> None:
 
 
 pending = transaction.pending
-"""Return the change whose rollback timer is running, or None."""
+"""Return the change whose rollback timer is running, or None. Its parameter ``session`` is the connection to the switch."""
 
 
 async def confirm(session: Session, label: str) -> None:

@@ -61,7 +61,7 @@ def management_decision(network: Network) -> Decision:
 
 
 def _protection(management: Management) -> list[tuple[str, str]]:
-    """Return the protections that the fabric file's `security` block configures, as (title, text). Return an empty list without such a block."""
+    """Return the protections that ``management`` has from the fabric file's `security` block, as (title, text); [] without such a block."""
     security = management.security
     if security is None:
         return []
@@ -237,7 +237,7 @@ def _mode(fabric: Fabric) -> tuple[str, str, list[tuple[str, str]]]:
 def _tables(network: Network, fabric: Fabric) -> list[tuple[str, str]]:
     """Return the facts, as (title, text), about the servers' routing tables, one for each source address.
 
-    With them, a server replies from the address to which a packet was sent. The list is empty if no NIC has an address.
+    With these tables, a server replies from the address to which a packet was sent. The list is empty if no NIC has an address.
     """
     server = next((server for server in network.servers if any(nic.fabric == fabric.name for nic in server.nics)), None)
     nics = host_config(network, server.name).nics_of(fabric.name) if server else []

@@ -401,7 +401,7 @@ def _buffers(network: Network, fabric: Fabric, present: list[RoleName]) -> Decis
 
 
 def _base(headrooms: list[Headroom]) -> str:
-    """Return sentences about the size that buffer partitions are percentages of, which is assumed to be the whole packet buffer.
+    """Return sentences about the base of the percentages of buffer partitions, which is assumed to be the whole packet buffer.
 
     The sentences also state how much of the buffer must be shared so that the headroom fits.
     """

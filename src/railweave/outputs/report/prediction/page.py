@@ -71,7 +71,10 @@ def absent(nothing: Sequence[str]) -> str:
 
 
 def direction(measured: PacketCounts) -> NDArray[np.int64]:
-    """Return the direction of each port: 0 server to leaf, 1 leaf to spine, 2 spine to leaf, 3 leaf to server."""
+    """Return the direction of each port: 0 server to leaf, 1 leaf to spine, 2 spine to leaf, 3 leaf to server.
+
+    ``measured`` has the counters of the run.
+    """
     wiring, nics = measured.wiring, len(measured.wiring.nics)
     ends = wiring.cables[wiring.port_cable, :2].astype(np.int64)
     owner = np.searchsorted(wiring.first_port, np.arange(len(ends)), side="right") - 1
@@ -161,7 +164,7 @@ def _queues(
     """Return the chart of the deepest queues of switch ports: the waiting bytes at the end of each interval of ``width_ps`` picoseconds.
 
     ``port``, ``time`` and ``queued`` have one value per measurement: the port, the time in ps, and the waiting bytes. ``axis`` is the time
-    axis.
+    axis. ``measured`` has the counters of the run.
     """
     at_end = time % np.uint64(width_ps) == 0
     held = np.zeros((len(measured.wiring.port_cable), len(axis.places)))
@@ -344,7 +347,7 @@ def size(value: int) -> str:
 
 
 def tiles(prediction: Prediction) -> list[tuple[str, str]]:
-    """Return the main figures of a collective as (value, label)."""
+    """Return the main figures of a collective, such as time and bandwidth, as (value, label)."""
     shown = [
         (f"{prediction.bus_bandwidth_text} GB/s", "bus bandwidth"),
         (f"{prediction.time_ps / 1e6:,.1f} us" if prediction.complete else "never completes", "time"),

@@ -67,8 +67,8 @@ def shared_cables(
 ) -> str:
     """Return the markup of the cables in a row that several servers (``row``) share: one cable for each NIC.
 
-    ``left`` is the left edge of the stripe, and ``place`` is (index of the row, number of rows). ``links`` has the index of every
-    cable by name. Each drawn cable lists the indexes of the cables that it represents.
+    ``left`` is the left edge of the stripe, and ``place`` is (index of the row, number of rows). ``links`` has the index of every cable by
+    name. Each drawn cable lists the indexes of the cables that it represents. ``frame`` has the dimensions of the drawing.
     """
     at, rows = place
     cables: list[str] = []
@@ -98,7 +98,8 @@ def shared_cables(
 def shared_bar(fabric: Fabric, frame: Frame, left: float, place: tuple[int, int], row: Row) -> str:
     """Return the markup of a bar for several identical servers (``row``), with their number and the number of cables from each leaf.
 
-    ``left`` is the left edge of the stripe, and ``place`` is (index of the row, number of rows).
+    ``left`` is the left edge of the stripe, and ``place`` is (index of the row, number of rows). ``frame`` has the dimensions of the
+    drawing.
     """
     top = _top(frame, place[0])
     middles = [frame.rail_x(left, nic.rail) + frame.column / 2 for nic in nics_of(row[0], fabric)]
@@ -182,7 +183,8 @@ def _about(switch: Switch) -> str:
 def server_bar(fabric: Fabric, frame: Frame, left: float, place: tuple[int, int], server: Server) -> str:
     """Return the markup of a server, a bar across its stripe.
 
-    ``left`` is the left edge of the stripe, and ``place`` is (index of the row, number of rows).
+    ``left`` is the left edge of the stripe, and ``place`` is (index of the row, number of rows). ``frame`` has the dimensions of the
+    drawing.
     """
     row, rows = place
     top = frame.bars_top + row * (BAR_HEIGHT + BAR_GAP)
@@ -410,7 +412,7 @@ def _server_cables(
     """Return the markup of a stripe's server cables, each straight down its rail. Longer cables are to the right of shorter ones.
 
     ``left`` is the left edge of the stripe, and ``links`` has the index of each cable by name. Servers that share a row also share a cable
-    for each NIC.
+    for each NIC. ``frame`` has the dimensions of the drawing.
     """
     top = frame.leaf_top + LEAF_HEIGHT - 2
     drawn: list[str] = []

@@ -111,7 +111,8 @@ def _grid(blocks: int, block_width: float, band: float) -> tuple[int, int, float
     """Return (rows, columns, gutter width, total width) of a grid of ``blocks`` blocks within the largest width of a picture.
 
     The grid has as many columns as fit. If no number of columns fits, it is the narrowest possible grid. The bundles of links to all rows
-    except the first run down the gutters, so a grid with more rows has wider gutters. ``band`` is the width of a bundle.
+    except the first run down the gutters, so a grid with more rows has wider gutters. ``block_width`` and ``band`` are the widths of a
+    block and of a bundle.
     """
     layouts: list[tuple[int, int, float, float]] = []
     for most in range(min(COLUMNS, blocks), 0, -1):
@@ -387,7 +388,11 @@ def _style(rules: str) -> str:
 def _panel(
     network: Network, fabric: Fabric, strokes: dict[int, Stroke], most_rows: int | None
 ) -> tuple[str, float, float]:
-    """Return (markup, width, height) of one fabric."""
+    """Return (markup, width, height) of the drawing of one fabric.
+
+    ``strokes`` has the drawing style of each path color (class of uplinks), by index. In a stripe with more than ``most_rows`` servers,
+    identical servers share a row.
+    """
     sums = figures(network, fabric)
     uplinks = max(
         (

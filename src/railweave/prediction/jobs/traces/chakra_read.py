@@ -252,7 +252,7 @@ class ProcessGroups:
         return None
 
     def _checked(self, given: Any) -> tuple[int, ...] | str:  # noqa: ANN401 - JSON
-        """Return the ranks of a group as read from JSON, or an error message if they are invalid."""
+        """Return the ranks of a group from the JSON value ``given``, or an error message if they are invalid."""
         members = cast("list[Any]", given) if isinstance(given, list) else []
         if not members or not all(type(member) is int for member in members):
             return "it is not a list of ranks"

@@ -76,7 +76,10 @@ def chakra_files(graph: Graph, classes: Sequence[tuple[int, ...]], name: str) ->
 
 
 def _waits(graph: Graph) -> list[tuple[int, ...]]:
-    """Return, for each operation, the numbers of the operations that it waits for, including the previous operation on its stream."""
+    """Return, for each operation, the numbers of the operations that it waits for, including the previous operation on its stream.
+
+    ``graph`` has the operations of the step.
+    """
     waits: list[tuple[int, ...]] = []
     last: dict[tuple[int, str], int] = {}
     for number, op in enumerate(graph.ops):
@@ -87,7 +90,10 @@ def _waits(graph: Graph) -> list[tuple[int, ...]]:
 
 
 def _nodes_by_class(graph: Graph, classes: Sequence[tuple[int, ...]]) -> list[list[int]]:
-    """Return, for each rank class, the operations in its ranks' traces: operations of the class, and messages from other classes."""
+    """Return, for each rank class, the operations in its ranks' traces: operations of the class, and messages from other classes.
+
+    ``graph`` has the operations of the step.
+    """
     class_of = {rank: number for number, ranks in enumerate(classes) for rank in ranks}
     by_class: list[list[int]] = [[] for _ in classes]
     for number, op in enumerate(graph.ops):
@@ -106,7 +112,7 @@ def _nodes_by_class(graph: Graph, classes: Sequence[tuple[int, ...]]) -> list[li
 def _group_of(graph: Graph, numbers: _Numbers) -> list[dict[int, tuple[int, ...]]]:
     """Return, for each communication, a mapping from rank to the ranks of its group.
 
-    Collectives of the same kind among the same ranks share a group.
+    Collectives of the same kind among the same ranks share a group. ``graph`` has the operations of the step.
     """
     groups: list[dict[int, tuple[int, ...]]] = []
     for communication in graph.communications:

@@ -45,7 +45,10 @@ SIZES = {0: 1, 1: 1, 2: 4, 3: 4, 4: 8, 5: 8, 6: 2, 7: 4, 8: 8, 9: 2, 10: 1, 11: 
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """A rank of a communicator, with the host and GPU that the rank ran on. ``communicator`` identifies the communicator."""
+    """A rank of a communicator, with the host and GPU that the rank ran on.
+
+    ``communicator`` identifies the communicator, and ``ranks`` is the number of its ranks.
+    """
 
     communicator: tuple[str, int]
     ranks: int
@@ -197,10 +200,10 @@ def read_nccl(files: Sequence[Path], where: Path) -> Trace:
 
 
 def _ranks(calls: Sequence[Call]) -> dict[tuple[str, int], int]:
-    """Return a number for each GPU, by (host, GPU index). Numbers count from 0, one server after another.
+    """Return a number for each GPU of a log's ``calls``, by (host, GPU index). Numbers count from 0, one server after another.
 
-    Servers are ordered by the lowest rank of their GPUs in the largest communicator, and then by name. The GPUs of a server are
-    ordered by rank, and then by GPU index.
+    Servers are ordered by the lowest rank of their GPUs in the largest communicator, and then by name. The GPUs of a server are ordered by
+    rank, and then by GPU index.
     """
     largest: dict[tuple[str, int], tuple[int, int]] = {}
     for call in calls:
@@ -326,7 +329,8 @@ class _Reading:
 def _even(ranks: list[list[Node]]) -> tuple[list[list[Node]], int]:
     """Return (the nodes of each rank, the number of dropped calls).
 
-    Calls that not all ranks of a group made are dropped, for example if the log ends earlier for some ranks.
+    ``ranks`` has the nodes of each rank. Calls that not all ranks of a group made are dropped, for example if the log ends earlier for some
+    ranks.
     """
 
     def key(rank: int, node: Node) -> tuple[object, ...] | None:

@@ -66,7 +66,10 @@ class RankTrace:
     text: bool = False
 
     def problem(self, node: Node, message: str, fix: str = "") -> Problem:
-        """Return an error about a node of this rank, which names the file and the node, or its line in a text file."""
+        """Return an error about a node of this rank, which names the file and the node, or its line in a text file.
+
+        ``fix`` is the advice.
+        """
         if self.text:
             return Problem(FileLine(self.file, node.number), message, fix)
         return node_problem(self.file, node.number, node.name, message, fix)
@@ -93,7 +96,7 @@ class Trace:
 
 
 def node_problem(file: str, number: int, name: str, message: str, fix: str = "") -> Problem:
-    """Return an error that names the file, and the node by its number and name."""
+    """Return an error that names the file, and the node by its number and name. ``fix`` is the advice."""
     shown = "".join(letter if letter.isprintable() else "?" for letter in name[:60])
     return Problem(FileLine(file), f"node {number}{f' ({shown})' if shown else ''}: {message}", fix)
 
@@ -149,7 +152,10 @@ def sorted_by(
 
 
 def circle(missing: frozenset[int], after: Sequence[Iterable[int]]) -> list[int]:
-    """Return one cycle of indexes that wait for each other. ``missing`` has the indexes that cannot be ordered."""
+    """Return one cycle of indexes that wait for each other. ``missing`` has the indexes that cannot be ordered.
+
+    ``after`` has, for each index, the indexes that it waits for.
+    """
     at = min(missing)
     way: dict[int, None] = {}
     while at not in way:

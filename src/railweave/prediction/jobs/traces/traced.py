@@ -72,7 +72,10 @@ def classes_of(trace: Trace, slots: Slots) -> Classes:
 
 
 def _own(trace: Trace, slots: Slots, rank: int) -> Hashable:
-    """Return a value that is equal for ranks with the same work. The partners with whom a rank communicates do not change the value."""
+    """Return a value that is equal for ranks with the same nodes. The partners with whom a rank communicates do not change it.
+
+    ``slots`` has the index of the partners in each node, in the order of first use.
+    """
     return tuple(
         (node.kind, node.time_ps, node.after, node.collective, node.size_bytes, node.flops, node.moved_bytes, slot)
         for node, slot in zip(trace.ranks[rank].nodes, slots.of[rank], strict=True)
@@ -171,7 +174,7 @@ def _said(node: Node) -> str:
 
 
 Key = tuple[str, int, int, int]
-"""The key of an operation: a word and three numbers.
+"""The key of an operation: a word and three numbers, of which the last is 0.
 
 - ``node``: the rank class and the index of a node that does not communicate.
 - ``sent``: the group of partners, and the number of the communication among them.
@@ -412,7 +415,7 @@ class PlacedTrace:
 
     @property
     def about(self) -> str:
-        """Return a description of the trace for people."""
+        """Return the numbers of nodes and ranks, and the source of the trace: ``1,200 nodes of 8 ranks, run.et``."""
         return f"{self.trace.nodes:,} nodes of {self.ranks:,} ranks, {self.source}"
 
     @property
@@ -437,7 +440,8 @@ def traced(
 ) -> PlacedTrace | list[Problem]:
     """Return the trace that job ``number`` of a job file names, with its ranks placed on the GPUs of ``servers``.
 
-    If this is not possible, return the problems with their lines in the job file. Raises the errors of ``read_trace``.
+    ``gpu_count`` is the number of GPUs of all servers, of the model ``gpu_name``. If the trace cannot be read or placed, return the
+    problems with their lines in the job file. Raises the errors of ``read_trace``.
     """
     job = read.jobs[number]
 

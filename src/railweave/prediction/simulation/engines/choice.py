@@ -61,8 +61,8 @@ def choose(
     - ``others``: True if there is background traffic.
     - ``most``: the largest number of packet hops for which ``auto`` uses packets. None means ``MOST_PACKET_HOPS``.
 
-    Raises ``InputError`` if ``wanted`` is a different name, and if ``flow`` is requested with background traffic or with
-    faults that flows cannot model.
+    ``wiring`` has the numbered nodes, ports and cables, and ``arguments`` has the engine's arguments. Raises ``InputError`` if ``wanted``
+    is a different name, and if ``flow`` is requested with background traffic or with faults that flows cannot model.
     """
     hops = packet_hops(wiring, arguments, traffic)
     about = f"about {hops / 1e6:,.1f} M packet hops"
@@ -101,8 +101,8 @@ def choose(
 def forecast(engine: str, hops: int, messages: int, waits: int) -> str:
     """Return a sentence with the approximate time and memory of a run. Return "" if the run is short and small.
 
-    ``waits`` is the number of pairs of messages in which one waits for the other. The figures are for a 2-core AMD EPYC
-    and may be wrong by a factor of two.
+    ``engine`` is packet or flow. ``hops`` is the number of packet hops (links that packets cross, added up), and ``waits`` the number of
+    pairs of messages in which one waits for the other. The figures are for a 2-core AMD EPYC and may be wrong by a factor of two.
     """
     seconds = messages * SECONDS_A_MESSAGE[engine] + (hops * SECONDS_A_HOP if engine == "packet" else 0)
     gigabytes = (messages * BYTES_A_MESSAGE + waits * BYTES_A_WAIT) / 1e9 + 0.1
@@ -114,8 +114,8 @@ def forecast(engine: str, hops: int, messages: int, waits: int) -> str:
 def whole_flows(wiring: Wiring, arguments: Arguments | FlowArguments, traffic: Traffic, messages: int) -> Choice:
     """Return the choice of the flow engine for a collective that has too many messages to run them separately.
 
-    ``traffic`` has all bytes of a connection in one message. ``messages`` is the number of messages without this
-    merging.
+    ``traffic`` has all bytes of a connection in one message. ``messages`` is the number of messages without this merging. ``wiring`` has
+    the numbered nodes, ports and cables, and ``arguments`` has the engine's arguments.
     """
     hops = packet_hops(wiring, arguments, traffic)
     why = f"about {hops / 1e6:,.1f} M packet hops, in {messages / 1e6:,.1f} M messages: one flow per connection and queue pair"
@@ -123,7 +123,10 @@ def whole_flows(wiring: Wiring, arguments: Arguments | FlowArguments, traffic: T
 
 
 def packet_hops(wiring: Wiring, arguments: Arguments | FlowArguments, traffic: Traffic) -> int:
-    """Return the number of links that all packets and acknowledgements cross in total if nothing is lost."""
+    """Return the number of links that all packets and acknowledgements cross in total if nothing is lost.
+
+    ``wiring`` has the numbered nodes, ports and cables, ``arguments`` has the engine's arguments, and ``traffic`` has the messages.
+    """
     mtu = payload_bytes(arguments["parameters"])
     every = packets_acknowledged(arguments["parameters"])
     packets = np.maximum(-(-traffic.messages[:, 1].astype(np.int64) // mtu), 1)
@@ -135,7 +138,8 @@ def packet_hops(wiring: Wiring, arguments: Arguments | FlowArguments, traffic: T
 def links_crossed(wiring: Wiring, arguments: Arguments | FlowArguments) -> NDArray[np.int64]:
     """Return, for each queue pair, the number of links from source to destination.
 
-    If there are several paths, the one through the first link of every next-hop group is counted.
+    If there are several paths, the one through the first link of every next-hop group is counted. ``wiring`` has the numbered nodes, ports
+    and cables, and ``arguments`` has the engine's arguments.
     """
     src, dst, to, _ = arguments["queue_pairs"].astype(np.int64).T
     if "column" in arguments:
@@ -167,7 +171,10 @@ def links_crossed(wiring: Wiring, arguments: Arguments | FlowArguments) -> NDArr
 
 
 def _behind(wiring: Wiring, port: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return, for each port, the number of the node at the other end of its cable."""
+    """Return, for each port, the number of the node at the other end of its cable.
+
+    ``wiring`` has the numbered nodes, ports and cables.
+    """
     cable = wiring.port_cable[port]
     other = (wiring.end_ports[cable, 0] == port).astype(np.int64)
     return wiring.cables[cable, other].astype(np.int64)

@@ -36,7 +36,8 @@ TABLES = ("links", "flows", "series", "queues", "rates")
 def interval_ps(wiring: Wiring, traffic: Traffic) -> int:
     """Return the interval in ps at which a run records time series: 1, 2 or 5 times a power of ten.
 
-    A run of the expected length has about a hundred such intervals, or fewer in a very large network.
+    A run of the expected length has about a hundred such intervals, or fewer in a very large network. ``wiring`` has the numbered nodes,
+    ports and cables, and ``traffic`` has the messages.
     """
     sources = traffic.pairs[traffic.messages[:, 0].astype(np.int64), 0].astype(np.int64)
     carried = np.bincount(sources, traffic.messages[:, 1].astype(np.float64), len(wiring.nics))
@@ -86,7 +87,7 @@ class PacketCounts:
         slower: NDArray[np.float64],
         used: NDArray[np.bool_] | None = None,
     ) -> PacketCounts:
-        """Return the counters of a run. ``time_ps`` is the collective's time, and ``every_ps`` the interval of its series."""
+        """Return the counters of a run. The other arguments are the values of the fields with the same names."""
         return cls(
             wiring,
             traffic,

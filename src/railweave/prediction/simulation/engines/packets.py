@@ -55,7 +55,7 @@ class Rounds:
 
 
 def repeated_rounds(program: Program, parts: Split) -> Rounds | None:
-    """Return the rounds of a program split over queue pairs, or None if there are fewer than four equal rounds."""
+    """Return the rounds of a program, split over queue pairs as in ``parts``. Return None if there are fewer than four equal rounds."""
     is_credit = program.credit[program.connection]
     data = np.flatnonzero(~is_credit)
     counts = np.bincount(program.connection[data], minlength=1)
@@ -81,7 +81,10 @@ def repeated_rounds(program: Program, parts: Split) -> Rounds | None:
 
 
 def _place(program: Program) -> NDArray[np.int64]:
-    """Return, for each message, the number of earlier messages on its connection."""
+    """Return, for each message, the number of earlier messages on its connection.
+
+    ``program`` has the messages of the collective.
+    """
     order = np.argsort(program.connection, kind="stable")
     counts = np.bincount(program.connection)
     place = np.empty(len(order), np.int64)
@@ -100,7 +103,7 @@ def _credits(
 
     Return None if the credit messages of a connection do not all follow its data in the same way. ``first`` has the first part of each
     message, ``order`` the data messages sorted by connection, and ``place`` the position of each message on its connection. ``looks`` is
-    the result of ``_looks``.
+    the result of ``_looks``. ``program`` has the messages of the collective.
     """
     credit_messages = np.flatnonzero(program.credit[program.connection])
     if not len(credit_messages):
@@ -119,10 +122,10 @@ def _credits(
 
 
 def period(looks: list[int]) -> int | None:
-    """Return the shortest period p of a list: from position p on, each element equals the element p positions before.
+    """Return the shortest period p of the list ``looks``: from position p on, each element equals the element p positions before.
 
-    Return None if the list has fewer than four periods. The method is the Z algorithm (Gusfield, Algorithms on Strings,
-    1.4), applied from the end.
+    Return None if the list has fewer than four periods. The method is the Z algorithm (Gusfield, Algorithms on Strings, 1.4), applied from
+    the end.
     """
     back = looks[::-1]
     length = len(back)
@@ -143,8 +146,8 @@ def period(looks: list[int]) -> int | None:
 def _looks(program: Program, parts: Split, place: NDArray[np.int64]) -> NDArray[np.uint64]:
     """Return a hash of each message. Messages that play the same role in different rounds have equal hashes.
 
-    The hash covers bytes, delay and queue pair, and for each awaited message its distance, its connection and the
-    delay.
+    ``place`` is the position of each message on its connection, and ``parts`` has the split over queue pairs. The hash covers bytes, delay
+    and queue pair, and for each awaited message its distance, its connection and the delay. ``program`` has the messages of the collective.
     """
     first = parts.queue_pair[parts.first[:-1].astype(np.int64)]
     looks = _mix(program.bytes + _mix(program.delay_ps + _mix(first.astype(np.uint64))))
@@ -214,7 +217,10 @@ class Watch:
         self._arrived = self._not_before = 0
 
     def due(self, arrived: int, now_ps: int) -> bool:
-        """Return True if enough messages have arrived to compare the times of rounds again."""
+        """Return True if enough messages have arrived to compare the times of rounds again, and the network no longer changes.
+
+        ``arrived`` is the number of messages that arrived up to the simulated time ``now_ps``.
+        """
         per_place = (self._rounds.parts.size + len(self._rounds.credits)) / self._rounds.length
         ahead = self._next < len(self._marks) - self._per_round  # less than a round is not worth it
         self._arrived = arrived
@@ -223,7 +229,10 @@ class Watch:
         return ahead and now_ps > self._changed and arrived >= (int(self._marks[self._next]) + 1) * per_place
 
     def rest(self, arrivals: NDArray[np.uint64], now_ps: int) -> StoppedRun | None:
-        """Return a stopped run with estimated remaining arrivals if the run is steady, and None otherwise."""
+        """Return a stopped run with estimated remaining arrivals if the run is steady, and None otherwise.
+
+        ``arrivals`` has the arrival time of each message up to the simulated time ``now_ps``; ``NEVER`` for later ones.
+        """
         while self._next < len(self._marks):
             mark = int(self._marks[self._next])
             places = np.union1d(np.arange(mark + 1 - self._step, mark), self._compared(self._next))
@@ -243,13 +252,14 @@ class Watch:
         return None
 
     def _compared(self, window: int) -> NDArray[np.int64]:
-        """Return the positions that end the last windows up to ``window``, preceded by the positions that end the windows one round earlier."""
+        """Return the last position of each window, from ``IN_A_ROW`` windows and one round before ``window`` up to ``window``."""
         return self._marks[window - IN_A_ROW - self._per_round : window + 1]
 
     def _apart(self, arrivals: NDArray[np.uint64], window: int) -> float | None:
-        """Return the relative difference between the times of the last windows and of the windows one round earlier.
+        """Return the relative difference between the times of the last ``IN_A_ROW`` windows and of the windows one round earlier.
 
-        Only messages at the ends of windows are compared. Return None if the difference exceeds ``EQUAL``.
+        ``arrivals`` has the arrival time of each message. Only messages at the ends of windows are compared. Return None if the difference
+        exceeds ``EQUAL``, or if the network changed in these windows.
         """
         whole = arrivals[self._rounds.parts[:, self._compared(window)]].max(axis=2)
         ends = whole.max(axis=0).astype(np.float64)
@@ -265,10 +275,12 @@ class Watch:
     def _extrapolated(
         self, arrivals: NDArray[np.uint64], known: NDArray[np.uint64], mark: int, apart: float, now_ps: int
     ) -> StoppedRun | None:
-        """Return the stopped run with estimates for the rest. Every connection continues at its own pace, and credit messages follow their data.
+        """Return the stopped run with estimates for the rest.
 
-        ``mark`` is the last position that has arrived on all connections. ``apart`` is the difference between windows.
-        Return None if credit messages are more than a round late.
+        Every connection continues at its own pace, and credit messages follow their data. ``arrivals`` has the arrival time of each message
+        so far, and ``known`` the same times in the form of ``Rounds.parts``. ``mark`` is the last position that has arrived on all
+        connections. ``apart`` is the relative difference between the windows, and ``now_ps`` the simulated time. Return None if credit
+        messages are more than a round late.
         """
         length, whole = self._rounds.length, known.max(axis=2)
         shift = whole[:, mark] - whole[:, mark - self._rounds.round]
@@ -291,8 +303,8 @@ class Watch:
     ) -> bool:
         """Write the estimated arrivals of the missing credit messages into ``estimated``.
 
-        The estimate uses the arrivals of a finished round, and ``shift``, the time by which data arrives later. Return False if
-        credit messages of the finished round are also missing.
+        The estimate uses the ``arrivals`` of a finished round, and ``shift``, the time of a round on each connection. ``mark`` is the last
+        position whose data has arrived everywhere. Return False if credit messages of the finished round are also missing.
         """
         message, row, place = self._rounds.credits.T
         number = np.full((len(shift), self._rounds.length), -1)

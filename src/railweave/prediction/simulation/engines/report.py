@@ -13,7 +13,11 @@ if TYPE_CHECKING:
 
 
 def engine_text(choice: Choice, steady: Steady | None) -> str:
-    """Return the engine and the reason for it, as one text. For a run that was stopped early, add the simulated fraction and the error."""
+    """Return the engine and the reason for it, as one text.
+
+    For a run that was stopped early (``steady``), add the simulated fraction and the error. ``choice`` has the engine and the reason for
+    it.
+    """
     text = f"{choice.engine} ({choice.why})"
     if steady is not None:
         text += (
@@ -24,7 +28,11 @@ def engine_text(choice: Choice, steady: Steady | None) -> str:
 
 
 def engine_json(choice: Choice, steady: Steady | None) -> dict[str, Any]:
-    """Return JSON fields with the engine, the reason for it and, for a run that was stopped early, the simulated fraction and the error."""
+    """Return JSON fields with the engine and the reason for it.
+
+    For a run that was stopped early (``steady``), add the simulated fraction and the error. ``choice`` has the engine and the reason for
+    it.
+    """
     stopped = None
     if steady is not None:
         stopped = {"stopped_at_us": steady.at_ps / 1e6, "share_run": steady.share, "error": steady.error}
@@ -48,7 +56,10 @@ def lost_text(counters: dict[str, int] | None) -> str:
 
 
 def congestion_text(counters: dict[str, int] | None) -> str:
-    """Return a text with the numbers of ECN marks, pauses and retransmissions. It does not have drops, which ``lost_text`` reports."""
+    """Return a text with the numbers of ECN marks, pauses and retransmissions. It does not have drops, which ``lost_text`` reports.
+
+    If ``counters`` is None, the text is ``unknown: flows have no queues``.
+    """
     if counters is None:
         return "unknown: flows have no queues"
     return (
@@ -60,8 +71,9 @@ def congestion_text(counters: dict[str, int] | None) -> str:
 def lossless_drops(counters: dict[str, int] | None, arguments: Arguments) -> tuple[str, ...]:
     """Return a note for each buffer pool or limit that dropped packets although the data class is lossless everywhere.
 
-    If some ports do not send pauses, return no notes, because packets that arrive on these ports may be dropped. The few drops of
-    congestion notifications and of other classes are counted too.
+    ``counters`` are the packet engine's (None for flows), and ``arguments`` its arguments. If some ports do not send pauses, return no
+    notes, because packets that arrive on these ports may be dropped. The few drops of congestion notifications and of other classes are
+    counted too.
     """
     profiles, data = arguments["profiles"], f"class.{arguments['parameters'].get('host.data-class', '3')}"
     if counters is None or not profiles or len(arguments["without_pfc"]):

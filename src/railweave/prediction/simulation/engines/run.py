@@ -78,7 +78,7 @@ class Run:
 def refused(error: ValueError, arguments: Arguments | FlowArguments) -> InputError:
     """Return an ``InputError`` for an engine's error about a parameter. It names the option that set the parameter.
 
-    If the parameter exists only in the engine's switch profiles, this option is ``--lb``.
+    If the parameter exists only in the engine's switch profiles, this option is ``--lb``. ``arguments`` has the engine's arguments.
     """
     name: str = getattr(error, "parameter", "")
     if name and name not in arguments["parameters"]:
@@ -95,7 +95,8 @@ FLOW_NOTE = (
 def run_flows(arguments: FlowArguments, traffic: Traffic, progress: Callable[[int, int], None] | None = None) -> Run:
     """Run the flow engine until every message has arrived, or until nothing more happens.
 
-    ``arguments`` is the result of ``PacketFabric.flow_arguments``. Raises ``InputError`` for an invalid parameter.
+    ``progress`` is called with the number of messages that arrived, and the number of all messages. ``arguments`` is the result of
+    ``PacketFabric.flow_arguments``. ``traffic`` has the messages. Raises ``InputError`` for an invalid parameter.
     """
     try:
         engine = FlowEngine(

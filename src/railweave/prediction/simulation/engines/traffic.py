@@ -77,8 +77,10 @@ def traffic_of(
     - ``alone``: True to leave out all waits, for callers that compute them separately.
     - ``ports``: the number of ports of each NIC.
     - ``way``: a function that returns the usable ports (``Addresses.lanes``). The usable ports share the bytes equally.
-    - ``apart_ps``: the shortest time after which a port of a NIC can react to an arrival at another port. The engines
-      need it because they have a separate host for each port.
+    - ``apart_ps``: the shortest time after which a port of a NIC can react to an arrival at another port. The engines need it because they
+      have a separate host for each port.
+
+    ``parts`` has the messages as split over queue pairs.
     """
     many = int(parts.queue_pair.max(initial=0)) + 1
     wanted, place = np.unique(parts.connection.astype(np.int64) * many + parts.queue_pair, return_inverse=True)
@@ -108,7 +110,8 @@ def traffic_of(
 def _shared(program: Program, parts: Split, ports: int, alive: NDArray[np.int64]) -> NDArray[np.uint64]:
     """Return the bytes of each part of a message if only some ports of a NIC are usable. Parts on unusable ports get 0 bytes.
 
-    ``ports`` is the number of ports of a NIC. ``alive`` has, for each part, the number of usable ports.
+    ``ports`` is the number of ports of a NIC. ``alive`` has, for each part, the number of usable ports. ``program`` has the messages of the
+    collective.
     """
     if (alive == ports).all():
         return parts.bytes

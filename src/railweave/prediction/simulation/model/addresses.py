@@ -55,7 +55,8 @@ class Addresses:
     def pairs(self, src: NDArray[np.uint32], dst: NDArray[np.uint32], qp: NDArray[np.uint32]) -> NDArray[np.uint32]:
         """Return rows of source host, destination host, address of data and address of acknowledgements, as ``PacketEngine`` takes them.
 
-        ``qp`` has the number of each queue pair within its connection.
+        ``src`` and ``dst`` have the hosts at the ends of each queue pair, and ``qp`` has the number of each queue pair within its
+        connection.
         """
         counts = (self.places != NONE).sum(axis=1)
         back = self.places[src, qp % counts[src]]
@@ -123,7 +124,7 @@ class Addresses:
 def addresses(network: Network, wiring: Wiring, index: dict[str, int]) -> Addresses:
     """Return the addresses of all NICs. With dual stack, return only the addresses of the family that jobs use.
 
-    ``index`` is ``Routes.index``, the number of each prefix.
+    ``index`` is ``Routes.index``, the number of each prefix. ``wiring`` has the numbered nodes, ports and cables.
     """
     text: list[str] = []
     owner: list[int] = []
@@ -173,7 +174,10 @@ def addresses(network: Network, wiring: Wiring, index: dict[str, int]) -> Addres
 
 
 def ports_of_hosts(network: Network, wiring: Wiring) -> NDArray[np.int64]:
-    """Return a row for each host (NIC port) with all ports of its NIC, as ``Addresses.ports``. If NICs have one port, a row is only the host."""
+    """Return a row for each host (NIC port) with all ports of its NIC, as ``Addresses.ports``.
+
+    If NICs have one port, a row is only the host. ``wiring`` has the numbered nodes, ports and cables.
+    """
     fabrics = {name: network.fabric(name) for name in {network.switch(switch).fabric for switch in wiring.switches}}
     adapters = {name: network_fabric.adapters or 0 for name, network_fabric in fabrics.items()}
     if not any(adapters.values()):

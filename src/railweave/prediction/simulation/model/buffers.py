@@ -80,7 +80,7 @@ def remarks(configs: Sequence[DeviceConfig], data_dscp: int) -> Iterator[str]:
 def _other_lossless(configs: Sequence[DeviceConfig], data_dscp: int) -> Iterator[str]:
     """Yield a remark if there are lossless classes besides the class of RDMA data.
 
-    The simulation sends nothing in such classes.
+    ``data_dscp`` is the DSCP of RDMA data. The simulation sends nothing in other lossless classes.
     """
     with_qos = [config.qos for config in configs if config.qos is not None]
     data_classes = [
@@ -216,9 +216,9 @@ def _pools(buffers: Buffers, model: SwitchModel) -> dict[str, str]:
 def _headroom(qos: QosConfig, model: SwitchModel, cables: list[Cable], notes: list[str]) -> int:
     """Return the headroom in bytes of each port and lossless class: the largest need of any port, limited by the partition's size.
 
-    The partition has to hold only the sum of all needs, because no port uses more headroom than its own need. The engine adds the
-    delays inside switches to the delays of cables. If more data is then in flight during a pause than the design assumes, the larger
-    number counts.
+    The partition has to hold only the sum of all needs, because no port uses more headroom than its own need. The engine adds the delays
+    inside switches to the delays of cables. If the needs exceed the partition, the ports get equal parts of it, and a sentence is added to
+    ``notes``. If more data is then in flight during a pause than the design assumes, the larger number counts.
     """
     lossless = sum(traffic_class.lossless for traffic_class in qos.classes.values())
     if not lossless or not cables:

@@ -325,9 +325,10 @@ class PacketFabric:
         return self._arguments(*_used(queue_pairs), timeline or Timeline(), by_prefix=False)
 
     def flow_arguments(self, queue_pairs: NDArray[np.uint32], timeline: Timeline | None = None) -> FlowArguments:
-        """Return the arguments of ``FlowEngine``, except messages. ``timeline`` has the faults during the run.
+        """Return the arguments of ``FlowEngine``, except messages.
 
-        The tables are by prefix instead of by address, because there are far fewer prefixes.
+        ``queue_pairs`` and ``timeline`` are those of ``arguments``: rows of queue pairs, and the faults during the run. The tables are by
+        prefix instead of by address, because there are far fewer prefixes.
         """
         pairs, used = _used(queue_pairs)
         arguments = self._arguments(pairs, used, timeline or Timeline(), by_prefix=True)
@@ -455,7 +456,8 @@ def packet_fabric(
 def _sender(network: Network, wiring: Wiring, tenant: str | None) -> tuple[HostConfig, HostNic]:
     """Return the host and the NIC whose transport settings are used for all senders.
 
-    The NIC is the first one of the tenant that has an address, or else the first NIC of all.
+    The NIC is the first one of the tenant that has an address, or else the first NIC of all. ``wiring`` has the numbered nodes, ports and
+    cables.
     """
     nics = [(server.name, nic) for server in network.servers for nic in server.nics]
     nics = [(server, nic) for server, nic in nics if f"{server}:{nic.name}" in wiring.node]
@@ -468,7 +470,7 @@ def _sender(network: Network, wiring: Wiring, tenant: str | None) -> tuple[HostC
 def _ports(wiring: Wiring, links: Mapping[str, Iterable[str]]) -> NDArray[np.uint32]:
     """Return the switch ports on the given links, in order.
 
-    ``links`` has the names of links by switch; unknown links are left out.
+    ``links`` has the names of links by switch; unknown links are left out. ``wiring`` has the numbered nodes, ports and cables.
     """
     ports = {wiring.port(link, name) for name, switch_links in links.items() for link in switch_links}
     return np.array(sorted(port for port in ports if port is not None), np.uint32)
@@ -487,7 +489,10 @@ def _code(config: DeviceConfig, wanted: Override) -> int:
 
 
 def _others(network: Network, wiring: Wiring, sent: Transport) -> list[str]:
-    """Return notes on NICs whose transport settings differ from ``sent``, the settings that the engine uses for all hosts."""
+    """Return notes on NICs whose transport settings differ from ``sent``, the settings that the engine uses for all hosts.
+
+    ``wiring`` has the numbered nodes, ports and cables.
+    """
     models = {server.model: server.name for server in network.servers}
     differences: list[str] = []
     for name in models.values():

@@ -96,8 +96,8 @@ def timeline(
 ) -> Timeline:
     """Return the timeline of outages. Routes adapt ``reroute_ps`` after each outage begins or ends, next-hop groups after ``repair_ps``.
 
-    ``start`` has the routes before the outages. Without ``plane`` the routes do not change. Raises ``InputError`` for
-    unknown names, and for overlapping outages of the same link or device.
+    ``start`` has the routes before the outages. Without ``plane`` the routes do not change. ``wiring`` has the numbered nodes, ports and
+    cables. Raises ``InputError`` for unknown names, and for overlapping outages of the same link or device.
     """
     _check(outages)
     changes: list[Change] = []
@@ -147,14 +147,18 @@ def _check(outages: Sequence[Outage]) -> None:
 def _routes(wiring: Wiring, plane: ControlPlane, start: Routes, down: Sequence[Outage]) -> Routes:
     """Return the routes to which the control plane converges during the outages ``down``. ``start`` has the routes without outages.
 
-    A switch that only stops forwarding still advertises its routes, so such an outage changes no routes.
+    A switch that only stops forwarding still advertises its routes, so such an outage changes no routes. ``wiring`` has the numbered nodes,
+    ports and cables.
     """
     known = [name for outage in down if outage.of != "forwarding" for name in _known(wiring, outage.name)]
     return plane.routes([*start.down, *known]) if known else start
 
 
 def _without_tables(wiring: Wiring, outages: Sequence[Outage], reroute_ps: int) -> list[Outage]:
-    """Return additional outages: a switch that recovers forwards nothing until it has learned routes again, ``reroute_ps`` later."""
+    """Return additional outages: a switch that recovers forwards nothing until it has learned routes again, ``reroute_ps`` later.
+
+    ``wiring`` has the numbered nodes, ports and cables.
+    """
     return [
         Outage(outage.name, outage.until_ps, outage.until_ps + reroute_ps, "forwarding")
         for outage in outages
@@ -167,14 +171,20 @@ def _is_down(outage: Outage, moment: int) -> bool:
 
 
 def _known(wiring: Wiring, name: str) -> Iterable[str]:
-    """Return the name of a link or device in the control plane, as a list. For a NIC, the name is that of its link."""
+    """Return the name of a link or device in the control plane, as a list. For a NIC, the name is that of its link.
+
+    ``wiring`` has the numbered nodes, ports and cables.
+    """
     if name in wiring.nics:
         return [wiring.port_link(int(wiring.first_port[wiring.node[name]]))]
     return [name]
 
 
 def _links(wiring: Wiring, name: str) -> list[str]:
-    """Return the names of the links that an outage of the link or device ``name`` takes down."""
+    """Return the names of the links that an outage of the link or device ``name`` takes down.
+
+    ``wiring`` has the numbered nodes, ports and cables.
+    """
     if name not in wiring.node:
         return [name]
     node = wiring.node[name]
@@ -182,12 +192,18 @@ def _links(wiring: Wiring, name: str) -> list[str]:
 
 
 def places_down(wiring: Wiring, name: str, at_ps: int) -> list[Change]:
-    """Return the changes that take down the link, switch, server or NIC ``name``. Raises ``InputError`` if the name is unknown."""
+    """Return the changes that take down the link, switch, server or NIC ``name`` at the time ``at_ps``.
+
+    Raises ``InputError`` if the name is unknown. ``wiring`` has the numbered nodes, ports and cables.
+    """
     return _places(wiring, name, at_ps, LINK_DOWN, NODE_DOWN)
 
 
 def places_up(wiring: Wiring, name: str, at_ps: int) -> list[Change]:
-    """Return the changes that bring the link, switch, server or NIC ``name`` back up."""
+    """Return the changes that bring the link, switch, server or NIC ``name`` back up at the time ``at_ps``.
+
+    ``wiring`` has the numbered nodes, ports and cables.
+    """
     return _places(wiring, name, at_ps, LINK_UP, NODE_UP)
 
 
@@ -225,12 +241,13 @@ def fault_timeline(
 ) -> Timeline:
     """Return the timeline of faults. Times count from the beginning of the scenario.
 
-    - ``start``: the routes before the faults.
-    - ``data_class``: the class that a pause storm stops.
+    - ``targets``: the faults. ``start``: the routes before the faults.
+    - ``reroute_ps``: the time after a fault until routes have adapted.
+    - ``data_class``: the number of the traffic class that a pause storm stops.
     - ``plane``: the control plane; None if the routes do not change.
 
-    Faults on links and devices of fabrics that are not simulated are left out. Raises ``InputError`` if two outages
-    of one link or device overlap.
+    Faults on links and devices of fabrics that are not simulated are left out. ``wiring`` has the numbered nodes, ports and cables. Raises
+    ``InputError`` if two outages of one link or device overlap.
     """
     outages = [outage for target in targets for outage in _outages(target) if _is_here(wiring, outage.name)]
     outage_timeline = timeline(wiring, plane, start, outages, reroute_ps)
@@ -242,7 +259,10 @@ def fault_timeline(
 
 
 def slowed(wiring: Wiring, changes: Sequence[Change], time_ps: int) -> NDArray[np.float64]:
-    """Return, for each port, the average factor by which faults slowed its link in a run of ``time_ps``. 1 means full speed."""
+    """Return, for each port, the average factor by which faults slowed its link in a run of ``time_ps``. 1 means full speed.
+
+    ``changes`` are the changes of a timeline, and ``wiring`` has the numbered nodes, ports and cables.
+    """
     rate = wiring.cables[:, 2].astype(np.float64)
     now, since, carried = rate.copy(), np.zeros(len(rate)), np.zeros(len(rate))
     for at, change, port, mbps, _ in changes:
@@ -276,9 +296,9 @@ def _outages(target: FaultTarget) -> Iterable[Outage]:
 
 
 def _changes(wiring: Wiring, target: FaultTarget, data_class: int) -> list[Change]:
-    """Return the changes that a fault causes, except those that take links and nodes down or up.
+    """Return the changes that the fault ``target`` causes, except those that take links and nodes down or up.
 
-    ``data_class`` is the class that a pause storm stops.
+    ``data_class`` is the number of the traffic class that a pause storm stops. ``wiring`` has the numbered nodes, ports and cables.
     """
     fault = target.fault
     changes: list[Change] = []

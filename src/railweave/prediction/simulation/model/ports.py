@@ -43,6 +43,7 @@ def usable(fabric: PacketFabric, timeline: Timeline, until_ps: int = 0) -> Way |
 
     Return None if every NIC has one port. A port that loses its path before ``until_ps`` counts as unusable, even if the path returns. If
     two NICs have no usable port in common, queue pairs wait for the ports that regain a path first, so these ports count as usable.
+    ``timeline`` has the faults.
     """
     if fabric.addresses.ports.shape[1] == 1:
         return None
@@ -68,7 +69,7 @@ def apart_ps(wiring: Wiring, ports: int) -> int:
     """Return the shortest time in ps after which a port of a NIC can react to an arrival at another port of the NIC.
 
     The engines have a separate host for each port. Therefore, the time is not 0 but the delay of the shortest cable. It is 0 if each NIC
-    has one port.
+    has one port. ``wiring`` has the numbered nodes, ports and cables.
     """
     if ports == 1:
         return 0
@@ -82,7 +83,7 @@ def next_loss(
     """Return the next time in ps after ``after_ps`` at which a queue pair loses its path, or None if there is none.
 
     Only times before ``before_ps`` are considered. ``pairs`` are rows of source and destination in the form of ``PacketEngine``. Queue
-    pairs that are already without a path do not count.
+    pairs that are already without a path do not count. ``timeline`` has the faults.
     """
     if fabric.addresses.ports.shape[1] == 1:
         return None
@@ -115,7 +116,10 @@ def check_planes(fabric: PacketFabric, pairs: NDArray[np.uint32]) -> None:
 
 
 def _way_at(fabric: PacketFabric, timeline: Timeline, moment: int) -> Way:
-    """Return a function that takes sending and receiving ports and tells which pairs can be used at the time ``moment``, in ps."""
+    """Return a function that takes sending and receiving ports and tells which pairs can be used at the time ``moment``, in ps.
+
+    ``timeline`` has the faults.
+    """
     tables = [table for table in timeline.tables if table.at_ps <= moment]
     last = tables[-1] if tables else Tables(0, fabric.routes, frozenset())
     return _way(fabric, _up(fabric, timeline, moment, heals=True), [last])
@@ -150,7 +154,7 @@ def _reached(fabric: PacketFabric, routes: Routes) -> NDArray[np.bool_]:
 def _up(fabric: PacketFabric, timeline: Timeline, until_ps: int, *, heals: bool) -> NDArray[np.bool_]:
     """Return, for each host (NIC port), True if the host, its link and its leaf are up at ``until_ps``.
 
-    If ``heals`` is False, a host that was down at any earlier time also counts as down.
+    If ``heals`` is False, a host that was down at any earlier time also counts as down. ``timeline`` has the faults.
     """
     wiring = fabric.wiring
     cable = wiring.port_cable[wiring.first_port[: len(wiring.nics)]]

@@ -36,7 +36,8 @@ def retry_parameters(nccl: Parameters) -> dict[str, str]:
 def patience_ps(parameters: Mapping[str, str]) -> int:
     """Return the time in ps without arrivals after which a run counts as stuck.
 
-    This is the longest time for which queue pairs may still retry, but at least one second.
+    This is the longest time for which queue pairs may still retry, but at least one second. ``parameters`` has the engine's parameters by
+    name.
     """
     retries = parameters.get("host.retries", "none")
     return max(10**12, (int(retries) + 2) * timeout_ps(parameters)) if retries.isdecimal() else 10**12
@@ -45,8 +46,8 @@ def patience_ps(parameters: Mapping[str, str]) -> int:
 def after_retries(timeline: Timeline, parameters: Mapping[str, str]) -> Timeline:
     """Return the timeline with later recoveries: a sender that lost packets notices a recovery only at its next retry.
 
-    This timeline is for flows, which lose no packets and would continue at once. A recovery after the last retry
-    never takes effect. Faults from the beginning of a run do not cause losses.
+    This timeline is for flows, which lose no packets and would continue at once. A recovery after the last retry never takes effect. Faults
+    from the beginning of a run do not cause losses. ``parameters`` has the engine's parameters by name.
     """
     failed = {NODE_DOWN, LINK_DOWN}
     broken = sorted(change[0] for change in timeline.changes if change[1] in failed)

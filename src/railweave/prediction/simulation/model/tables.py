@@ -127,7 +127,8 @@ def by_address(
 ) -> NDArray[np.uint32]:
     """Return the forwarding table with a row for each switch and a column for each address in ``used``.
 
-    ``entries`` is the table by prefix, and ``nic_ports`` is the result of ``nic_port``.
+    ``entries`` is the table by prefix, and ``nic_ports`` is the result of ``nic_port``. ``wiring`` has the numbered nodes, ports and
+    cables.
     """
     owner = addresses.owner[used]
     table = np.take(entries, addresses.prefix[used], axis=1)  # in order of rows, as engines take it
@@ -143,7 +144,7 @@ def by_address(
 def nic_port(wiring: Wiring) -> NDArray[np.int64]:
     """Return, for each host, (the node number of its leaf, the leaf's port to which the host is connected).
 
-    Ports are counted from the leaf's first port.
+    Ports are counted from the leaf's first port. ``wiring`` has the numbered nodes, ports and cables.
     """
     hosts = len(wiring.nics)
     leaf_ports = np.zeros((hosts, 2), np.int64)

@@ -70,9 +70,9 @@ class Wiring:
     end_ports: NDArray[np.int64]
     port_cable: NDArray[np.int64]
     node: dict[str, int] = field(repr=False)
-    """The number of each NIC and switch."""
+    """The number of each NIC and switch, by name."""
     cable: dict[str, int] = field(repr=False)
-    """The row of each link in ``cables``."""
+    """The row of each link in ``cables``, by name of the link."""
 
     def port(self, link: str, name: str) -> int | None:
         """Return the port, numbered across all nodes, that connects the NIC or switch ``name`` to a link.
@@ -181,11 +181,11 @@ def _ports(cables: NDArray[np.uint64], nodes: int) -> tuple[NDArray[np.int64], N
 def servers(network: Network, wiring: Wiring, tenant: str = "") -> list[tuple[str, list[int], int]]:
     """Return each server that a job can use as (name, numbers of its NICs in rail order, number of GPUs).
 
-    Only NICs of ``tenant`` count. If collective libraries merge several ports of a NIC into one device, only the first
-    existing port is listed.
+    Only NICs of ``tenant`` count. If collective libraries merge several ports of a NIC into one device, only the first existing port is
+    listed.
 
-    The catalog gives the number of GPUs. A server of an unknown model counts one GPU per NIC. A tenant with a fraction
-    of a server's NICs has the same fraction of the server's GPUs.
+    The catalog gives the number of GPUs. A server of an unknown model counts one GPU per NIC. A tenant with a fraction of a server's NICs
+    has the same fraction of the server's GPUs. ``wiring`` has the numbered nodes, ports and cables.
     """
     job_servers: list[tuple[str, list[int], int]] = []
     for server in network.servers:

@@ -141,7 +141,10 @@ KINDS = {
     "bubble": "waiting for other stages",
 }
 OF_TRACES = KINDS | {"bubble": "CPUs and other ranks"}
-"""The names that texts use for the parts of a step of a trace. A trace has no pipeline stages, so a bubble has a different name."""
+"""The names that texts use for the parts of a step of a trace, by part.
+
+A trace has no pipeline stages, so ``bubble`` is called ``CPUs and other ranks``.
+"""
 
 COMPUTING = "computing"
 LEAST_PART = 0.01
@@ -211,7 +214,10 @@ class JobResult:
         }
 
     def name_of(self, kind: str) -> str:
-        """Return the name that texts use for a part of a step, such as ``bubble`` or ``DP``. Traces have a different name for bubbles."""
+        """Return the name that texts use for the part ``kind`` of a step's time, such as ``bubble`` or ``DP``.
+
+        For a trace, ``bubble`` is called ``CPUs and other ranks``.
+        """
         return OF_TRACES.get(kind, kind) if self.plan.flops is None else KINDS.get(kind, kind)
 
     @property

@@ -88,7 +88,7 @@ def _machines(server: Server, gpus: Sequence[int], nics: Sequence[int]) -> tuple
 
 
 def inside_ps(job: Job, collective: Collective, size_bytes: int, nccl: Parameters) -> int:
-    """Return the time of a collective inside one server, in ps."""
+    """Return the time of a collective inside one server, in ps. ``nccl`` has NCCL's parameters."""
     if job.ranks == 1:
         return 0
     inside_program = program(job, collective, size_bytes, nccl)
@@ -96,7 +96,7 @@ def inside_ps(job: Job, collective: Collective, size_bytes: int, nccl: Parameter
 
 
 def inside_bytes(job: Job, collective: Collective, size_bytes: int, nccl: Parameters) -> int:
-    """Return the bytes that the GPUs of a group send to other GPUs of their servers."""
+    """Return the bytes that the GPUs of a group send to other GPUs of their servers. ``nccl`` has NCCL's parameters."""
     choice = choose(job, nccl, collective, size_bytes, channel_count(job, nccl))
     each = links_need_ps(job, nccl, collective, size_bytes, choice) * job.servers[0].link.gbps / 8000
     return round(each * job.ranks)
@@ -105,7 +105,7 @@ def inside_bytes(job: Job, collective: Collective, size_bytes: int, nccl: Parame
 def between(job: Job, collective: Collective, size_bytes: int, nccl: Parameters) -> Program:
     """Return the messages of a collective between servers, with all bytes of a connection in one message.
 
-    In ``send-recv``, only the first of two ranks sends, to the second.
+    In ``send-recv``, only the first of two ranks sends, to the second. ``nccl`` has NCCL's parameters.
     """
     if collective in RINGS:
         return single_message_program(job, collective, size_bytes, nccl)
@@ -201,7 +201,7 @@ class PlacedJob:
 def carried(placed: PlacedJob, communication: Communication) -> CarriedCommunication:
     """Run a communication on the network without other traffic, and return its load (time, and busy ports).
 
-    Raises ``JobError`` if servers of a group differ, and the errors of ``run_flows``.
+    ``placed`` is the job as placed on the network. Raises ``JobError`` if servers of a group differ, and the errors of ``run_flows``.
     """
     way = usable(placed.fabric, placed.timeline)
     known: dict[object, Program] = {}
@@ -263,7 +263,7 @@ def _bound(alone: int, arrived: int, floor: int, proxy: int, link: str) -> str:
 
 
 def _joined(parts: list[Traffic]) -> Traffic:
-    """Return the traffic of all groups as one object: queue pairs and messages are concatenated, and no message waits for another."""
+    """Return the traffic of all groups (``parts``) as one object: their queue pairs and messages. No message waits for another."""
     first = np.cumsum([0, *(len(part.pairs) for part in parts[:-1])])
     rows: list[NDArray[np.uint64]] = []
     for begin, part in zip(first.tolist(), parts, strict=True):

@@ -115,10 +115,11 @@ def key(communication: Communication) -> tuple[str, str, int]:
 def as_long_as_packets(
     graph: Graph, loads: Sequence[CarriedCommunication], checked: Sequence[PacketCheck]
 ) -> list[CarriedCommunication]:
-    """Return the loads of all communications. If the packet engine took longer for a communication with the same ``key``, the load is longer.
+    """Return the loads of all communications.
 
-    ``loads`` has the results of the flow engine, and ``checked`` those of the packet engine. If the packet engine was faster, the load is
-    unchanged.
+    If the packet engine took longer for a communication with the same ``key``, the load is longer. ``loads`` has the results of the flow
+    engine, and ``checked`` those of the packet engine. If the packet engine was faster, the load is unchanged. ``graph`` has the operations
+    of the step.
     """
     longer = {key(check.communication): max(1 + check.longer, 1.0) for check in checked if check.complete}
     return [
@@ -139,8 +140,8 @@ def check_packets(
 ) -> list[PacketCheck]:
     """Run communications with the packet engine and the flow engine, and return the results. ``wanted`` is the result of ``slowest``.
 
-    If packets would cross more than ``most_hops`` links, both engines run fewer bytes. Raises the errors of ``run_packets`` and
-    ``run_flows``.
+    If packets would cross more than ``most_hops`` links, both engines run fewer bytes. ``placed`` is the job as placed on the network.
+    Raises the errors of ``run_packets`` and ``run_flows``.
     """
     checks: list[PacketCheck] = []
     for communication, known in wanted:
@@ -182,7 +183,10 @@ def _checked(placed: PlacedJob, whole: Communication, size: int) -> PacketCheck:
 
 
 def _traffic(placed: PlacedJob, communication: Communication) -> tuple[Traffic, int, int]:
-    """Return (all messages of a communication, the time in ps added after the last arrival, its shortest possible time in ps)."""
+    """Return (all messages of a communication, the time in ps added after the last arrival, its shortest possible time in ps).
+
+    ``placed`` is the job as placed on the network.
+    """
     way = usable(placed.fabric, placed.timeline)
     known: dict[object, Program] = {}
     parts: list[Traffic] = []
@@ -216,7 +220,7 @@ def _traffic(placed: PlacedJob, communication: Communication) -> tuple[Traffic, 
 
 
 def joined(parts: Sequence[Traffic]) -> Traffic:
-    """Return the traffic of all groups as one object: queue pairs, messages and lists of waits are concatenated."""
+    """Return the traffic of all groups (``parts``) as one object: queue pairs, messages and lists of waits are concatenated."""
     messages: list[NDArray[np.uint64]] = []
     starts: list[NDArray[np.uint64]] = [np.zeros(1, np.uint64)]
     after: list[NDArray[np.uint32]] = []

@@ -108,9 +108,10 @@ class StorageUse:
     lb: str | None
 
     def add_reads(self, placed: PlacedJob, graph: Graph) -> CarriedCommunication | None:
-        """Add the storage reads of a step to its graph, from the beginning of the step. Return their load, or None if the job reads nothing.
+        """Add the storage reads of a step to its graph, from the beginning of the step.
 
-        The load is calculated without other traffic on the network. Raises the errors of ``stores_of`` and ``stored``.
+        Return their load, or None if the job reads nothing. The load is calculated without other traffic on the network. ``placed`` is the
+        job as placed on the network. Raises the errors of ``stores_of`` and ``stored``.
         """
         wanted = self.read.jobs[self.number].read
         if wanted is None:
@@ -130,8 +131,8 @@ class StorageUse:
     ) -> CheckpointCost | None:
         """Return the cost of the job's checkpoint with no other job on the network. Return None if the job writes no checkpoint.
 
-        ``known`` has the loads of the job's communications, and ``step_ps`` is the time of a step without a checkpoint. Raises the errors
-        of ``stores_of`` and ``stored``.
+        ``known`` has the loads of the job's communications, and ``step_ps`` is the time of a step without a checkpoint. ``placed`` is the
+        job as placed on the network, and ``graph`` has the operations of the step. Raises the errors of ``stores_of`` and ``stored``.
         """
         wanted = self.read.jobs[self.number].checkpoint
         if wanted is None:
@@ -159,7 +160,10 @@ class StorageUse:
 
 
 def _ranks(placed: PlacedJob) -> tuple[tuple[int, ...], ...]:
-    """Return the ranks of each server, as one group per server, because a server reads from storage for all of its ranks together."""
+    """Return the ranks of each server, as one group per server, because a server reads from storage for all of its ranks together.
+
+    ``placed`` is the job as placed on the network.
+    """
     gpus = placed.job.gpus_per_server
     return tuple(tuple(range(first, first + gpus)) for first in range(0, placed.job.ranks, gpus))
 
@@ -182,7 +186,9 @@ def together(
     load: NDArray[np.float64] | None,
     alone_ps: Sequence[int],
 ) -> list[tuple[Times, int]]:
-    """Run the steps of all jobs at the same time. Return, for each job, (times of its last step, time of a step in ps).
+    """Run the steps of all jobs at the same time, and return a pair of times for each job.
+
+    The pair has the begin and end of each operation in the job's last step, and the mean duration of its steps (except the first) in ps.
 
     - ``known``: for each job, the loads of its communications.
     - ``load``: for each port, the fraction of its rate that background traffic uses.
@@ -222,9 +228,10 @@ def together(
 
 
 def _last_step(times: Times, count: int, begins: Sequence[int]) -> tuple[Times, int]:
-    """Return (times of a job's last step, counted from the beginning of that step; mean time in ps of all steps except the first).
+    """Return (begin and end of each operation in a job's last step, mean duration in ps of all its steps except the first).
 
-    ``count`` is the number of operations per step. ``begins`` has the first operation of each step.
+    Times count from the end of the step before the last. ``times`` has the times of all jobs' operations, ``count`` is the number of
+    operations per step. ``begins`` has the first operation of each step.
     """
     ends = [max(times.end_ps[begin : begin + count]) for begin in begins]
     first, last = ends[-2], begins[-1]
@@ -264,7 +271,7 @@ def predict_training(
 ) -> TrainingPrediction:
     """Return the predicted step of each job of a file while all jobs run at the same time.
 
-    - ``changes``: new values for fields of all jobs in the file, by path (``parallel.tensor``).
+    - ``changes``: new values for fields of all jobs in the file, by field (such as ``parallel.tensor``).
     - ``lb``, ``settings``: the load balancing and further engine parameters, as in ``collective.predict``.
     - ``qps``: the number of queue pairs per connection, for jobs that give no number.
     - ``faults``: faults that have already happened, and to which routes have adapted.
@@ -273,8 +280,8 @@ def predict_training(
     - ``others``: a file of jobs that run at the same time; ``changes`` do not apply to them.
     - ``background``: background traffic, in place of the scenario's background traffic.
     - ``check``: True to run the communications also by packets.
-    - ``engine``: ``flow`` or ``packet``. With ``packet``, a communication takes the time of packets if this is longer
-      than the time of flows.
+    - ``engine``: ``flow`` or ``packet``. With ``packet``, a communication takes the time of packets if this is longer than the time of
+      flows.
 
     Raises ``InputError`` for an invalid argument and, with the line, for an error in a file.
     """
@@ -388,7 +395,10 @@ def _scenario(network: Network, path: Path | None) -> tuple[tuple[FaultTarget, .
 
 
 def _after(bed: SimulatedNetwork, faults: Sequence[FaultTarget]) -> Timeline:
-    """Return a timeline for the state after the faults: they have already happened, and the routes have adapted to them."""
+    """Return a timeline for the state after the faults: they have already happened, and the routes have adapted to them.
+
+    ``bed`` is the prepared network.
+    """
     timeline = conditions_of(bed, None, faults, 0).timeline if faults else Timeline()
     return timeline.since(max(timeline.moments)) if timeline.moments else timeline
 
@@ -440,7 +450,7 @@ def _at(read: ReadJobs, number: int, problem: Problem) -> Problem:
 
 
 def _sent(jobs: Sequence[_Job], say: Callable[[str], None]) -> list[list[CarriedCommunication]]:
-    """Return, for each job, the load of each of its communications."""
+    """Return, for each job, the load of each of its communications. ``say`` is called with progress as text."""
     total = sum(len(job.graph.communications) for job in jobs)
     all_loads: list[list[CarriedCommunication]] = []
     for job in jobs:

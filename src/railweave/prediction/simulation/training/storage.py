@@ -181,7 +181,8 @@ def _fabric(network: Network, lb: str | None) -> PacketFabric:
 def stored(stores: Stores, wanted: Storage, size_bytes: int, *, reads: bool) -> CarriedCommunication:
     """Return the load of writing ``size_bytes`` to storage, or of reading them, without other traffic on the network.
 
-    Raises the errors of ``run_flows``.
+    ``stores`` is the job's connection with its storage, and ``wanted`` has the storage settings of the job file. Raises the errors of
+    ``run_flows``.
     """
     ends, parts = _connections(stores)
     each = size_bytes * parts / wanted.qps
@@ -214,7 +215,10 @@ def stored(stores: Stores, wanted: Storage, size_bytes: int, *, reads: bool) -> 
 
 
 def _connections(stores: Stores) -> tuple[NDArray[np.uint32], NDArray[np.float64]]:
-    """Return (pairs of client NIC and storage NIC, the fraction of all bytes that each pair carries)."""
+    """Return (pairs of client NIC and storage NIC, the fraction of all bytes that each pair carries).
+
+    ``stores`` is the job's connection with its storage.
+    """
     ends: list[tuple[int, int]] = []
     parts: list[float] = []
     for client in stores.clients.tolist():

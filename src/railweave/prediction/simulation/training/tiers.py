@@ -118,7 +118,7 @@ def sent(
 ) -> StepTraffic:
     """Return the traffic of a step. A communication that occurs several times in the graph is counted each time.
 
-    ``carried`` has the load of each communication.
+    ``carried`` has the load of each communication. ``wiring`` has the numbered nodes, ports and cables.
     """
     often = Counter(op.communication for op in graph.ops if op.communication is not None)
     ports = np.zeros(len(wiring.port_cable))

@@ -28,10 +28,10 @@ if TYPE_CHECKING:
 def training_over_seeds(
     network: Network, path: Path, seeds: int, given: Mapping[str, Any], progress: Callable[[str], None]
 ) -> TrainingPrediction:
-    """Return the prediction of the seed with the median time of the jobs' steps. If there are several seeds, it has the times of all.
+    """Return the prediction of the seed with the median time of the jobs' steps. With several seeds, it has the times with all of them.
 
-    ``given`` has the arguments of ``predict_training``. Seeds count up from the seed in the settings, or from 1. Raises
-    the errors of ``predict_training``.
+    ``given`` has the arguments of ``predict_training``. Seeds count up from the seed in the settings, or from 1. Raises the errors of
+    ``predict_training``.
     """
     if seeds == 1:
         return predict_training(network, path, **given, progress=progress)
@@ -176,7 +176,7 @@ class Choice:
 
 
 def choices(network: Network, words: str, given: Mapping[str, Any]) -> list[Choice]:
-    """Return one choice for each value in a text such as ``NAME=a,b``.
+    """Return one choice (a value and the changes that it makes) for each value in a text such as ``NAME=a,b``.
 
     ``given`` has the other arguments of ``predict_training``. Raises ``InputError`` if a name or value is invalid.
     """
@@ -189,7 +189,10 @@ def choices(network: Network, words: str, given: Mapping[str, Any]) -> list[Choi
 
 
 def _made(network: Network, name: str, given: Mapping[str, Any]) -> Callable[[str], Choice] | None:
-    """Return the function that makes a choice from a value of setting ``name``. Return None if there is no such setting."""
+    """Return a function from a value of setting ``name`` to the choice (the changes that the value makes).
+
+    Return None if there is no such setting. ``given`` has the other arguments of ``predict_training``.
+    """
     head, dot, _ = name.partition(".")
     if name == "lb":
         return lambda value: Choice(name, value, given={"lb": value})
@@ -281,7 +284,7 @@ class Variants:
         return all(prediction.complete for _, prediction in self.predictions)
 
     def rows(self, number: int) -> list[Row]:
-        """Return the results of the job with the index ``number``: a row for each choice, in the order in which choices were given."""
+        """Return the results of the job with the index ``number``: one for each value of the varied setting, in the given order."""
         results = [(label, prediction.jobs[number]) for label, prediction in self.predictions]
         best = min(result.step_ps for _, result in results)
         return [
@@ -294,7 +297,7 @@ class Variants:
         return self.predictions[0][1].title(number)
 
     def job_table(self, number: int) -> Table:
-        """Return the table of the job with the index ``number``, with a row for each choice."""
+        """Return the table of the job with the index ``number``, with a row for each value of the varied setting."""
         rows = self.rows(number)
         best = min(rows, key=lambda row: row.job.step_ps)
         return Table(
@@ -305,7 +308,7 @@ class Variants:
 
     @property
     def table(self) -> Table:
-        """The table of all jobs, with a row for each job and choice."""
+        """The table of all jobs, with a row for each job and value of the varied setting."""
         return joined(JOB, [(self.title(number), self.job_table(number)) for number in range(self.jobs)])
 
     def to_text(self) -> str:

@@ -63,9 +63,9 @@ def _compiled(form: str) -> re.Pattern[str]:
 
 
 def _part(part: str) -> str:
-    """Return the regular expression for one piece of a command's form.
+    """Return the regular expression for ``part``, one piece of a command's form (such as ``mtu <bytes>``).
 
-    A piece is ``<name>``, ``<0-7>`` (a number in a range), ``<a|b>``, ``[optional words]``, or plain words.
+    The piece is ``<name>``, ``<0-7>`` (a number in a range), ``<a|b>``, ``[optional words]``, or plain words.
     """
     if part.startswith("["):
         return f"(?:{_compiled(part[1:-1]).pattern})?"

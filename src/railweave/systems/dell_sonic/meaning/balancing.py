@@ -35,7 +35,7 @@ def adaptive(config: DeviceConfig) -> bool:
 
 
 def balancing_of(config: DeviceConfig) -> Balancing:
-    """Return the settings of adaptive routing and of the static hash, as the values of their statements."""
+    """Return the settings of adaptive routing and of the static hash, as the values that the configuration lines about them print."""
     intent, knobs = config.balancing, config.balancing.dlb
     static = Balancing(seed=intent.hash.seed, hashed=tuple(_hashed(intent)))
     if not adaptive(config):
@@ -63,7 +63,7 @@ _LAYER3, _LAYER4 = ("src-ip", "dst-ip"), ("l4-src-port", "l4-dst-port")
 
 
 def balancing_config_of(balancing: Balancing) -> BalancingConfig:
-    """Return the load balancing that the values of statements describe: adaptive routing, and the fields of the static hash.
+    """Return the load balancing that the values in configuration lines describe: adaptive routing, and the fields of the static hash.
 
     If several objects have different values, the last value applies. A profile that is bound but not defined has no effect.
     """
@@ -111,7 +111,8 @@ def in_use(balancing: Balancing, objects: Collection[str | None], profiles: Coll
 def unrepresented_ars(balancing: Balancing, sections: Iterable[Section]) -> Iterator[Section]:
     """Yield the lines of ARS (adaptive routing) objects and port profiles that ``DeviceConfig`` cannot represent.
 
-    ``DeviceConfig`` has one value for all objects. These lines set a different value in one of them.
+    ``balancing`` has the values read, and ``sections`` the configuration text. ``DeviceConfig`` has one value for all objects. The yielded
+    lines set a different value in one object.
     """
     objects, profiles = balancing.objects.values(), balancing.port_profiles.values()
     counted = ArsObject(*(_last((getattr(ars, name) for ars in objects), None) for name in ("mode", "idle", "flows")))

@@ -137,9 +137,9 @@ def _filters(sections: Iterable[Section], open_lists: Collection[Key], links: Co
 
 
 def _designed(config: DeviceConfig, lists: Iterable[Sequence[Entry]]) -> tuple[ControlPlane, Management]:
-    """Return (the control plane that railweave would design for this configuration, its management settings).
+    """Return (the control plane that railweave would design for this configuration, the management settings).
 
-    The management settings have the services whose ports the access lists open.
+    The management settings are those of ``config``, with the services whose ports the access lists open.
     """
     asked = [entry for entries in lists for entry in entries if entry.sender != ANY and entry.received]
     to_ssh = (entry for entry in asked if entry.protocol == "tcp" and entry.received == (SSH, SSH))
@@ -233,7 +233,7 @@ def _title(entry: Entry) -> str:
 
 
 def _rule(name: str, family: Family, entry: Entry) -> ControlRule:
-    """Return a control-plane rule that consists of one access list entry, with the given name."""
+    """Return a control-plane rule with the given name that consists of one access list entry for packets of ``family``."""
     return ControlRule(
         name=name,
         plane="network",

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def system_of(config: DeviceConfig) -> System:
-    """Return the management settings of a device as the values of their statements."""
+    """Return the management settings of a device as the values that its configuration lines print."""
     management, names = config.management, vrf_names(config)
     aaa, login = management.aaa(), management.login()
     return System(
@@ -38,7 +38,7 @@ def system_of(config: DeviceConfig) -> System:
 
 
 def management_of(system: System, ports: Iterable[Lines], *, protected: bool) -> Management:
-    """Return the management settings that the values of statements describe. A limit that no statement sets has its default.
+    """Return the management settings that the values in configuration lines describe. A limit that no line sets has its default.
 
     Login servers that no login uses are left out. ``ports`` are the settings of interfaces. ``protected`` is True if an access list
     protects the switch.

@@ -55,7 +55,10 @@ def shared_of(config: DeviceConfig) -> Shared:
 
 
 def interfaces_of(config: DeviceConfig) -> Interfaces:
-    """Return all interfaces as the values of their statements: loopbacks, VLANs with their gateways, cabled ports, and the VXLAN tunnel."""
+    """Return all interfaces as the values that their configuration lines print.
+
+    They are loopbacks, VLANs with their gateways, cabled ports, and the VXLAN tunnel.
+    """
     names = vrf_names(config)
     loopbacks = [Lines("Loopback0", unicast=_assigned(config.loopbacks()))]
     loopbacks += [
@@ -116,7 +119,7 @@ def _port(config: DeviceConfig, port: Interface, gateway: Gateway | None, names:
 
 
 def _gateway(config: DeviceConfig, gateway: Gateway, names: Mapping[str, str]) -> dict[str, Any]:
-    """Return the fields of ``Lines`` (the settings of an interface) that are set because the interface is a gateway.
+    """Return the fields of ``Lines`` (the settings of an interface), by name, that are set because the interface is a gateway.
 
     ``names`` are the names of VRFs on the switch, by tenant. The field ``filters`` has an access list only for address families in which
     packets are dropped.
@@ -132,9 +135,9 @@ def _gateway(config: DeviceConfig, gateway: Gateway, names: Mapping[str, str]) -
 
 
 def _external(port: Interface, names: Mapping[str, str]) -> dict[str, Any]:
-    """Return the fields of a port to an external router, or of its tagged subinterface: the tenant's VRF, and the addresses.
+    """Return fields of ``Lines`` (the settings of an interface), by name, for a port to an external router: VRF and addresses.
 
-    ``names`` are the names of VRFs on the switch, by tenant.
+    ``port`` is the port or one of its tagged subinterfaces. ``names`` are the names of VRFs on the switch, by tenant.
     """
     return {"vrf": names[port.vrf] if port.vrf else "", "unicast": _plain(port.addresses)}
 

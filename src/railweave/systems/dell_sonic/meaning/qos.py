@@ -74,7 +74,10 @@ def preparation_of(config: DeviceConfig) -> Qos:
 
 
 def qos_of(config: DeviceConfig) -> Qos:
-    """Return the QoS objects to which ports refer (maps, schedulers, WRED policies, buffer profiles), as the values of their statements."""
+    """Return the QoS objects to which ports refer, as the values in configuration lines.
+
+    They are maps, schedulers, WRED policies and buffer profiles.
+    """
     qos = config.qos
     if qos is None:
         return Qos()
@@ -157,7 +160,10 @@ def _sizes(config: DeviceConfig, qos: QosConfig) -> dict[str, BufferProfile]:
 
 
 def port_qos_of(config: DeviceConfig, port: Interface) -> PortQos:
-    """Return the QoS of a port as the values of its statements: marking, scheduler, maps, PFC and its watchdog, headroom, adaptive routing."""
+    """Return the QoS of a port as the values that its configuration lines print.
+
+    They are marking, scheduler, maps, PFC and its watchdog, headroom and adaptive routing.
+    """
     qos = config.qos
     if qos is None or port.name not in qos.ports:
         return PortQos()
@@ -197,7 +203,7 @@ def qos_config_of(
 ) -> QosConfig | None:
     """Return the QoS of a device that was read, or None if it has neither a map nor a scheduler.
 
-    ``qos`` has the QoS objects, and ``lines`` the settings of ports, by name.
+    ``qos`` has the QoS objects, ``lines`` the settings of ports by name, and ``model_name`` is the switch model.
     """
     if not qos.maps and not qos.schedulers:
         return None
@@ -246,20 +252,24 @@ def _bound(
 def _is_map(qos: Qos, kind: str, name: str, targets: Mapping[int, int]) -> bool:
     """Return True if the map ``name`` is defined and has the given targets.
 
-    If no map of the kind is defined, the system's default map applies. The result is then True as well.
+    If no map of the kind is defined, the system's default map applies. The result is then True as well. ``qos`` has the QoS objects of the
+    switch.
     """
     maps = qos.maps.get(kind, {})
     return not maps or (name in maps and maps[name].targets == targets)
 
 
 def _targets(qos: Qos, at_ports: Iterable[PortQos], kind: str) -> dict[int, int]:
-    """Return, for the map of a kind (such as ``dscp-tc``) that ports use, the target of each number."""
+    """Return, for the map of a kind (such as ``dscp-tc``) that ports use, the target of each number.
+
+    ``qos`` has the QoS objects of the switch.
+    """
     names = (port.maps.get(kind) for port in at_ports)
     return qos.targets(kind, (name for name in names if name is not None))
 
 
 def _default_queue(qos: Qos, at_ports: Sequence[PortQos]) -> int:
-    """Return the queue in which the ports' maps put packets with DSCP 0."""
+    """Return the queue in which the ports' maps put packets with DSCP 0. ``qos`` has the QoS objects of the switch."""
     default = _targets(qos, at_ports, "dscp-tc").get(0, 0)
     return _targets(qos, at_ports, "tc-queue").get(default, default)
 
@@ -267,8 +277,9 @@ def _default_queue(qos: Qos, at_ports: Sequence[PortQos]) -> int:
 def _names(qos: Qos, at_ports: Sequence[PortQos]) -> dict[int, str]:
     """Return the names of classes, by number of the queue.
 
-    If the name of a class's WRED policy contains the class name, this name is used. Otherwise, the class gets the usual name for
-    its function, or ``queue-`` and the number of its queue.
+    If the name of a class's WRED policy contains the class name, this name is used. Otherwise, the class gets the usual name for its
+    function, or ``queue-`` and the number of its queue. ``qos`` has the QoS objects of the switch, and ``at_ports`` has the QoS of each
+    port.
     """
     policy = _policy(qos, at_ports)
     queues = sorted(policy or set(qos.targets("tc-queue", ()).values()))
@@ -293,7 +304,10 @@ def _names(qos: Qos, at_ports: Sequence[PortQos]) -> dict[int, str]:
 
 
 def _policy(qos: Qos, at_ports: Sequence[PortQos]) -> dict[int, Queue]:
-    """Return the queues of the scheduler policy that ports use or, if they use none, of the first policy."""
+    """Return the queues of the scheduler policy that ports use or, if they use none, of the first policy.
+
+    ``qos`` has the QoS objects of the switch.
+    """
     used = [port.scheduler for port in at_ports if port.scheduler in qos.schedulers]
     return next((qos.schedulers[name].queues for name in (*used, *qos.schedulers)), dict[int, Queue]())
 
@@ -301,7 +315,8 @@ def _policy(qos: Qos, at_ports: Sequence[PortQos]) -> dict[int, Queue]:
 def _lossless(qos: Qos, at_ports: Sequence[PortQos]) -> dict[int, int]:
     """Return the queue of each lossless class, by PFC priority.
 
-    A queue is lossless if its priority has a separate priority group, or if ports pause the priority.
+    A queue is lossless if its priority has a separate priority group, or if ports pause the priority. ``qos`` has the QoS objects of the
+    switch.
     """
     groups = _targets(qos, at_ports, "tc-pg")
     queues = _targets(qos, at_ports, "pfc-priority-queue")
@@ -342,7 +357,10 @@ def _marking(wred: Wred) -> Marking | None:
 
 
 def _marked(qos: Qos, port: PortQos) -> dict[int, Marking]:
-    """Return the ECN marking of a port's queues, by queue. A queue whose WRED policy is not defined is left out."""
+    """Return the ECN marking of a port's queues, by queue. A queue whose WRED policy is not defined is left out.
+
+    ``qos`` has the QoS objects of the switch.
+    """
     levels = {queue: _marking(qos.marking.get(use.policy, Wred())) for queue, use in port.marking.items()}
     return {queue: marking for queue, marking in levels.items() if marking is not None}
 
@@ -355,7 +373,10 @@ def _with_marking(traffic: TrafficClass, marking: Marking | None) -> TrafficClas
 
 
 def _headroom(qos: Qos, model: SwitchModel) -> int:
-    """Return the share of the packet buffer that is reserved as headroom, in percent."""
+    """Return the share of the packet buffer that is reserved as headroom, in percent.
+
+    ``qos`` has the QoS objects of the switch.
+    """
     if qos.headroom is None:
         return Buffers().headroom
     return round(100 * qos.headroom / (model.buffer.shared_mb * 1e6))
@@ -364,7 +385,8 @@ def _headroom(qos: Qos, model: SwitchModel) -> int:
 def _threshold(qos: Qos) -> int:
     """Return the dynamic threshold of lossless priority groups, as the exponent of alpha to the base 2.
 
-    If buffer profiles differ, the least frequent value is returned, so that a deviation stays visible.
+    If buffer profiles differ, the least frequent value is returned, so that a deviation stays visible. ``qos`` has the QoS objects of the
+    switch.
     """
     alphas = [profile.alpha for profile in qos.profiles.values()]
     return min(alphas, key=alphas.count, default=0)
@@ -375,7 +397,7 @@ def _profiles(
 ) -> tuple[PfcProfile, ...]:
     """Return the PFC profiles of ports. Their cable length and MRU (largest received frame) are taken from the names of buffer profiles.
 
-    ``lines`` are the settings of ports, by name.
+    ``lines`` are the settings of ports, by name. ``qos`` has the QoS objects of the switch.
     """
     needs: dict[tuple[int, int, int], list[str]] = {}
     rooms: dict[tuple[int, int, int], list[int]] = {}
@@ -413,7 +435,8 @@ def _mru(profile: BufferProfile, length: int, port: Interface, mtus: Sequence[in
 def _watchdog(qos: Qos, at_ports: Sequence[PortQos]) -> Watchdog | None:
     """Return the watchdog settings of the ports that use PFC, or None if one of these ports has no watchdog.
 
-    If ports differ, the least frequent values are returned, so that a deviating port stays visible.
+    If ports differ, the least frequent values are returned, so that a deviating port stays visible. ``qos`` has the QoS objects of the
+    switch.
     """
     paused = [port for port in at_ports if port.pauses]
     if not paused or any(not port.is_watched for port in paused):
@@ -465,7 +488,8 @@ def _unrepresented_entries(
     """Yield the map entries that ``DeviceConfig`` cannot represent, because its maps give their packets a different queue, group or priority.
 
     In the configuration text, a traffic class may have any number. In ``DeviceConfig``, it has the number of its queue. ``lines`` are the
-    settings of ports by name. ``expected`` has the maps that railweave would print for ``config``.
+    settings of ports by name. ``expected`` has the maps that railweave would print for ``config``. ``qos`` has the QoS objects of the
+    switch.
     """
     at_ports = [lines[port.name].qos for port in config.interfaces]
     queues, classes = _targets(qos, at_ports, "tc-queue"), {*_targets(qos, at_ports, "dscp-tc").values()}

@@ -47,7 +47,8 @@ if TYPE_CHECKING:
 def spelled(reader: SectionReader) -> list[Section]:
     """Return the sections at the top level, with interface names in headers spelled as railweave's statements spell them (``Vlan 10``).
 
-    A section for a range of interfaces becomes one section for each interface.
+    ``reader`` has the sections, and marks each replaced header as understood. A section for a range of interfaces becomes one section for
+    each interface.
     """
     every: list[Section] = []
     for header in reader.sections:
@@ -300,7 +301,7 @@ def parsed(file: str, text: str) -> ConfigTree:
 
 
 def printed(file: str, nodes: Sequence[Node]) -> str:
-    """Return the commands of a tree as a file's text, as railweave writes it. ``file`` has no effect."""
+    """Return the commands of a tree, given by its ``nodes``, as a file's text, as railweave writes it. ``file`` has no effect."""
     del file
     return to_text(as_sections(nodes))
 
@@ -310,11 +311,15 @@ def _count(some: Sequence[Section]) -> int:
 
 
 _NAMED = {"interface": 1, "hostname": 1, "route-map": 1, "username": 1, "bfd": 1}
-"""The number of words that name the part of the configuration, by the first word of a top-level line. For all other words, it is 2."""
+"""The number of words that name a part of the configuration, by the first word of a top-level line; 2 for all other first words."""
 
 
 def _named(lines: Sequence[tuple[Section, str, Known]]) -> Iterator[tuple[Section, str, Known, str]]:
-    """Yield (section, path, known, part of the configuration) for each line. The part is the first words of the line's top-level line."""
+    """Yield (section, path, known, part of the configuration) for each of ``lines``, which have the first three of these members.
+
+    ``path`` is the line after its headers, and ``known`` tells if the line was understood. The part is the first words of the top-level
+    line, such as ``router bgp``.
+    """
     for section, path, known in lines:
         words = path.partition(" / ")[0].split()
         yield section, path, known, " ".join(words[: _NAMED.get(words[0], 2)])
@@ -375,16 +380,17 @@ def _config(reader: SectionReader) -> DeviceConfig:
 
 
 def _mark_shutdowns_unknown(reader: SectionReader, transit: set[int]) -> None:
-    """Mark ``shutdown`` as not understood below each VLAN in ``transit``. These VLANs exist only for a VRF's VNI."""
+    """In ``reader``, mark ``shutdown`` as not understood below each VLAN in ``transit``. These VLANs exist only for a VRF's VNI."""
     for line in select(reader.sections, "interface Vlan <vlan>", "shutdown"):
         if line["vlan"].isdecimal() and int(line["vlan"]) in transit:
             reader.mark_unknown(line)
 
 
 def _interfaces(lines: Mapping[str, Lines], routing: Routing) -> tuple[Interface, ...]:
-    """Return the ports in the order of their numbers. ``lines`` are the settings of interfaces by name.
+    """Return the ports in the order of their numbers.
 
-    If any port has PFC settings, ports without them do not use PFC. If none has them, ports to servers and switches use PFC by default.
+    ``lines`` are the settings of interfaces by name, and ``routing`` has the BGP sessions. If any port has PFC settings, ports without them
+    do not use PFC. If none has them, ports to servers and switches use PFC by default.
     """
     cages = [port for name, port in lines.items() if devices.is_port(name)]
     of_vrf = {vrf: tenant.ports() for vrf, tenant in routing.sessions.items()}
@@ -406,7 +412,10 @@ def _interfaces(lines: Mapping[str, Lines], routing: Routing) -> tuple[Interface
 def _shared(
     lines: Mapping[str, Lines], interfaces: Sequence[Interface], routing: Routing, balancing: Balancing
 ) -> bool:
-    """Return True if adaptive routing applies to every link of the fabric, and to every route that a route-map accepts."""
+    """Return True if adaptive routing applies to every link of the fabric, and to every route that a route-map accepts.
+
+    ``lines`` are the settings of interfaces by name. ``balancing`` and ``routing`` have the values of the configuration lines.
+    """
     profiles = {name for name, profile in balancing.port_profiles.items() if profile.enabled}
     links = [lines[port.name].qos.ars in profiles for port in interfaces if port.kind == "fabric"]
     families = routing.default.here.unicast.values() if routing.default else ()

@@ -24,7 +24,10 @@ if TYPE_CHECKING:
 
 
 PORT_MTU = 9216
-"""The frame size in bytes of a port that is a gateway. Its ``mtu`` is the MTU of the gateway, not of frames (system.yaml, ``interfaces.mtu``)."""
+"""The frame size in bytes of a port that is a gateway.
+
+The line ``mtu`` of such a port states the MTU of the gateway, not the frame size (system.yaml, ``interfaces.mtu``).
+"""
 ROUNDED = 0.01
 """The largest difference, in percentage points, from a whole percentage of the packet buffer that counts as the effect of rounding to cells."""
 POINT_TO_POINT = 2
@@ -58,8 +61,8 @@ def breakouts(splits: Splits) -> dict[str, Split]:
 def model(split: Iterable[Split], ports: Iterable[Lines], headroom: int | None) -> str:
     """Return the name of the catalog model that fits a configuration: it has at least its highest port speed and its highest port number.
 
-    If several models fit, a model is preferred if ``headroom`` (the bytes of the headroom pool) is a whole percentage of its packet
-    buffer.
+    ``split`` are the breakouts, and ``ports`` the settings of ports. If several models fit, a model is preferred if ``headroom`` (the bytes
+    of the headroom pool) is a whole percentage of its packet buffer.
     """
     ports = list(ports)
     speeds = [part.channels * part.speed_gbps for part in split] + [port.speed or 0 for port in ports]
@@ -78,9 +81,10 @@ def _holds(switch: SwitchModel, speed: int, ports: int) -> bool:
 
 
 def splits(broken_out: Mapping[str, Split], ports: Iterable[Lines], model_name: str) -> tuple[Split, ...]:
-    """Return the breakouts of ports. Whole ports that run below the highest speed of the model count as breakouts with one channel.
+    """Return the breakouts of ports.
 
-    ``broken_out`` are the ports that are split into channels.
+    Whole ports below the highest speed of the switch model ``model_name`` count as breakouts with one channel. ``broken_out`` are the ports
+    that are split into channels.
     """
     group = catalog().switches[model_name].ports[0]
     slower = {

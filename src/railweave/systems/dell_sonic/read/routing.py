@@ -125,7 +125,7 @@ def at(text: str, interfaces: Mapping[str, Lines]) -> Address | None:
 
 
 def _target(evpn: Evpn) -> str:
-    """Return the route target of a VNI, such as ``target:65000:10``.
+    """Return the route target of a VNI with the settings ``evpn``, such as ``target:65000:10``.
 
     If the import and export targets differ, the text has both. No design has such a text, so the difference stays visible.
     """

@@ -61,7 +61,7 @@ class Assigned:
 
 @dataclass(frozen=True, slots=True)
 class Lines:
-    """The settings of an interface, as its statements give them.
+    """The settings of an interface, as its configuration lines state them.
 
     - ``speed``: the speed in Gb/s.
     - ``training``: True if link training is on. ``shut``: True if the interface is shut down.
@@ -71,6 +71,7 @@ class Lines:
     - ``unicast``, ``shared``: the addresses of this interface only, and the gateway addresses that every leaf has.
     - ``advertised``: the router advertisements.
     - ``filters``: the names of access lists, by address family.
+    - ``ipv6``: True if the line ``ipv6 enable`` exists.
     - ``vlan``, ``trunks``: the untagged VLAN, and the tagged VLANs.
     - ``section``: the section of the configuration text that has these statements; None if it was not read.
     """

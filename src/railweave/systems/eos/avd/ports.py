@@ -65,7 +65,7 @@ def on_port(config: DeviceConfig, port: str) -> dict[str, Any]:
 
 
 def on_gateway(config: DeviceConfig, gateway: Gateway) -> dict[str, Any]:
-    """Return AVD's keys for IS-IS on an interface to servers; empty if IS-IS does not advertise its prefix."""
+    """Return AVD's keys for IS-IS on an interface to servers; empty if IS-IS does not advertise the interface's prefix."""
     return PASSIVE if config.isis and (gateway.port or gateway.name) in config.isis.passive else {}
 
 
@@ -152,7 +152,7 @@ def _with_port(kind: str, server: LoginServer) -> str:
 def logins(wanted: Management, raw: list[str]) -> dict[str, Any]:
     """Return AVD's keys for login methods, servers and limits; empty if the device has no users and no login settings.
 
-    Lines that the schema cannot express are appended to ``raw``.
+    Lines that the schema cannot express are appended to ``raw``. ``wanted`` has the device's management settings.
     """
     security = wanted.security
     aaa = security.aaa if security else None
@@ -359,7 +359,7 @@ def _gateway(config: DeviceConfig, gateway: Gateway) -> dict[str, Any]:
 
 
 def _unknown_to_schema(gateway: Gateway, timers: RouterAdvertisements) -> list[str]:
-    """Return those configuration lines about a gateway's router advertisements that AVD's schema cannot express."""
+    """Return those configuration lines about a gateway's router advertisements (``timers``) that AVD's schema cannot express."""
     lines = [
         f"ipv6 nd ra interval {timers.max_interval} {timers.min_interval}",
         f"ipv6 nd ra lifetime {timers.router_lifetime}",

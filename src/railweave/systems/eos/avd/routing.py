@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def community_kind(value: str) -> str:
-    """Return EOS's word for the kind of a community: "large" if it has three numbers (RFC 8092), otherwise "standard"."""
+    """Return EOS's word for the kind of a community: ``large-community`` if it has three numbers (RFC 8092), else ``community``."""
     return "large-community" if len(value.split(":")) == 3 else "community"
 
 
@@ -83,7 +83,10 @@ def _peer_filters(bgp: model.Bgp) -> list[dict[str, Any]]:
 
 
 def _asked(match: model.Match, family: Family, values: Mapping[str, str]) -> dict[str, list[str]]:
-    """Return the conditions of a route map's term, under AVD's key ``match``. ``values`` has the value of each community by name."""
+    """Return the conditions of a route map's term, under AVD's key ``match``.
+
+    ``family`` is the address family of its prefix list, and ``values`` has the value of each community by name.
+    """
     matches: list[str] = []
     if match.prefix_list:
         matches.append(f"{'ipv6' if family == 'ipv6' else 'ip'} address prefix-list {match.prefix_list}")
@@ -205,7 +208,7 @@ def key_profiles(config: model.DeviceConfig) -> list[dict[str, Any]]:
 
 
 def neighbor(session: model.Session, group: str) -> dict[str, Any]:
-    """Return AVD's data for a neighbor of a peer group that is configured by its address."""
+    """Return AVD's data for the neighbor of ``session``, which is configured by its address. ``group`` is its peer group."""
     policies = {"route_map_in": session.import_policy, "route_map_out": session.export_policy}
     return {
         "ip_address": session.peer_address,

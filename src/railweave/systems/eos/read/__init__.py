@@ -175,9 +175,10 @@ def read(texts: Mapping[str, str]) -> Reading:
 def _by_file(
     reader: SectionReader, files: Mapping[int, str]
 ) -> Iterator[tuple[str, list[tuple[int, str, str, Known]]]]:
-    """Yield (file name, its lines). Each line is (line number, its top-level section, its path, True if it was understood).
+    """Yield (file name, its lines). Each line is (line number, its top-level section such as ``router bgp``, its path, its mark).
 
-    ``files`` has the file name of each top-level section, by the ``id()`` of the section. ``reader`` has the lines of the configuration.
+    The mark is ``understood``, ``irrelevant``, or empty for a line that is not understood. ``files`` has the file name of each top-level
+    section, by the ``id()`` of the section. ``reader`` has the lines of the configuration.
     """
     lines: dict[str, list[tuple[int, str, str, Known]]] = {name: [] for name in files.values()}
     here, hierarchy = "", ""
@@ -197,12 +198,15 @@ def _hierarchy(line: str) -> str:
 
 
 def parsed(file: str, text: str) -> ConfigTree:
-    """Return a text as a tree of lines and sections. Raises ``RenderError``, with the line number, if the text is malformed."""
+    """Return ``text`` as a tree of lines and sections. ``file`` is ignored.
+
+    Raises ``RenderError``, with the line number, if the text is malformed.
+    """
     del file
     return config_tree(sections_of(text))
 
 
 def printed(file: str, nodes: Sequence[Node]) -> str:
-    """Return a tree of lines and sections as text."""
+    """Return the nodes of a tree (lines and sections) as text. ``file`` is ignored."""
     del file
     return to_text(sections(nodes))

@@ -99,7 +99,7 @@ class Sessions(frr.Sessions):
         )
 
     def families(self, peers: Collection[AnyPeer]) -> tuple[Family, ...]:
-        """Return the address families that the sessions carry and the switch routes.
+        """Return the address families that the switch routes and that a session with one of ``peers`` carries.
 
         A session with an IPv6 neighbor carries IPv4 only if IPv4 routes may have IPv6 next hops.
         """
@@ -129,7 +129,7 @@ class Process:
     router_id: Address
     found_on: set[str]
     filters: dict[str, str]
-    """The peer filters, which limit the AS numbers of discovered neighbors, by peer group."""
+    """The name of the peer filter of each peer group that has one. The filter limits the AS numbers of discovered neighbors."""
 
     @property
     def here(self) -> Router:
@@ -258,9 +258,10 @@ def _discovered(reader: SectionReader, here: Router, ports: Mapping[str, Port], 
 
 
 def _mark_undefined(sessions: Sessions, keys: Mapping[str, Authentication], reader: SectionReader) -> None:
-    """Mark a line as not understood if it refers to an undefined neighbor, group or key profile.
+    """Mark a line of a BGP instance (``sessions``) as not understood if it refers to an undefined neighbor, group or key profile.
 
-    A ``bgp listen range`` that matches no link is marked, too. ``reader`` has the lines of the configuration.
+    A ``bgp listen range`` that matches no link is marked, too. ``keys`` has the defined key profiles. ``reader`` has the lines of the
+    configuration.
     """
     known = sessions.here.neighbors
     for line in sessions.lines("neighbor <name> **", "no|default neighbor <name> activate"):
@@ -322,7 +323,7 @@ def other_end(local: InterfaceAddress) -> Address | None:
 
 
 def only_as(lists: Lists, name: str | None) -> int:
-    """Return the AS number that a peer filter accepts, or 0 if there is no such filter or it accepts several numbers.
+    """Return the AS number that the peer filter ``name`` accepts, or 0 if there is no such filter or it accepts several numbers.
 
     ``lists`` has the peer filters.
     """

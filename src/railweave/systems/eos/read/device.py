@@ -354,7 +354,7 @@ def _enabled(reader: SectionReader, tenants: set[str]) -> dict[str, set[Family]]
 def _silent(stanzas: Stanzas, routing: Process | None) -> None:
     """Mark lines as not understood if they disable router advertisements on an interface where BGP discovers neighbors.
 
-    ``stanzas`` are the lines of all ``interface`` sections.
+    ``stanzas`` are the lines of all ``interface`` sections. ``routing`` is the BGP configuration, or None if BGP does not run.
     """
     names = routing.found_on if routing else set[str]()
     for form in ("ipv6 nd ra disabled", "ipv6 nd ra disabled all"):
@@ -553,7 +553,7 @@ def _interface(
 
 
 def _splits(cabled: Iterable[Interface]) -> tuple[Split, ...]:
-    """Return the breakouts of ports. Each port has eight lanes."""
+    """Return the breakouts of the ports ``cabled``. A port with fewer than eight lanes is a part of a split port."""
     splits: dict[int, Split] = {}
     for port in cabled:
         named = _NUMBERED.fullmatch(port.name)

@@ -265,7 +265,9 @@ def _permitted(
 ) -> tuple[ControlRule, tuple[Prefix, ...]] | None:
     """Return (the rule of a permit line, its source prefixes), or None if the line has words that a rule cannot represent.
 
-    ``name`` is the name of the rule. ``plane`` says if the packets arrive on network ports or on the management port.
+    - ``name``: the name of the rule.
+    - ``family``: the address family of the access list.
+    - ``plane``: ``network`` or ``management``, the ports on which the packets arrive.
     """
     protocol = _PROTOCOLS.get(line["protocol"])
     words = line["words"].split()

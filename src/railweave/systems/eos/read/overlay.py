@@ -269,8 +269,8 @@ def mark_family_unknown(
 ) -> None:
     """Mark lines of a neighbor in address families as not understood, because ``DeviceConfig`` cannot represent them.
 
-    The lines match one of the patterns ``forms``, are about ``peer`` or its group, and are in one of ``families``. ``reader`` has the lines
-    of the configuration.
+    The lines are in the BGP instance ``sessions``, match one of the patterns ``forms``, are about ``peer`` or its group, and are in one of
+    the address families ``families``. ``reader`` has the lines of the configuration.
     """
     for line in sessions.lines(*forms):
         if line["name"] in {peer.name, peer.group} and line.chain[-2].line.removeprefix("address-family ") in families:
@@ -278,7 +278,7 @@ def mark_family_unknown(
 
 
 def maps_of(process: Process) -> set[str]:
-    """Return the names of the route maps that apply to routes sent over EVPN sessions."""
+    """Return the names of the route maps that apply to routes sent over EVPN sessions. ``process`` has the contents of ``router bgp``."""
     peers = (process.here.evpn or Evpn()).peers
     return {level.exports for name, level in peers.items() if level.exports and name in process.here.neighbors}
 
@@ -301,8 +301,9 @@ def _endpoints(ports: Mapping[str, Port], ends: Tunnels, local: Address) -> tupl
 def _from_spine(maps: Iterable[str], lists: Lists, reader: SectionReader) -> str:
     """Return the community that spines add to routes so that leaves do not send these routes back; empty if there is none.
 
-    ``maps`` are the route maps of EVPN sessions. If they have any other content, the lines that apply them are marked as not understood.
-    ``reader`` has the lines of the configuration, ``lists`` the prefix lists and route maps.
+    ``maps`` are the route maps of EVPN sessions, which ``lists`` contains by name. If the maps do anything else, the lines that apply them
+    are
+    marked as not understood. ``reader`` has the lines of the configuration.
     """
     mark = lists.mark(set(maps))
     if mark is None:

@@ -245,15 +245,15 @@ def _default(dscps: Mapping[int, tuple[int, ...]], main: _Profile) -> int:
 
 
 def _named(values: tuple[int, ...], *, whole: bool) -> tuple[int, ...]:
-    """Return the DSCPs that ``DeviceConfig`` lists for a class: all of them, or only DSCP 0 for a default class with many.
+    """Return the DSCPs that ``DeviceConfig`` lists for a class: ``values``, or only DSCP 0 for a default class that has many.
 
-    ``whole`` is True for the default class; more than a quarter of all DSCPs are many.
+    ``whole`` is True for the default class. More than a quarter of all DSCPs are many.
     """
     return (0,) if whole and len(values) > _DSCPS // 4 else values
 
 
 def _ecn(marking: Marking | None) -> Ecn | None:
-    """Return the ECN thresholds of a class as in the design, or None. Thresholds that equal EOS's defaults are left out."""
+    """Return the ECN thresholds of a class as in the design, or None if ``marking`` is None. Thresholds that equal EOS's defaults are left out."""
     if marking is None:
         return None
     default = catalog().systems["eos"].marking

@@ -28,7 +28,7 @@ def wanted(config: DeviceConfig) -> Macsec | None:
 
 
 def key_line(profile: Macsec) -> str:
-    """Return the line with a placeholder for the key in clear text (type 0). EOS encrypts the key when it reads the line.
+    """Return the line with a placeholder for the key of a MACsec profile in clear text (type 0). EOS encrypts the key when it reads the line.
 
     In ``avd.json``, the same line is in ``eos_cli``, because AVD's schema accepts only encrypted keys.
     """

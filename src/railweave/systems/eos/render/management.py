@@ -140,7 +140,10 @@ def _list(ip: str, name: str, lines: Iterable[str]) -> Section:
 
 
 def _permitted(wanted: ControlPlane, rules: Iterable[ControlRule]) -> list[str]:
-    """Return a permit line for each source and port range of the rules, then a line that denies all other packets."""
+    """Return a permit line for each source and port range of ``rules``, then a line that denies all other packets.
+
+    ``wanted`` has the source prefixes of each rule. All rules have the same address family.
+    """
     lines: list[str] = []
     family: Family = "ipv4"
     for rule in rules:

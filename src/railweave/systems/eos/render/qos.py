@@ -76,12 +76,12 @@ def seconds(milliseconds: int) -> str:
 
 
 def queues(qos: QosConfig) -> list[TrafficClass]:
-    """Return the classes in the order of their queues."""
+    """Return the traffic classes in the order of their queue numbers."""
     return sorted(qos.classes.values(), key=lambda traffic_class: traffic_class.queue)
 
 
 def lossless(qos: QosConfig) -> list[int]:
-    """Return the PFC priorities of lossless classes."""
+    """Return the PFC priorities of lossless classes, in ascending order."""
     return sorted(
         traffic_class.pfc_priority for traffic_class in qos.classes.values() if traffic_class.pfc_priority is not None
     )

@@ -116,7 +116,13 @@ _FEC = Fields(
 def _interfaces(
     answer: Value, errors: Value, discards: Value, phy: Value, drops: Value, ipv6: Value, ipv4: Value
 ) -> dict[str, InterfaceState]:
-    """Return the interfaces in ``show interfaces``, by name, with counters, FEC and addresses from the other answers."""
+    """Return the interfaces by name, from ``show interfaces`` (``answer``) and these answers, all of which may be missing:
+
+    - ``errors``, ``discards``: error and discard counters. If missing, the counters of ``answer`` are used.
+    - ``phy``: the state and counters of forward error correction.
+    - ``drops``: the chip's counters, for packets dropped because the buffer is full.
+    - ``ipv6``, ``ipv4``: the addresses (``show ipv6 interface``, ``show ip interface``).
+    """
     addresses = _addresses(ipv6, ipv4)
     made: dict[str, InterfaceState] = {}
     for row, (name,) in rows(answer, "interfaces/*"):
@@ -209,12 +215,18 @@ _STUCK = numbered("interfaces/*/txQueues/*", Fields(Watchdog, "detected=stuckCou
 
 
 def _pfc(answer: Value) -> dict[str, dict[int, PfcCounters]]:
-    """Return the counters of received and sent PFC frames, by port and priority."""
+    """Return the counters of received and sent PFC frames, by port and priority.
+
+    ``answer`` is that of ``show interfaces priority-flow-control counters detail``.
+    """
     return {name: {} for _, (name,) in rows(answer, "interfaces/*")} | _PFC(answer)
 
 
 def _watchdog(answer: Value) -> dict[str, dict[int, Watchdog]]:
-    """Return the state of the PFC watchdog, by port and queue. Queues that were never stuck are missing, because EOS does not list them."""
+    """Return the state of the PFC watchdog by port and queue, from ``show priority-flow-control counters watchdog``.
+
+    Queues that were never stuck are missing, because EOS does not list them.
+    """
     made: dict[str, dict[int, Watchdog]] = {name: {} for _, (name,) in rows(answer, "interfaces/*")}
     for name, queues in _STUCK(answer).items():
         for number, watchdog in queues.items():
@@ -235,7 +247,10 @@ _MARKS = numbered("intfQueueCounters/*/queueCounters/*", Fields(Queue, "ecn_mark
 
 
 def _queues(answer: Value, marks: Value) -> dict[str, PortQueues]:
-    """Return, by port, the counters of its queues: sent and dropped packets by traffic class, and ECN marks by queue."""
+    """Return, by port, the counters of its queues: sent and dropped packets by traffic class, and ECN marks by queue.
+
+    ``answer`` has the packets (``show interfaces counters queue detail``), ``marks`` the ECN marks.
+    """
     made = _QUEUES(answer)
     for name, queues in _MARKS(marks).items():
         here = made.setdefault(name, {})
@@ -266,9 +281,9 @@ def _clock(answers: Answers) -> Clock | None:
 
 
 def _commit(open_sessions: Value) -> Commit:
-    """Return the state of commits. Its field ``pending`` is True if a commit waits for confirmation.
+    """Return the state of commits, from ``show configuration sessions detail`` (``open_sessions``).
 
-    EOS does not show who made the last change.
+    Its field ``pending`` is True if a commit waits for confirmation. EOS does not show who made the last change.
     """
     waits = "pendingCommitTimer" in column("sessions/*/state")(open_sessions)
     return Commit(pending=open_sessions.get("commitTimerSessionName").there or waits)

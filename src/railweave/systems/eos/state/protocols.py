@@ -192,7 +192,10 @@ def _route(vrf: str, prefix: str, entry: Value | None, paths: tuple[protocols.Pa
 
 
 def _drops(entry: Value) -> str | None:
-    """Return why a route drops packets: an action other than forwarding, or the next hop ``Null0``. None if it does not drop them."""
+    """Return why a route drops packets: an action other than forwarding, or the next hop ``Null0``. None if it does not drop them.
+
+    ``entry`` is the route in the answer.
+    """
     action = entry.get("routeAction").lower()
     null = next(
         (
@@ -270,7 +273,7 @@ _VRF = Fields(
 
 
 def vrfs(answer: Value, bindings: Value) -> dict[str, protocols.VrfState]:
-    """Return the VRFs in ``show vrf``, by name, with their VNIs from ``show vxlan vni``."""
+    """Return the VRFs in ``show vrf`` (``answer``), by name, with their VNIs from ``show vxlan vni`` (``bindings``)."""
     numbers = {vni.vrf: vni.vni for vni in vnis(bindings).values() if vni.vrf}
     return {name: _VRF(entry, name, vni=numbers.get(name)) for entry, (name,) in rows(answer, "vrfs/*")}
 
@@ -290,7 +293,11 @@ def vnis(answer: Value) -> dict[int, protocols.VniState]:
 
 
 def evpn(ipv6: Value, ipv4: Value, macs: Value) -> protocols.EvpnRoutes:
-    """Return the number of EVPN routes of each type, counted from keys such as ``RD: 10.100.1.3:10 ip-prefix 10.100.0.128/31``."""
+    """Return the number of EVPN routes of type 5 and of type 2, and the type-5 prefixes by route distinguisher.
+
+    - ``ipv6``, ``ipv4``: the type-5 routes, with keys such as ``RD: 10.100.1.3:10 ip-prefix 10.100.0.128/31``.
+    - ``macs``: the type-2 routes. If this answer is missing, their number is None.
+    """
     made: dict[str, tuple[str, ...]] = {}
     for answer in (ipv6, ipv4):
         for _, (key,) in rows(answer, "evpnRoutes/*"):

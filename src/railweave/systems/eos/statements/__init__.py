@@ -15,9 +15,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Lldp:
-    """The settings of LLDP. The fields ``lldp`` and ``lldp_interval`` are those of ``Management``.
+    """The settings of LLDP.
 
-    ``hold_time`` is the time in seconds for which neighbors keep the content of a message.
+    - ``lldp``: True if LLDP runs.
+    - ``lldp_interval``: the time in seconds between messages; None means EOS's default.
+    - ``hold_time``: the time in seconds for which neighbors keep the content of a message.
     """
 
     lldp: bool = True

@@ -89,7 +89,7 @@ class Bridge:
 
 @dataclass(frozen=True, slots=True)
 class Family(UnicastFamily):
-    """A unicast address family. In a VRF, it may have route targets."""
+    """A unicast address family. In a VRF, it may have route targets to import (``imports``) and to export (``exports``)."""
 
     imports: tuple[str, ...] = ()
     exports: tuple[str, ...] = ()
@@ -130,7 +130,7 @@ class Router(frr.Router):
     evpn: Evpn | None = None
 
     def within(self, peer: frr.Peer, name: frr.AddressFamily) -> list[frr.PeerFamily]:
-        """Return the settings that apply to the neighbor ``peer`` in an address family, in the order of precedence.
+        """Return the settings that apply to the neighbor ``peer`` in the address family ``name``, in the order of precedence.
 
         First come the neighbor's own settings, then those of its group, then those for all unicast families.
         """

@@ -88,9 +88,10 @@ def _group(bgp: Bgp, group: BgpGroup) -> Iterator[Peer]:
 
 
 def _kept(peer: Peer, bgp: Bgp, profile: str | None) -> Peer:
-    """Return a peer group with its BFD profile and its key. Only TCP MD5 keys are used, because FRR supports no others.
+    """Return a peer group with the BFD profile ``profile`` (None means no BFD), and with its key.
 
-    With graceful restart, BFD still ends a session, unless the neighbor is restarting (RFC 5882, 4.3.2).
+    Only TCP MD5 keys are used, because FRR supports no others. With graceful restart, BFD still ends a session, unless the neighbor is
+    restarting (RFC 5882, 4.3.2).
     """
     key = bgp.authentication
     return replace(
@@ -187,7 +188,10 @@ def _tenant(vrf: Vrf, bgp: Bgp, overlay: OverlayConfig) -> Router:
 
 
 def _tenant_family(vrf: Vrf, family: Family, overlay: OverlayConfig) -> UnicastFamily:
-    """Return an address family of a tenant, with the external routers whose links have addresses of this family."""
+    """Return an address family of a tenant, with the external routers whose links have addresses of this family.
+
+    ``overlay`` has the EVPN sessions; their number limits the number of equal-cost paths.
+    """
     routers = [peer.router for peer in vrf.external if peer.session.local_address.family == family]
     return UnicastFamily(
         redistributes="",

@@ -25,7 +25,10 @@ def general_of(config: DeviceConfig) -> General:
 
 
 def passes(general: General) -> bool:
-    """Return True if external sessions without a route-map pass all routes by default. A BGP instance may override this default."""
+    """Return True if external sessions without a route-map pass all routes by default. A BGP instance may override this default.
+
+    The default depends on FRR's release and defaults profile, which ``general`` has.
+    """
     release = [int(part) for part in re.findall(r"\d+", general.release)[:2]]
     return general.profile == "datacenter" or (general.release != "" and release < REQUIRES_POLICY)
 
@@ -63,7 +66,7 @@ def _has_address(section: Section, word: str) -> bool:
 
 
 def _sets_source(reader: SectionReader, name: str) -> bool:
-    """Return True if a route-map permits every route and only sets the source address of the device's own packets.
+    """Return True if the route-map ``name`` permits every route and only sets the source address of the device's own packets.
 
     ``reader`` has the lines of the configuration.
     """

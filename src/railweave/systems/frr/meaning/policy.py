@@ -195,8 +195,9 @@ class Lists:
         """Return the community that keeps leaves from sending routes back to spines.
 
         Route-maps of spines add the community, and route-maps of leaves reject routes with it. ``maps`` are the route-maps of
-        EVPN sessions. The result is empty if they pass everything, or have unknown statements. The result is None if they do
-        anything else, or differ between sessions, because ``DeviceConfig`` cannot represent this.
+        EVPN sessions. The result is empty if the maps pass everything, or have unknown statements. The result is None if the maps have any
+        other
+        effect, or differ between sessions, because ``DeviceConfig`` cannot represent this.
         """
         if not any(maps):
             return ""

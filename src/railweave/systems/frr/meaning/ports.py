@@ -103,7 +103,7 @@ def advertisements(port: Port) -> RouterAdvertisements | None:
 
 
 def sent(given: Advertised) -> RouterAdvertisements:
-    """Return router advertisements as ``DeviceConfig`` has them. A time or limit that no statement sets has FRR's default.
+    """Return the router advertisements ``given`` as ``DeviceConfig`` has them. A time or limit that no statement sets has FRR's default.
 
     ``DeviceConfig`` has one set of prefix options for all prefixes. If prefixes have different options, the least frequent
     options are returned, so that a deviation stays visible.

@@ -114,7 +114,7 @@ def _config(routing: Routing) -> DeviceConfig:
 
 
 def _interface(port: Port, kind: Literal["fabric", "external"]) -> Interface:
-    """Return a port to a switch (``fabric``) or to an external router (``external``) as ``DeviceConfig`` has it.
+    """Return a port as ``DeviceConfig`` has it. ``kind`` is ``fabric`` if it leads to a switch, ``external`` if to an external router.
 
     In railweave's files, the description of a port to a switch contains the peer and the peer's port. The name of a port to
     an external router may contain a VLAN tag.

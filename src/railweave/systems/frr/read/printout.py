@@ -161,7 +161,8 @@ def _bgp(body: list[Section]) -> Iterable[Section]:
 def _next_hops_kept(body: list[Section]) -> Iterable[Section]:
     """Yield ``neighbor NAME attribute-unchanged next-hop`` for each EVPN neighbor, if the switch has no VNIs.
 
-    The next hop of routes to these neighbors stays unchanged. FRR accepts the statement, but never prints it.
+    The next hop of routes to these neighbors stays unchanged. FRR accepts the statement, but never prints it. ``body`` has the lines of the
+    EVPN address family.
     """
     if not has(body, "advertise-all-vni"):
         for line in select(body, "neighbor <name> activate"):

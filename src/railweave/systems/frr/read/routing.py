@@ -85,7 +85,7 @@ def _endpoints(loopback: Address, loopbacks: Sequence[Address]) -> tuple[model.T
 
 
 def evpn_maps(router: Router) -> set[str]:
-    """Return the names of the route-maps that apply to sent EVPN routes."""
+    """Return the names of the route-maps that the BGP instance ``router`` applies to EVPN routes that it sends."""
     peers = (router.evpn or Evpn()).peers
     return {peer.exports for name, peer in peers.items() if peer.exports and name in router.neighbors}
 
@@ -112,7 +112,7 @@ def _vlan(distinguisher: str) -> int:
 
 
 def _targets(evpn: Evpn, automatic: str) -> str:
-    """Return the route target of a VNI. ``automatic`` is FRR's default.
+    """Return the route target of a VNI (``evpn``). ``automatic`` is FRR's default.
 
     If there are several, or if the import and export targets differ, return all of them as ``IMPORTS/EXPORTS``. No design has
     such a text, so a comparison with the design shows the difference.
@@ -156,7 +156,7 @@ def _advertises(here: Router, evpn: Evpn, prefix: Prefix) -> bool:
 
 
 def _external(sessions: Sessions, policies: Lists) -> Iterator[model.ExternalPeer]:
-    """Yield the sessions with external routers, with the prefixes that each session accepts and advertises.
+    """Yield the sessions with external routers among ``sessions``, with the prefixes that each session accepts and advertises.
 
     ``policies`` has the prefix lists and route-maps.
     """
@@ -174,7 +174,10 @@ def _external(sessions: Sessions, policies: Lists) -> Iterator[model.ExternalPee
 
 
 def external_maps(instances: Mapping[str, Sessions]) -> Iterator[str]:
-    """Yield the names of the route-maps that sessions in VRFs use."""
+    """Yield the names of the route-maps that sessions in VRFs use.
+
+    ``instances`` has the sessions of each VRF; an empty name is the default VRF.
+    """
     for name, sessions in instances.items():
         if name:
             for peer in sessions.peers:
@@ -378,7 +381,7 @@ class Routing(Sessioned):
         return on_sessions | running | {port.interface for port in (self._ospf.ports if self._ospf else ())}
 
     def fast_reroute(self) -> bool:
-        """Return True if BGP repairs next-hop groups immediately after a failure, or if BGP does not run."""
+        """Return True if BGP ends a session as soon as the neighbor cannot be reached (``bgp fast-convergence``), or if BGP does not run."""
         return self.default.here.fast if self.default else True
 
 
@@ -387,7 +390,7 @@ def _open(router: Router, *, passes: bool) -> bool:
 
 
 def _leave_unnamed(router: Router, reader: SectionReader) -> None:
-    """Mark lines in address families as not understood if their neighbor is undefined. FRR rejects such lines.
+    """Mark lines in address families of the BGP instance ``router`` as not understood if their neighbor is undefined. FRR rejects such lines.
 
     ``reader`` has the lines of the configuration.
     """

@@ -56,6 +56,8 @@ class Syntax:
     - ``bfd``: the patterns of lines about BFD, with the neighbor or group as ``name``.
     - ``exports``: the pattern of lines that apply a route-map to sent EVPN routes.
     - ``imports``: the pattern of lines that apply a route-map (``map``) to received EVPN routes.
+
+    A pattern is a tuple: the headers around the line, then the line.
     """
 
     nos: str
@@ -65,7 +67,7 @@ class Syntax:
 
 
 def statements_of(router: Router, reader: SectionReader, *forms: str) -> Iterator[SelectedLine]:
-    """Yield the lines of a BGP instance that match the patterns ``forms``, without marking these lines as understood.
+    """Yield the lines of the BGP instance ``router`` that match the patterns ``forms``, without marking these lines as understood.
 
     ``reader`` has the lines of the configuration.
     """
@@ -211,7 +213,7 @@ class Sessions:
         return tuple(family for family in FAMILIES if family in used or (not peers and family in self.here.unicast))
 
     def common_bfd(self, peers: Collection[Peer], reader: SectionReader) -> Bfd | None:
-        """Return the BFD timers that all of these sessions share, or None.
+        """Return the BFD timers that the sessions with ``peers`` share, or None if they differ or do not use BFD.
 
         If the sessions differ, their lines about BFD are marked as not understood. ``reader`` has the lines of the configuration.
         """
@@ -237,10 +239,10 @@ class Sessions:
 
 
 def bgp(sessions: Sessions, policies: Lists, reader: SectionReader, without: Collection[str]) -> model.Bgp:
-    """Return the BGP configuration of the default VRF as ``DeviceConfig`` has it.
+    """Return the BGP configuration of the default VRF, whose sessions are ``sessions``, as ``DeviceConfig`` has it.
 
-    ``without`` are the names of route-maps to leave out, because only the overlay and VRFs use them. ``reader`` has the lines of the
-    configuration, ``policies`` the prefix lists and route-maps.
+    ``without`` are the names of route-maps to leave out, because only the overlay and VRFs use them. ``policies`` has the prefix lists and
+    route-maps, and ``reader`` the lines of the configuration.
     """
     here = sessions.here
     on_links = sessions.underlay()
@@ -332,7 +334,7 @@ def _groups(
 def _originated(
     here: Router, known: Sequence[model.Policy], routed: Sequence[Family]
 ) -> tuple[str | None, tuple[model.Policy, ...]]:
-    """Return (name of the policy that selects which own routes to originate, policies to add).
+    """Return (name of the policy that selects which own routes to originate, policies to add) for the BGP instance ``here``.
 
     The policy accepts the connected routes that ``redistribute`` selects, and the prefixes of ``network`` statements. Policies are
     added if no route-map of the configuration has this effect. ``known`` are the policies from route-maps, ``routed`` the families

@@ -187,7 +187,7 @@ def no_ao(config: DeviceConfig) -> bool:
 
 
 def _plain(wanted: Hash) -> bool:
-    """Return True if the ECMP hash is that of the Linux kernel: over addresses and ports, without a configured seed."""
+    """Return True if the ECMP hash ``wanted`` is that of the Linux kernel: over addresses and ports, without a configured seed."""
     return wanted.layer3 and wanted.layer4 and wanted.seed is None
 
 

@@ -129,7 +129,7 @@ _INTERFACE = Fields(
 
 
 def _interfaces(zebra: Value, answer: Value) -> dict[str, InterfaceState]:
-    """Return the interfaces of all VRFs, by name, as zebra shows them, with counters and addresses from the kernel.
+    """Return the interfaces of all VRFs, by name, as zebra shows them, with counters and addresses from the kernel (``answer``).
 
     Zebra also lists interfaces that are only configured. Zebra leaves out a MAC address of zeros, which a bridge without
     ports has.
@@ -165,7 +165,7 @@ _ADVERTISING = keyed(
 def _advertising(zebra: Value) -> dict[str, RouterAdvertising] | None:
     """Return the counters and timers of router advertisements, by interface, for interfaces that send or receive any.
 
-    Return None if FRR does not show them (FRR 10.3 does not).
+    ``zebra`` has zebra's interfaces. Return None if FRR does not show these counters (FRR 10.3 does not).
     """
     shown = {name for name, interface in zebra.entries() if interface.get("ndRouterAdvertisementsSent").there}
     return {name: advertising for name, advertising in _ADVERTISING(zebra).items() if name in shown} or None

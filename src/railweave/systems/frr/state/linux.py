@@ -147,9 +147,9 @@ def _chain(row: Value, name: str) -> tuple[str, ...]:
 def _changing(
     chain: tuple[str, ...], rules: Mapping[tuple[str, ...], Sequence[Value]], seen: set[tuple[str, ...]]
 ) -> tuple[bool, list[str]]:
-    """Return (True if a chain drops or changes packets, the ports in the conditions of the rules that do so).
+    """Return (True if ``chain`` drops or changes packets, the ports to which the rules with such actions are limited).
 
-    ``rules`` has the rules of each chain. ``seen`` are the chains that were already visited.
+    Chains to which ``chain`` jumps count, too. ``rules`` has the rules of each chain. ``seen`` are the chains that were already visited.
     """
     seen.add(chain)
     changing, ports = False, list[str]()

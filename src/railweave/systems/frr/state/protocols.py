@@ -220,7 +220,10 @@ _TARGETS = Fields(
 
 
 def vrfs(answer: Value, evpn: Value) -> dict[str, protocols.VrfState]:
-    """Return the VRFs with a VNI, by name, from ``show vrf vni json``. Their BGP state is from ``show bgp l2vpn evpn vni json``."""
+    """Return the VRFs with a VNI, by name, from ``show vrf vni json`` (``answer``).
+
+    Their BGP state is from ``show bgp l2vpn evpn vni json`` (``evpn``).
+    """
     made = (_VRF.maybe(vrf) for vrf in answer.all("vrfs"))
     return {
         vrf.name: _TARGETS.onto(vrf, evpn.get(str(vrf.vni))) if str(vrf.vni) in evpn.keys else vrf
@@ -244,7 +247,10 @@ def vnis(answer: Value) -> dict[int, protocols.VniState]:
 
 
 def evpn(prefixes: Value, macs: Value) -> protocols.EvpnRoutes:
-    """Return the numbers of EVPN routes of type 5 and of type 2, and the prefixes of type-5 routes by route distinguisher."""
+    """Return the numbers of EVPN routes of type 5 and of type 2, and the prefixes of type-5 routes by route distinguisher.
+
+    ``prefixes`` is the answer about routes of type 5, ``macs`` about routes of type 2. Values are None if their answer is missing.
+    """
     by_distinguisher = {
         distinguisher: tuple(
             f"{match[2]}/{match[1]}" for key, _ in table.entries() if (match := _TYPE_5.fullmatch(key))

@@ -155,12 +155,15 @@ class Router:
         return replace(group, **{"is_group": False, "description": "", **given})
 
     def within(self, peer: Peer, name: AddressFamily) -> list[PeerFamily]:
-        """Return the settings of the neighbor ``peer`` in an address family: first its own, then those of its group. Either may be missing."""
+        """Return the settings of the neighbor ``peer`` in the address family ``name``: first its own, then those of its group.
+
+        Either may be missing.
+        """
         family = self.evpn if name == "evpn" else self.unicast.get(name)
         return [family.peers[level] for level in (peer.name, peer.group) if family and level and level in family.peers]
 
     def is_active(self, peer: Peer, name: AddressFamily) -> bool:
-        """Return True if a neighbor's session carries routes of a family."""
+        """Return True if the session with the neighbor ``peer`` carries routes of the address family ``name``."""
         stated = [level.active for level in self.within(peer, name) if level.active is not None]
         return stated[0] if stated else name == "ipv4" and self.unicast_by_default
 

@@ -181,7 +181,10 @@ def _is_routed(port: Port) -> bool:
 
 
 def _loopback_addresses(named: Mapping[str, Port], elsewhere: Container[str]) -> list[InterfaceAddress]:
-    """Return the addresses of the loopback's units outside routing instances. ``elsewhere`` are the units in routing instances."""
+    """Return the addresses of the loopback's units outside routing instances.
+
+    ``named`` has the ports by name. ``elsewhere`` are the units in routing instances.
+    """
     units = named["lo0"].units if "lo0" in named else {}
     return [
         address
@@ -293,7 +296,7 @@ def _hierarchy(path: tuple[str, ...]) -> str:
 
 
 def parsed(file: str, text: str) -> ConfigTree:
-    """Return a text as a tree for comparison, without inactive statements."""
+    """Return ``text`` as a tree for comparison, without inactive statements. ``file`` is ignored."""
     del file
     listing = lines(text)
     return config_tree(shaped(listing.curly) if listing.curly is not None else of_paths(listing.active))

@@ -181,7 +181,8 @@ def _session_group(places: Sequence[Word], top: Word) -> Group:
 def _policy_names(word: Word, statement: str) -> tuple[str, ...]:
     """Return the names of the policies that are evaluated one after another. ``statement`` is ``import`` or ``export``.
 
-    An expression that requires several policies to accept becomes ``A && B``. Other expressions are not understood.
+    ``word`` is the block (a group or a neighbor, for example) that contains the statement. An expression that requires several policies to
+    accept becomes ``A && B``. Other expressions are not understood.
     """
     names: list[str] = []
     for policy in (word.at_path(statement) or Word("")).below.values():
@@ -243,9 +244,9 @@ def _discovered(group: Group) -> None:
 
 
 def _key(word: Word, top: Word) -> Authentication | None:
-    """Return the key of a group's sessions: a TCP MD5 key, or the first TCP-AO key of a key chain.
+    """Return the key of BGP sessions: a TCP MD5 key, or the first TCP-AO key of a key chain. None if there is none.
 
-    ``top`` is the root of the configuration.
+    ``word`` is the block with the key's statements, such as a group. ``top`` is the root of the configuration.
     """
     key = word.read(reference, "authentication-key")
     if key is not None:
@@ -313,6 +314,7 @@ def underlay(
     - ``groups``: the groups of the underlay.
     - ``options``: the definitions in ``policy-options``.
     - ``owners``: finds the interface of an address.
+    - ``asn``, ``router_id``: the AS number and the router id of the device.
     - ``elsewhere``: the names of prefix lists and communities that other readers have already used.
     - ``keyed``: all groups that may have an authentication key.
     """

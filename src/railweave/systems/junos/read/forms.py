@@ -312,7 +312,7 @@ class Lines:
     """The statements of a text, in order.
 
     - ``active``, ``asleep``: the active and the deactivated statements.
-    - ``other``: lines that are not statements.
+    - ``other``: lines that are not statements, each as (text, line number, kind).
     - ``curly``: the statements as blocks if the text has curly braces, else None.
     """
 

@@ -50,7 +50,8 @@ def vrf(
 ) -> Vrf:
     """Return the VRF of a routing instance, with its EVPN type-5 routes and its sessions with external routers.
 
-    ``options`` has the definitions in ``policy-options``. ``owners`` finds the interface of an address.
+    ``options`` has the definitions in ``policy-options``. ``gateways`` are all gateways of the device. ``owners`` finds the interface of an
+    address.
     """
     word, name = instance.word, instance.word.text
     routes, exports_connected = word.block("protocols", "evpn", "ip-prefix-routes"), True
@@ -114,7 +115,10 @@ def _of_tenant(options: PolicyOptions, name: str) -> None:
 
 
 def _passes_connected(policies: Iterable[Word]) -> bool:
-    """Return True if the first term that matches a connected route accepts it."""
+    """Return True if the first term of ``policies`` that applies to connected routes and accepts or rejects them, accepts them.
+
+    Return False if there is no such term.
+    """
     for policy in policies:
         for term in policy.entries("term"):
             asked, then = term.at_path("from", "protocol"), term.at_path("then") or Word("")
@@ -129,7 +133,10 @@ def _is_plain(term: Word) -> bool:
 
 
 def _targets(word: Word, options: PolicyOptions) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return (import route targets, export route targets) of an instance, from its statements or its policies."""
+    """Return (import route targets, export route targets) of a routing instance, from its statements (``word``) or its policies.
+
+    ``options`` has the definitions in ``policy-options``.
+    """
     imports: list[str] = []
     exports: list[str] = []
     for target in word.block("vrf-target").below.values() if "vrf-target" in word.below else ():

@@ -171,7 +171,7 @@ def interfaces(
 
 
 def _mark_unrepresented(port: Port, kind: Kind, *, gateway: bool) -> None:
-    """Mark settings that ``Interface`` cannot represent as not understood.
+    """Mark settings of a port that ``Interface`` cannot represent as not understood. ``kind`` is the purpose of the port.
 
     They are additional units, VLAN tags on a port that is not a trunk, and different packet MTUs of the address families. A
     port to an external router may have a unit for each tag. The port of a gateway (``gateway`` is True) may have its own MTU.
@@ -200,7 +200,9 @@ def _mark_unrepresented(port: Port, kind: Kind, *, gateway: bool) -> None:
 def _frame(port: Port, unit: Unit | None, *, gateway: bool) -> int:
     """Return the MTU of frames in bytes.
 
-    This is the MTU of the port or, if it is smaller, the packet MTU of an address family plus the Ethernet header.
+    This is the MTU of the port or, if it is smaller, the packet MTU of an address family of ``unit`` plus the Ethernet header. If
+    ``gateway``
+    is True, packet MTUs are ignored.
     """
     size = unprinted("interfaces.mtu") if port.mtu is None else port.mtu
     sizes = [] if gateway or unit is None else [family.number("mtu") for family in unit.word.entries("family")]
@@ -211,9 +213,9 @@ def _frame(port: Port, unit: Unit | None, *, gateway: bool) -> int:
 
 
 def _used(port: Port, kind: Kind) -> list[Unit | None]:
-    """Return the units (logical interfaces) of a port that ``DeviceConfig`` represents.
+    """Return the units (logical interfaces) of a port that ``DeviceConfig`` represents; ``[None]`` if there are none.
 
-    On a port to an external router, these are all units with addresses; on any other port, the first unit.
+    If ``kind`` is ``external``, these are all units with addresses; otherwise, the first unit.
     """
     units = list(port.units.values())
     if kind == "external":
@@ -222,7 +224,12 @@ def _used(port: Port, kind: Kind) -> list[Unit | None]:
 
 
 def _carried(port: Port, unit: Unit, vlans: Mapping[str, int]) -> tuple[str | None, tuple[int, ...]]:
-    """Return (name of the port's VLAN or None, numbers of the tagged VLANs of a trunk). ``vlans`` has the number of each VLAN."""
+    """Return (name of the VLAN of a port's untagged packets or None, numbers of the tagged VLANs of a trunk).
+
+    If a trunk has no untagged VLAN, the name is that of its first VLAN. ``unit`` is the port's unit with the VLANs. ``vlans`` has the
+    number of
+    each VLAN.
+    """
     if not unit.vlans:
         return None, ()
     if not unit.trunk:

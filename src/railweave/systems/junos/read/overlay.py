@@ -221,6 +221,8 @@ def overlay(
     - ``every``: all BGP groups. Groups that also carry unicast routes are read with the underlay, except for EVPN.
     - ``options``: the definitions in ``policy-options``.
     - ``owners``: finds the interface of an address.
+    - ``loopback``: the address of the loopback.
+    - ``own_as``: the AS number of the device.
     - ``tunnels``: True if the device has tunnel endpoints.
     """
     dscp = top.flag("forwarding-options", "vxlan-tos-copy-filter")
@@ -351,7 +353,9 @@ def mac_vrf(top: Word, instances: Mapping[str, Instance], ports: Iterable[Port])
 
 
 def _usual(word: Word) -> None:
-    """Mark statements as understood that have no effect here, but are in every instance of Juniper's validated designs."""
+    """Mark the statements of a routing instance (``word``) as understood that have no effect here, but are in every instance of Juniper's
+    validated designs.
+    """
     word.value("description")
     word.value("service-type")
 

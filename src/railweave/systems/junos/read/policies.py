@@ -199,7 +199,8 @@ def _unknown(word: Word, names: Collection[str]) -> tuple[str, ...]:
 def _term(options: PolicyOptions, policy_name: str, name: str, word: Word, depth: int) -> list[Term]:
     """Return the terms of ``DeviceConfig`` that together have the effect of the Junos term ``word``; empty if it has none.
 
-    ``depth`` counts the policies that refer to each other (``from policy``).
+    ``policy_name`` and ``name`` are the names of the policy and of the term. ``depth`` counts the policies that refer to each other
+    (``from policy``).
     """
     then = word.block("then")
     ends = [action for action in then.below.values() if action.text in _ENDS]

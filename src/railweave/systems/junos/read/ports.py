@@ -152,9 +152,9 @@ def _fec(text: str) -> Fec:
 
 
 def _is_down(word: Word, port: str) -> bool:
-    """Return True if an interface is shut down or its physical port is unused.
+    """Return True if the statements of an interface (``word``) shut it down, or mark its physical port as unused.
 
-    Return False for a loopback or management port; its statement stays marked as not understood.
+    ``port`` is its name. Return False for a loopback or management port; its statement stays marked as not understood.
     """
     if port == "lo0" or MANAGEMENT.fullmatch(port):
         return False
@@ -162,7 +162,10 @@ def _is_down(word: Word, port: str) -> bool:
 
 
 def _units(word: Word) -> dict[str, Unit]:
-    """Return the units (logical interfaces) by number. Units whose name is not a number are marked as not understood."""
+    """Return the units (logical interfaces) of an interface by number. ``word`` is the interface's block of statements.
+
+    Units whose name is not a number are marked as not understood.
+    """
     units: dict[str, Unit] = {}
     for entry in word.entries("unit"):
         if entry.text.isascii() and entry.text.isdigit() and len(entry.text) <= _DIGITS:

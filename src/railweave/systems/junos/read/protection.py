@@ -159,8 +159,9 @@ def _rules(
 ) -> Iterator[ControlRule]:
     """Yield a rule for each term of a filter (``word``) that accepts packets. The last term of the filter drops all other packets.
 
-    ``plane`` says where the packets arrive: on the ports of the network, or on the management port. The prefix lists in the rules are
-    added to ``filters``.
+    ``family`` is the address family of the filter. ``plane`` says where the packets arrive: on the ports of the network, or on the
+    management
+    port. The prefix lists in the rules are added to ``filters``.
     """
     word.mark()
     terms = list(word.entries("term"))
@@ -219,7 +220,7 @@ def _ranges(asked: Word, word: str, names: Mapping[str, int] = _PORTS) -> Iterat
 
 
 def _drops(word: Word, family: Family, filters: Filters) -> None:
-    """Add the rules of a filter that drops packets from servers to ``filters``.
+    """Add the rules of a filter (``word``) that drops packets from servers to ``filters``. ``family`` is its address family.
 
     If the filter does not pass all other packets, it is marked as not understood.
     """

@@ -41,8 +41,11 @@ def profiles(
 ) -> tuple[tuple[PfcProfile, ...], Watchdog | None, int | None]:
     """Return (PFC profiles in the order of the text, the PFC watchdog or None, the XON offset or None).
 
-    The watchdog and the XON offset are those of the first profile. ``bound`` has the class-of-service settings of each port. ``cos`` is the
-    block ``class-of-service``.
+    The watchdog and the XON offset are those of the first profile.
+
+    - ``cos``: the block ``class-of-service``.
+    - ``classes``: the traffic classes by name.
+    - ``bound``: the class-of-service settings of each port.
     """
     chosen = {port: interface.value("congestion-notification-profile") for port, interface in bound.items()}
     pfc_profiles: list[PfcProfile] = []
@@ -189,7 +192,7 @@ def _bound(cos: Word, order: Sequence[str]) -> dict[str, Word]:
 
 
 def _default(classes: dict[str, TrafficClass]) -> str:
-    """Return the class of DSCP 0, or else the first lossy class."""
+    """Return the name of the class of DSCP 0, or else of the first lossy class. ``classes`` has the traffic classes by name."""
     zero = next((name for name, traffic_class in classes.items() if 0 in traffic_class.dscp), None)
     lossy = next((name for name, traffic_class in classes.items() if not traffic_class.lossless), None)
     return zero or lossy or next(iter(classes), "")
@@ -285,10 +288,9 @@ def _queues(cos: Word) -> dict[str, tuple[int, bool, int | None]]:
 
 
 def _dscps(cos: Word, names: set[str]) -> dict[str, tuple[int, ...]]:
-    """Return the DSCPs of each class. ``names`` are the classifiers in use.
+    """Return the DSCPs of each class. ``names`` are the classifiers in use, and ``cos`` is the block ``class-of-service``.
 
-    If IPv4 and IPv6 classifiers assign different DSCPs to a class, the second is marked as not understood. ``cos`` is the block
-    ``class-of-service``.
+    IPv4 classifiers are read first. If a later classifier assigns different DSCPs to a class, its entry is marked as not understood.
     """
     dscps: dict[str, tuple[int, ...]] = {}
     families: list[tuple[Word, set[str]]] = []
@@ -415,7 +417,7 @@ def _buffers(cos: Word) -> Buffers:
 
 
 def _rewrites(cos: Word, classes: Mapping[str, TrafficClass]) -> None:
-    """Read the rewrite rules. ``cos`` is the block ``class-of-service``.
+    """Read the rewrite rules. ``cos`` is the block ``class-of-service``, and ``classes`` has the traffic classes by name.
 
     A rule that writes the first DSCP of each class is understood, because ``overlay.tunnel_dscp`` represents it. All other rules are
     marked as not understood.

@@ -41,7 +41,10 @@ def isis_links(top: Word) -> tuple[str, ...]:
 
 
 def isis(top: Word, ports: Mapping[str, Port], router_id: Address) -> Isis | None:
-    """Return the IS-IS configuration, or None if there is none. ``top`` is the root of the configuration."""
+    """Return the IS-IS configuration, or None if there is none.
+
+    ``top`` is the root of the configuration. ``router_id`` is the router id of the device.
+    """
     word = top.at_path("protocols", "isis")
     if word is None:
         return None
@@ -126,7 +129,10 @@ def ospf_links(top: Word) -> tuple[str, ...]:
 
 
 def ospf(top: Word, ports: Mapping[str, Port], router_id: Address) -> Ospf | None:
-    """Return the OSPF configuration, or None if there is none. ``top`` is the root of the configuration."""
+    """Return the OSPF configuration, or None if there is none.
+
+    ``top`` is the root of the configuration. ``router_id`` is the router id of the device.
+    """
     word = top.at_path("protocols", "ospf")
     if word is None:
         return None
@@ -239,7 +245,7 @@ def _lend(word: Word) -> None:
 
 
 def _applies(here: Word) -> bool:
-    """Return True if ``apply-groups`` occurs at a node of the trie or below it."""
+    """Return True if ``apply-groups`` occurs at the node ``here`` of the trie or below it."""
     return _APPLY in here.below or any(_applies(inner) for text, inner in here.below.items() if text not in _ABOUT)
 
 
@@ -414,7 +420,7 @@ def of_paths(paths: Iterable[Path]) -> list[Statement]:
 
 
 def _below(word: Word, parent: str, *, names: bool = False) -> list[Statement]:
-    """Return the statements below a node of the trie. ``parent`` is the keyword of the surrounding block.
+    """Return the statements below the node ``word`` of the trie. ``parent`` is the keyword of the surrounding block.
 
     ``names`` is True if each statement begins with a name that the operator chooses.
     """

@@ -250,10 +250,10 @@ def _drop(rule: ServerPortRule) -> Statement | None:
 def _drop_at_servers(
     config: DeviceConfig, family: Family, wanted: list[ServerPortRule], statements: list[Statement]
 ) -> None:
-    """Add filters that drop the packets in ``wanted`` at the interfaces of gateways, and accept all other packets.
+    """Add filters that drop the packets in ``wanted`` at the interfaces of gateways, and accept all other packets, to ``statements``.
 
-    An interface can have only one filter. If it already has a filter for RDMA packets, the new terms are placed at the
-    beginning of that filter.
+    ``family`` is the address family of the packets. An interface can have only one filter. If it already has a filter for RDMA packets, the
+    new terms are placed at the beginning of that filter.
     """
     gateways = [gateway for gateway in config.gateways if family in gateway.families]
     if not wanted or not gateways:

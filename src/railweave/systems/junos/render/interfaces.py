@@ -30,8 +30,10 @@ def of_link(config: DeviceConfig, port: Interface) -> list[Family]:
 def input_filter(config: DeviceConfig, port: Interface, gateway: Gateway | None) -> Statement | None:
     """Return the statement that applies the filter for selective load balancing to a port, or None if the port has no filter.
 
-    On leaves, the filter is on ports to servers. On all other switches, it is on ports between switches. Spines of an overlay
-    have no filter: the opcode of a tunneled packet is too deep in the packet for the filter to read it.
+    ``gateway`` is the gateway on the port itself, if any. On leaves, the filter is on ports to servers. On all other switches, it is on
+    ports
+    between switches. Spines of an overlay have no filter: the opcode of a tunneled packet is too deep in the packet for the filter to read
+    it.
     """
     if not config.balancing.selective:
         return None
@@ -80,7 +82,10 @@ def _bound(config: DeviceConfig) -> list[str]:
 
 
 def _families_of(config: DeviceConfig, port: Interface, gateway: Gateway | None) -> set[str]:
-    """Return the address families of a port, as Junos names them (``inet``, ``inet6``). A dual-stack port has both."""
+    """Return the address families of a port, as Junos names them (``inet``, ``inet6``). A dual-stack port has both.
+
+    ``gateway`` is the gateway on the port itself, if any.
+    """
     if port.kind == "server" and gateway is None:
         return {"ethernet-switching"}
     if gateway is not None:
@@ -285,7 +290,10 @@ def bare_name(vlan: int) -> str:
 
 
 def _external(port: Interface, split: Split | None) -> Statement | None:
-    """Return the statements of a port to an external router. Tagged units need no native VLAN."""
+    """Return the statements of a port to an external router. Tagged units need no native VLAN.
+
+    ``split`` has the speed of the port if it is configured, otherwise None.
+    """
     return block(
         (port.name,),
         leaf("description", port.description),

@@ -245,7 +245,10 @@ def _optics(answer: Value, hardware: Value, extensive: Value) -> dict[str, Optic
 
 
 def _modules(hardware: Value) -> Iterator[tuple[str, Value]]:
-    """Yield (port, module). The position of a module gives the port's name: ``Xcvr 5`` of ``PIC 0`` of ``FPC 0`` is in ``et-0/0/5``."""
+    """Yield (port, module) from ``show chassis hardware`` (``hardware``).
+
+    The position of a module gives the port's name: ``Xcvr 5`` of ``PIC 0`` of ``FPC 0`` is in ``et-0/0/5``.
+    """
     for fpc in hardware.find("chassis-module"):
         slot = _slot(fpc, "FPC")
         for pic in fpc.all("chassis-sub-module") if slot else ():
@@ -344,7 +347,7 @@ _COMMIT = Fields(
 
 
 def _commit(answer: Value) -> Commit:
-    """Return the newest commit in the commit history. If it waits for confirmation, its comment contains the rollback time."""
+    """Return the newest commit in the commit history (``answer``). If it waits for confirmation, its comment contains the rollback time."""
     newest = next(iter(answer.find("commit-history")), None)
     if newest is None:
         return Commit()

@@ -176,7 +176,7 @@ _OF_PORT = re.compile(r"(.+)-((?:et|xe|ge|ae|irb)[-.\d/:]{1,20})-[io]")
 
 
 def _prefix(entry: Value) -> str | None:
-    """Return the prefix of a route. In detailed answers, the prefix length is in a separate element."""
+    """Return the prefix of a route in an answer (``entry``). In detailed answers, the prefix length is in a separate element."""
     destination, length = entry.get("rt-destination").text(), entry.get("rt-prefix-length").text()
     return f"{destination}/{length}" if destination and length and "/" not in destination else destination
 

@@ -33,7 +33,7 @@ _HIGHEST = 9999
 
 
 def tables_of(config: DeviceConfig) -> Tables:
-    """Return the tables ``ACL_TABLE`` and ``ACL_RULE``. They have no rows if the configuration does not protect the control plane."""
+    """Return the tables ``ACL_TABLE`` and ``ACL_RULE``, or an empty dictionary if the configuration does not protect the control plane."""
     wanted = config.protection
     if wanted is None:
         return {}
@@ -79,7 +79,7 @@ def _accepted(family: Family, prefix: Prefix, more: Row) -> Row:
 
 
 def _peers(wanted: ControlPlane, family: Family) -> Iterator[Row]:
-    """Yield the rows that permit packets from peers with BFD sessions.
+    """Yield the rows that permit packets of the address family ``family`` from peers with BFD sessions. ``wanted`` has the control-plane rules.
 
     If only the link-local address of a peer is known, the row permits its packets by the port on which they arrive.
     """

@@ -84,7 +84,7 @@ def parsed(file: str, text: str) -> ConfigTree:
 
 
 def _tables(file_rows: Rows) -> TableTree:
-    """Return the tables as a tree, with the SONiC release that last wrote them and the hardware SKU.
+    """Return the tables ``file_rows`` as a tree, with the SONiC release that last wrote them and the hardware SKU.
 
     Release and SKU are empty if the tables do not contain them. Source: sonic-utilities, ``scripts/db_migrator.py``.
     """
@@ -262,7 +262,10 @@ def _in_table(tables: Rows) -> list[str]:
 
 
 def _outside(tables: Rows, routing: Routing) -> dict[str, list[tuple[str, int | None]]]:
-    """Return the ports to external routers, by name, each with a list of (routed interface, VLAN tag)."""
+    """Return the ports to external routers, by name, each with a list of (routed interface, VLAN tag or None).
+
+    ``routing`` has the interfaces with BGP sessions of VRFs.
+    """
     outside: dict[str, list[tuple[str, int | None]]] = {}
     order = {name: number for number, name in enumerate(routing.ports)}
     tagged = {row.key: row for row in tables.rows("VLAN_SUB_INTERFACE") if "|" not in row.key}

@@ -48,7 +48,7 @@ class Lines:
                 row.understood.update(name for name in fields if name in row.fields)
 
     def fields(self, below: list[Section], row: Row, forms: Mapping[str, Form], name: str = "") -> None:
-        """Add the lines for the fields of a row to ``below``. ``forms`` has the line of each field, ``name`` the name of the neighbor."""
+        """Add the lines for the fields of a row to ``below``. ``forms`` has the FRR line of each field, ``name`` the name of the neighbor."""
         for field_name, form in forms.items():
             if field_name in row.fields:
                 value = peek(row, field_name)
@@ -141,7 +141,7 @@ _SETS = {
 
 
 def _route_maps(tables: Rows, frr_lines: Lines) -> None:
-    """Add the entries of route-maps. A field without a known FRR line is copied to the entry, and is therefore not understood."""
+    """Add the entries of route-maps to ``frr_lines``. A field without a known FRR line is copied to the entry, and is therefore not understood."""
     of_six = {row.key for row in tables.rows("PREFIX_SET") if row.field_is("mode", "ipv6")}
     for row in tables.rows("ROUTE_MAP_SET"):
         row.known = True
@@ -255,7 +255,7 @@ _GLOBALS: dict[str, Form] = {
 
 
 def _framework(tables: Rows, frr_lines: Lines) -> None:
-    """Add the lines that the daemon frrcfgd writes from the tables, one VRF after another."""
+    """Add the lines that the daemon frrcfgd writes from the tables to ``frr_lines``, one VRF after another."""
     for row in tables.rows("BGP_GLOBALS"):
         asn = row.text("local_asn")
         row.mark_unknown("local_asn")

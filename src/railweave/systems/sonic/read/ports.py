@@ -103,7 +103,7 @@ def used(row: Row, uses: Uses) -> bool:
 
 
 def interfaces(tables: Rows, ports: Mapping[str, Port], uses: Uses) -> Iterator[Interface]:
-    """Yield the cabled ports with their settings."""
+    """Yield the cabled ports with their settings. ``ports`` has the addresses of interfaces, ``uses`` the purposes of ports."""
     lengths = _lengths(tables)
     for row in tables.rows("PORT"):
         if used(row, uses):

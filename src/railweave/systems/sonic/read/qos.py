@@ -202,7 +202,10 @@ def _mru(row: Row, port: Interface, length: int, interfaces: Sequence[Interface]
 
 
 def _lossless(row: Row, mru: int, model: SwitchModel | None, buffers: Buffering, group: _Group) -> None:
-    """Read the buffer profile of lossless priority groups (``row``), and its headroom, into ``buffers`` and ``group``."""
+    """Read the buffer profile of lossless priority groups (``row``), and its headroom, into ``buffers`` and ``group``.
+
+    ``mru`` is the MRU in bytes of the ports that use the profile.
+    """
     if _name(row.text("pool")) != LOSSLESS:
         row.mark_unknown("pool")
     row.text("xon")
@@ -286,9 +289,9 @@ def _global(tables: Rows) -> None:
 
 
 def _map(tables: Rows, table: str, bound: dict[str, Row]) -> dict[int, int]:
-    """Return the QoS map of this table that most ports use. Other maps are marked as not understood.
+    """Return the QoS map that most ports use, such as the traffic class of each DSCP. Other maps are marked as not understood.
 
-    ``bound`` has the row of ``PORT_QOS_MAP`` of each port.
+    ``table`` is the table of such maps, such as ``DSCP_TO_TC_MAP``. ``bound`` has the row of ``PORT_QOS_MAP`` of each port.
     """
     field = _BOUND[table]
     rows = {row.key: row for row in tables.rows(table)}
@@ -344,8 +347,12 @@ def _classes(
 ) -> tuple[dict[str, TrafficClass], dict[str, Marking]]:
     """Return (traffic classes by name, ECN marking by class name).
 
-    If each queue has its own scheduler, the name of a class is that of its scheduler. ``maps`` has the QoS maps by table, ``priorities``
-    the PFC priority of each lossless queue.
+    If each queue has its own scheduler, the name of a class is that of its scheduler.
+
+    - ``queues``: the scheduler and the WRED profile of each queue.
+    - ``maps``: the QoS maps by table.
+    - ``buffers``: the settings in buffer tables, with the threshold of each queue.
+    - ``priorities``: the PFC priority of each lossless queue.
     """
     shared = [queue.scheduler for queue in queues.values()]
     to_queue = maps["TC_TO_QUEUE_MAP"]

@@ -119,7 +119,11 @@ class Rows:
         return bool(self.tables.get(table))
 
     def statements(self) -> Iterator[tuple[int, str, str, bool | Known]]:
-        """Yield (line, table, path, understood) for every field and for every row without fields. Secrets are replaced."""
+        """Yield (line, table, path, mark) for every field and for every row without fields. Secrets are replaced.
+
+        The mark is True for an understood field or row, False for one that is not understood, and ``irrelevant`` for a field without
+        effect.
+        """
         for table, rows in self.tables.items():
             for row in rows.values():
                 here = f"{table}|{without_secret(table, row.key)}"

@@ -30,7 +30,7 @@ TUNABLE = "AZURE_LOSSLESS"
 
 
 def lossless(qos: QosConfig) -> dict[int, TrafficClass]:
-    """Return the lossless classes by PFC priority."""
+    """Return the lossless classes of ``qos`` by PFC priority."""
     by_priority = {
         traffic_class.pfc_priority: traffic_class
         for traffic_class in qos.classes.values()
@@ -121,7 +121,10 @@ def _marked(qos: QosConfig) -> list[TrafficClass]:
 
 
 def _marking(marking: Marking) -> Row:
-    """Return the WRED fields for packets of the color green. Every packet is green, because nothing changes its color."""
+    """Return the WRED fields for the thresholds ``marking``, for packets of the color green.
+
+    Every packet is green, because nothing changes its color.
+    """
     return {
         "ecn": "ecn_green",
         "wred_green_enable": "true",
@@ -153,7 +156,7 @@ EGRESS_LOSSLESS, EGRESS_LOSSY = "egress_lossless_pool", "egress_lossy_pool"
 
 
 def threshold(index: int | None) -> str:
-    """Return a dynamic threshold as SONiC writes it: the exponent of alpha to the base 2. None means alpha 1."""
+    """Return the dynamic threshold with this index as SONiC writes it: the exponent of alpha to the base 2. None means alpha 1."""
     return str((NO_OFFSET if index is None else index) - NO_OFFSET)
 
 

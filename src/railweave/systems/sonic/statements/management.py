@@ -103,7 +103,7 @@ _LAYER3, _LAYER4 = ("SRC_IP", "DST_IP"), ("IP_PROTOCOL", "L4_SRC_PORT", "L4_DST_
 
 
 def hash_fields(of: Hash) -> tuple[str, ...]:
-    """Return SONiC's names of the packet fields that a hash uses; empty for SONiC's default."""
+    """Return SONiC's names of the packet fields that the hash ``of`` uses; empty for SONiC's default."""
     return (*(_LAYER3 if of.layer3 else ()), *(_LAYER4 if of.layer4 else ()))
 
 
