@@ -41,6 +41,24 @@ MODULES = {
 }
 """The modules that have what a package exports, in the order in which one uses them."""
 
+INTERNAL = {
+    "Lock": {"allot", "move", "finished", "unused", "copy"},
+    "Routes": {"counted", "of_vrf", "held", "equal"},
+    "Network": {
+        "dangling",
+        "absent_words",
+        "absent_sentence",
+        "families_of",
+        "families_of_tenant",
+        "job_family",
+        "systems_of",
+    },
+    "Fabric": {"table_name", "intent", "role", "nic_number", "apart", "link_of", "pools_of"},
+    "RenderError": {"below"},
+    "NetworkDiff": {"not_as_patches", "as_findings"},
+}
+"""Methods that railweave's own steps call, and that a script has no use for, by class."""
+
 
 def api_reference() -> str:
     """The whole page: functions and errors in the order of their modules, types by name."""
@@ -142,7 +160,7 @@ def _members(node: ast.ClassDef) -> Iterator[str]:
     fields: list[str] = []
     methods: list[str] = []
     for one, after in _with_next(node.body):
-        if _name(one).startswith("_"):
+        if _name(one).startswith("_") or _name(one) in INTERNAL.get(node.name, ()):
             continue
         if isinstance(one, ast.AnnAssign):
             fields.append(_item(f"{_name(one)}: {_type(one.annotation)}", _said_after(after)))

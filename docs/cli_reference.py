@@ -24,6 +24,8 @@ HEAD = """## Every command
 `railweave VERB -h` prints the same, with the options of many verbs.
 """
 
+MORE = " [OPTION …]"
+"""The end of a usage line, which the tables of options below it make plain."""
 MANY = "options-of-many-verbs"
 """The anchor of the options that many verbs have; those of ``railweave host`` have texts of their own."""
 MANY_OF_HOST = "options-of-many-verbs-of-railweave-host"
@@ -54,6 +56,7 @@ def cli_reference() -> str:
         for of_host in (False, True)
     }
     parts = [HEAD, sections[False].many("### Options of many verbs")]
+    alike: dict[tuple[object, ...], str] = {}
     for verb in every:
         of_host = verb.words[0] == "host"
         level = "####" if of_host and len(verb.words) > 1 else "###"
@@ -66,8 +69,11 @@ def cli_reference() -> str:
             parts.append(
                 f"\n\n```\n{usage}\n```\n\n[The packet engine](engine.md#options) has the options, shapes and files.\n"
             )
+        elif first := alike.get((verb.words[:-1], verb.options)) if len(verb.options) > 2 else None:
+            parts.append(f" Options: [as `{first}`](#{first.replace(' ', '-')}).\n")
         else:
-            usage = "" if of_host else f"```\n{verb.usage}\n```\n\n"
+            alike[verb.words[:-1], verb.options] = verb.title
+            usage = "" if of_host else f"```\n{verb.usage.removesuffix(MORE)}\n```\n\n"
             parts += ["\n\n", usage, sections[of_host].options(verb.title, MANY_OF_HOST if of_host else MANY)]
     return linked("".join(parts))
 

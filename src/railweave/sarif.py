@@ -79,7 +79,9 @@ def _rule(finding: Finding) -> dict[str, Any]:
     return {
         "id": finding.id,
         "shortDescription": {"text": f"{name}."},
-        "fullDescription": {"text": finding.why or f"{name}: the page of findings in railweave's documents explains it."},
+        "fullDescription": {
+            "text": finding.why or f"{name}: the page of findings in railweave's documents explains it."
+        },
         "help": {"text": finding.fix or "The message of each result states what was found."},
         "defaultConfiguration": {"level": LEVELS[finding.severity]},
     }
