@@ -6,6 +6,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from railweave.counting import counted
 from railweave.design.cabling.ports import capacity
 from railweave.model.catalog.optics import breakout_of
 
@@ -54,8 +55,8 @@ def room_of(
 
 
 def _stripes_of(room: dict[str, int]) -> str:
-    """Return text with the stripes grouped by the number of servers that they hold (``room``): ``2 stripes of 16 and 1 stripes of 8``."""
-    return " and ".join(f"{count} stripes of {servers}" for servers, count in Counter(room.values()).items())
+    """Return text with the stripes grouped by the number of servers that they hold (``room``): ``2 stripes of 16 and 1 stripe of 8``."""
+    return " and ".join(f"{counted(count, 'stripe')} of {servers}" for servers, count in Counter(room.values()).items())
 
 
 def place(

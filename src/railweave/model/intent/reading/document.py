@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
 
 
-FABRIC_START = "use a file that `railweave init` writes as a start"
+FABRIC_START = "start from a file that `railweave init` writes"
 """The suggested correction for an empty or malformed fabric file."""
 
 _KINDS = {

@@ -502,9 +502,9 @@ def _fraction(row: Row, pairs: Sequence[Pair]) -> list[str]:
         if abs(row.ratio * count - 1) <= NEAR_FRACTION:
             if any(":" in link for pair in pairs for link in pair.links):
                 return [
-                    f"It gets {word} of what it should: as if a link of its way ran at {word} of its rate, or {count} runs took it at once."
+                    f"It gets {word} of its expected rate. Possible causes: a link of its path runs at {word} of its speed, or {count} runs used the path at the same time."
                 ]
             return [
-                f"It gets {word} of what it should: as where {count} queue pairs share an uplink and others are idle, or a link runs at {word} of its rate."
+                f"It gets {word} of its expected rate. Possible causes: {count} queue pairs share an uplink while other uplinks are idle, or a link runs at {word} of its speed."
             ]
     return []
