@@ -283,7 +283,7 @@ def _soonest(
         return attempt
     conditions = replace(request.conditions, lost_until_ps=loss_ps)
     without = _soonest(replace(request, conditions=conditions), progress)
-    sooner = without.run.complete and (not attempt.run.complete or without.time_ps < attempt.run.last_ps)
+    sooner = without.run.complete and (not attempt.run.complete or without.time_ps < attempt.time_ps)
     return without if sooner else attempt
 
 
